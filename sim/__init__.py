@@ -1,0 +1,1 @@
+"""Simulated hybrid tests whose truth is known: excitation, actuator, loop. Returns arrays."""

@@ -1,0 +1,172 @@
+"""What every windowed indicator shares: the shapes of its inputs and outputs, its state's owner, its life."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from monitor.blocks import Samples
+
+# beyond this a sample is a broken sensor's, and its fourth power would leave the range of a double
+LARGEST_SAMPLE = 1e50
+SIGNAL_UNIT = "signal"
+
+Value = TypeVar("Value", bound=NamedTuple)
+
+
+class Output(NamedTuple):
+    """One number that an indicator gives; the unit ``signal`` stands for the command's own unit."""
+
+    name: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A copy of an indicator's state, good for `restore` on an indicator with the same settings."""
+
+    settings: tuple[Any, ...]
+    state: tuple[Any, ...]
+    values: Samples
+    count: int
+
+
+class WindowedIndicator(ABC, Generic[Value]):
+    """An indicator of tracking over a sliding window, for one or many actuators at once.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    window : s; the window holds ``round(window * sample_rate)`` samples.
+    n_pairs : number of command/measured pairs that are followed side by side.
+    every : give one row of values for so many samples.
+
+    Raises
+    ------
+    ValueError : a setting is out of its range; the text names it.
+
+    Notes
+    -----
+    A sample that is NaN, infinite or beyond 1e50 makes one window invalid and is then forgotten.
+    The results do not depend on how the record is cut into calls, bit for bit.
+    """
+
+    outputs: ClassVar[tuple[Output, ...]]
+    value_type: ClassVar[type[NamedTuple]]
+    smallest_window: ClassVar[int] = 8
+
+    def __init__(
+        self, sample_rate: float, window: float, *, n_pairs: int = 1, every: int = 1, **settings: Any
+    ) -> None:
+        if not 0.0 < sample_rate < np.inf:
+            raise ValueError(f"sample_rate = {sample_rate} Hz: must be a positive number")
+        n_window = round(window * sample_rate) if 0.0 < window < np.inf else 0
+        if n_window < self.smallest_window:
+            raise ValueError(
+                f"window = {window} s: must hold at least {self.smallest_window} samples at {sample_rate} Hz"
+            )
+        if n_pairs < 1 or every < 1:
+            raise ValueError(f"n_pairs = {n_pairs}, every = {every}: must be 1 or more")
+        self.sample_rate = float(sample_rate)
+        self.n_window = n_window
+        self.n_pairs = n_pairs
+        self.every = every
+        self._settings = (type(self).__name__, sample_rate, n_window, n_pairs, every, *settings.items())
+        self.reset()
+
+    @abstractmethod
+    def _new_state(self) -> tuple[Any, ...]:
+        """Return the arrays, or named tuples of arrays, of an indicator that has seen nothing."""
+
+    @abstractmethod
+    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
+        """Run the kernel over (n, n_pairs) samples, the first having the number `first`."""
+
+    @property
+    def window(self) -> float:
+        """Length of the window, s."""
+        return self.n_window / self.sample_rate
+
+    def reset(self) -> None:
+        """Forget everything: the indicator is as new."""
+        self._state = self._new_state()
+        self._count = 0
+        self._values: Samples = np.full((self.n_pairs, len(self.outputs)), np.nan)
+
+    def update(self, x_c: ArrayLike, x_m: ArrayLike) -> Value:
+        """Take one sample of command and measured signal and return the newest value.
+
+        Parameters
+        ----------
+        x_c, x_m : a number, or (n_pairs,) numbers.
+        """
+        c: Samples = np.array(x_c, dtype=np.float64).reshape(1, -1)
+        m: Samples = np.array(x_m, dtype=np.float64).reshape(1, -1)
+        self._run(c, m, self._count)
+        return self.value
+
+    def update_block(self, x_c: ArrayLike, x_m: ArrayLike, *, first: int | None = None) -> Samples:
+        """Take consecutive samples and return the values at those whose number `every` divides.
+
+        Parameters
+        ----------
+        x_c, x_m : (n_samples,) for one pair, (n_samples, n_pairs) for several.
+        first : number of the first sample; by default the samples since the last reset are counted.
+
+        Returns
+        -------
+        (n_rows, n_outputs) for one pair, (n_rows, n_pairs, n_outputs) for several; NaN is "not valid".
+        """
+        c: Samples = np.array(x_c, dtype=np.float64, order="C")
+        m: Samples = np.array(x_m, dtype=np.float64, order="C")
+        if c.ndim == 1 and m.ndim == 1 and self.n_pairs == 1:
+            return self._run(c[:, None], m[:, None], self._count if first is None else first)[:, 0]
+        return self._run(c, m, self._count if first is None else first)
+
+    def _run(self, x_c: Samples, x_m: Samples, first: int) -> Samples:
+        if x_c.shape != x_m.shape or x_c.ndim != 2 or x_c.shape[1] != self.n_pairs:
+            raise ValueError(
+                f"command {x_c.shape} and measured {x_m.shape}: both must be (n_samples, {self.n_pairs})"
+            )
+        n = len(x_c)
+        rows = (first + n - 1) // self.every - (first - 1) // self.every
+        out: Samples = np.empty((rows, self.n_pairs, len(self.outputs)))
+        self._advance(x_c, x_m, first, out)
+        self._count = first + n
+        if rows:
+            self._values = out[-1].copy()
+        return out
+
+    @property
+    def values(self) -> Samples:
+        """(n_pairs, n_outputs): the newest values of all pairs."""
+        return self._values.copy()
+
+    @property
+    def value(self) -> Value:
+        """The newest value by names; with several pairs every field is an (n_pairs,) array."""
+        if self.n_pairs == 1:
+            return self.value_type(*self._values[0].tolist())  # type: ignore[return-value]
+        return self.value_type(*self._values.T.copy())  # type: ignore[return-value]
+
+    @property
+    def valid(self) -> bool:
+        """Whether the newest value means something, for every pair."""
+        return not bool(np.isnan(self._values[:, 0]).any())
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the state."""
+        return Snapshot(self._settings, deepcopy(self._state), self._values.copy(), self._count)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a state; raises ValueError when it is that of an indicator with other settings."""
+        if snapshot.settings != self._settings:
+            raise ValueError("the snapshot was taken with other settings: restore it to an indicator like that one")
+        self._state = deepcopy(snapshot.state)
+        self._values = snapshot.values.copy()
+        self._count = snapshot.count

@@ -1,0 +1,102 @@
+"""Peak error: the largest tracking error in the window."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.indicators.kernel import kernel
+from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+
+
+class LargestError(NamedTuple):
+    """The largest |m - c| in the signal's unit, and over the largest |c| of the window."""
+
+    error: float
+    relative: float
+
+
+class PeakError(WindowedIndicator[LargestError]):
+    """``max |m - c|`` over the window, and the same divided by ``max |c|``.
+
+    The relative form is not valid where the command is zero throughout the window.
+    """
+
+    outputs = (Output("peak_error", SIGNAL_UNIT), Output("peak_error_relative", "1"))
+    value_type = LargestError
+    smallest_window = 1
+
+    def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
+
+    def _new_state(self) -> tuple[NDArray[Any], ...]:
+        n, pairs = self.n_window, self.n_pairs
+        # two monotonic queues a pair (error, command): candidates in falling order, with their sample counts
+        candidates = np.zeros((pairs, 2, n))
+        stamps = np.zeros((pairs, 2, n), dtype=np.int64)
+        ends = np.zeros((pairs, 2, 2), dtype=np.int64)
+        return candidates, stamps, ends, np.zeros((pairs, 2), dtype=np.int64)
+
+    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
+        _advance_peak(x_c, x_m, first, self.every, self.n_window, *self._state, out)
+
+
+@kernel
+def _advance_peak(
+    x_c: Samples,
+    x_m: Samples,
+    first: int,
+    every: int,
+    n_window: int,
+    candidates: Samples,
+    stamps: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    out: Samples,
+) -> None:
+    row = 0
+    until = (-first) % every
+    for i in range(x_c.shape[0]):
+        give = until == 0
+        until = every - 1 if give else until - 1
+        for pair in range(x_c.shape[1]):
+            c, m = x_c[i, pair], x_m[i, pair]
+            fine = abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE
+            now = counts[pair, 0]
+            counts[pair, 0] = now + 1
+            counts[pair, 1] = counts[pair, 1] + 1 if fine else 0
+            for q in range(2):
+                value = (abs(m - c) if q == 0 else abs(c)) if fine else 0.0
+                _push_largest(candidates[pair, q], stamps[pair, q], ends[pair, q], now, value)
+            if give:
+                error = candidates[pair, 0, ends[pair, 0, 0]]
+                command = candidates[pair, 1, ends[pair, 1, 0]]
+                valid = counts[pair, 1] >= n_window
+                out[row, pair, 0] = error if valid else np.nan
+                out[row, pair, 1] = error / command if valid and command > 0.0 else np.nan
+        if give:
+            row += 1
+
+
+@kernel
+def _push_largest(
+    candidates: Samples, stamps: NDArray[np.int64], ends: NDArray[np.int64], now: int, value: float
+) -> None:
+    n = candidates.shape[0]
+    head, length = ends[0], ends[1]
+    if length > 0 and stamps[head] <= now - n:
+        head = head + 1 if head + 1 < n else 0
+        length -= 1
+    tail = head + length if head + length < n else head + length - n
+    while length > 0:
+        last = tail - 1 if tail > 0 else n - 1
+        if candidates[last] > value:
+            break
+        tail = last
+        length -= 1
+    candidates[tail] = value
+    stamps[tail] = now
+    ends[0], ends[1] = head, length + 1

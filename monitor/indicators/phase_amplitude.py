@@ -1,0 +1,165 @@
+"""PAEI: phase and amplitude error indices from the ellipse that measured against command draws."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.blocks import Samples
+from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.ellipse_fit import N_SUMS, fit_ellipse
+from monitor.indicators.ellipse_window import (
+    EllipseWindow,
+    centred_sweep,
+    collect,
+    misplaced,
+    new_ellipse_window,
+    push,
+    turn,
+)
+from monitor.indicators.gate import Gate, GateLimits, gate_limits, new_gate, passes
+from monitor.indicators.kernel import kernel
+from monitor.indicators.level_crossings import Crossings, crossing_frequency, forget_crossings, new_crossings
+
+
+class PhaseAmplitudeError(NamedTuple):
+    """What PAEI says of one actuator.
+
+    ``ratio`` command/measured (> 1 undershoot); ``amplitude_error`` command - measured amplitude, in the
+    signal's unit; ``phase`` rad, positive: measured leads; ``delay`` s, positive: measured lags.
+    """
+
+    ratio: float
+    amplitude_error: float
+    phase: float
+    delay: float
+
+
+class _Settings(NamedTuple):
+    sample_rate: float
+    limits: GateLimits
+    noise_correction: bool
+
+
+class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
+    """Phase and amplitude error indices (Mirza Hessabi and Mercan 2012), online.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    window : s; one cycle or more, 2.5 or more in noise.
+    noise_correction : fit so that white noise does not bias phase and ratio; False is the ordinary fit.
+    gate, relative_gate : as in `FrequencyDomainIndicator`, for the command's amplitude.
+    n_pairs, every : see `WindowedIndicator`.
+
+    Notes
+    -----
+    Eq. 1 of the review fitted by least squares to the whole window; eq. 2 with the minus that the print
+    lost, written so that small phases do not cancel; eq. 3's difference of amplitudes, and their ratio
+    beside it. The sign comes from the area that the loop sweeps: clockwise is a lead. A fit costs the same
+    however long the window: it needs 15 sums, which slide. Exact without noise, whatever part of the
+    last cycle is in the window; delay uses the mean frequency of the command's level crossings.
+    """
+
+    outputs = (
+        Output("paei_ratio", "1"),
+        Output("paei_amplitude_error", SIGNAL_UNIT),
+        Output("paei_phase", "rad"),
+        Output("paei_delay", "s"),
+    )
+    value_type = PhaseAmplitudeError
+    smallest_window = 8
+
+    def __init__(
+        self,
+        sample_rate: float,
+        window: float = 2.0,
+        *,
+        noise_correction: bool = True,
+        gate: float = 0.0,
+        relative_gate: float = 0.02,
+        n_pairs: int = 1,
+        every: int = 1,
+    ) -> None:
+        limits = gate_limits(gate, relative_gate)
+        self._kernel_settings = _Settings(float(sample_rate), limits, bool(noise_correction))
+        super().__init__(
+            sample_rate,
+            window,
+            n_pairs=n_pairs,
+            every=every,
+            noise_correction=noise_correction,
+            gate=gate,
+            relative_gate=relative_gate,
+        )
+
+    def _new_state(self) -> tuple[EllipseWindow, Crossings, Gate]:
+        n, pairs = self.n_window, self.n_pairs
+        return new_ellipse_window(n, pairs), new_crossings(n, pairs), new_gate(pairs)
+
+    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
+        _advance_paei(x_c, x_m, first, self.every, self._kernel_settings, *self._state, out)
+
+
+@kernel
+def _advance_paei(
+    x_c: Samples,
+    x_m: Samples,
+    first: int,
+    every: int,
+    settings: _Settings,
+    window: EllipseWindow,
+    crossings: Crossings,
+    gate: Gate,
+    out: Samples,
+) -> None:
+    ring, suffix, prefix, frame, counts, clock = window
+    times, ends, side, last = crossings
+    n_window = ring.shape[0]
+    sums = np.empty(N_SUMS)
+    row = 0
+    until = (-first) % every
+    for i in range(x_c.shape[0]):
+        give = until == 0
+        until = every - 1 if give else until - 1
+        for pair in range(x_c.shape[1]):
+            c, m = x_c[i, pair], x_m[i, pair]
+            if abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE:
+                counts[pair, 0] += 1
+            else:
+                counts[pair, 0] = 0
+                c, m = ring[clock[0] - 1, pair, 0], ring[clock[0] - 1, pair, 1]
+                forget_crossings(times, ends, side, last, pair)
+            push(pair, c, m, ring, suffix, prefix, frame, counts, clock, times, ends, side, last)
+            if not give:
+                continue
+            for j in range(out.shape[2]):
+                out[row, pair, j] = np.nan
+            if counts[pair, 0] < n_window:
+                continue
+            collect(pair, suffix, prefix, counts, sums)
+            if counts[pair, 2] >= n_window // 8 and misplaced(sums, n_window):
+                turn(pair, ring, suffix, prefix, frame, counts, clock, times, ends, side, last)
+                counts[pair, 2] = 0
+                collect(pair, suffix, prefix, counts, sums)
+            ellipse = fit_ellipse(sums, float(n_window), settings.noise_correction)
+            amplitude = ellipse.half_width
+            if not passes(gate, settings.limits, pair, amplitude, counts[pair, 0], n_window) or not ellipse.found:
+                continue
+            in_phase = frame[pair, 2] - 0.5 * ellipse.b
+            quadrature = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
+            gain = np.sqrt(in_phase * in_phase + quadrature * quadrature)
+            if gain <= 1e-12:
+                continue
+            swept = centred_sweep(pair, sums, ring, frame, clock[0])
+            phase = np.arctan2(quadrature if swept < 0.0 else -quadrature, in_phase)
+            frequency = crossing_frequency(times, ends, pair) * settings.sample_rate
+            out[row, pair, 0] = 1.0 / gain
+            out[row, pair, 1] = amplitude * (1.0 - gain)
+            out[row, pair, 2] = phase
+            out[row, pair, 3] = -phase / (2.0 * np.pi * frequency)
+        clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
+        clock[1] += 1
+        if give:
+            row += 1

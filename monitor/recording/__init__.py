@@ -1,0 +1,7 @@
+"""The run file: what was measured and computed, written while it happens (docs/run-file.md is its contract)."""
+
+from monitor.recording.layout import RunFileError
+from monitor.recording.reader import RunReader
+from monitor.recording.writer import RunWriter
+
+__all__ = ["RunFileError", "RunReader", "RunWriter"]

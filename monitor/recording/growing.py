@@ -1,0 +1,191 @@
+"""One run file while it grows: made, appended to, finished or given up. One thread owns it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from monitor.blocks import Event, ResultStream, Stream
+from monitor.recording import layout
+from monitor.recording.columns import Columns
+from monitor.recording.superblock import read_superblock
+
+TROUBLE = (OSError, RuntimeError, ValueError)
+"""What h5py raises when the disk refuses."""
+
+_SLACK = 1 << 20
+_AHEAD = 1 << 23
+_BYTES_PER_CHUNK = 64
+_NO_RESERVATION = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
+
+
+class GrowingFile:
+    """A run file in SWMR mode, readable by others from the moment its name appears.
+
+    Parameters
+    ----------
+    wanted : the name; ``name-2``, ``name-3`` ... where it is taken.
+    stream, results : what the columns are; without `results` there is no results group.
+    settings : JSON.
+
+    Raises
+    ------
+    OSError, RuntimeError, ValueError : the disk refuses; nothing is left behind.
+    """
+
+    def __init__(self, wanted: Path, stream: Stream, results: ResultStream | None, settings: bytes) -> None:
+        temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
+        # version 1.10 of the format is the oldest with SWMR, so the most programs can read it
+        self._file = h5py.File(temporary, "w", libver=("v110", "v110"))
+        self._descriptor: int = self._file.id.get_vfd_handle()
+        self._outcome_at: int | None = None
+        self._may_reserve = sys.platform == "linux"
+        self._sound = False
+        try:
+            self._reserve(_SLACK)
+            layout.create(self._file, stream, results, settings, datetime.now(UTC))
+            self._file.flush()
+            self._file.swmr_mode = True
+            self._outcome_at = self._file[layout.OUTCOME].id.get_offset()
+            self.path = place(temporary, wanted)
+        except TROUBLE:
+            self.abandon(layout.TRUNCATED)
+            temporary.unlink(missing_ok=True)
+            raise
+        self._fixed: int = self._file.id.get_filesize() + _SLACK
+        self._series = {
+            name: [self._file[name][column] for column in layout.series_names(name)]
+            for name in layout.DATA
+            if name in self._file
+        }
+        self._events = self._file[layout.EVENTS]
+        self._sound = True
+
+    def append(self, rows: dict[str, Columns], events: Sequence[Event]) -> None:
+        """Write rows of the groups and events, and flush them: they are safe from a kill afterwards.
+
+        Raises
+        ------
+        OSError, RuntimeError, ValueError : the disk refuses; call `give_up`.
+        """
+        self._reserve(self._fixed + self._needed(rows, len(events)))
+        self._sound = False
+        for name, columns in rows.items():
+            values = (columns.data, columns.time, columns.epoch)
+            for dataset, value in zip(self._series[name], values, strict=False):
+                _extend(dataset, value)
+        # the index is written when all else is on disk: a row with an index is whole, whenever the kill comes
+        for name, columns in rows.items():
+            _extend(self._series[name][-1], columns.index)
+        if events:
+            _extend(self._events, layout.event_rows(events))
+        self._sound = True
+
+    def _needed(self, rows: dict[str, Columns], events: int) -> int:
+        grown = [
+            (dataset, len(rows[name]) if name in rows else 0)
+            for name, datasets in self._series.items()
+            for dataset in datasets
+        ]
+        return sum(_allocated(dataset, len(dataset) + more) for dataset, more in [*grown, (self._events, events)])
+
+    def _reserve(self, size: int) -> None:
+        """Take the room first: HDF5 cannot go back once a write of its own has failed."""
+        if not self._may_reserve or sys.platform != "linux":
+            return
+        have = os.fstat(self._descriptor).st_size
+        if have >= size:
+            return
+        try:
+            os.posix_fallocate(self._descriptor, have, size + _AHEAD - have)
+        except OSError as problem:
+            if problem.errno not in _NO_RESERVATION:
+                raise
+            self._may_reserve = False
+
+    def finish(self, outcome: str) -> None:
+        """Write the outcome and close, so that any HDF5 reader opens the file.
+
+        Raises
+        ------
+        OSError, RuntimeError, ValueError : the disk refuses; call `give_up`.
+        """
+        self._sound = False
+        self._file[layout.OUTCOME][()] = outcome.encode()
+        self._file.flush()
+        self._sound = True
+        self._file.close()
+        block = read_superblock(self.path)
+        with self.path.open("r+b") as file:
+            # another reader in this process keeps HDF5 from closing the file: its end is then not known yet
+            if not block.writing and block.stored_end < block.size:
+                file.truncate(block.stored_end)
+            os.fsync(file.fileno())
+
+    def give_up(self, outcome: str) -> None:
+        """Close as well as the disk lets: finished where nothing has failed half-way, else abandoned."""
+        if self._sound:
+            with contextlib.suppress(*TROUBLE):
+                self.finish(outcome)
+                return
+        self.abandon(outcome)
+
+    def abandon(self, outcome: str) -> None:
+        """Leave the file as it is on disk, as a kill would, but with its outcome."""
+        if not self._file:
+            return
+        with contextlib.suppress(OSError):
+            if self._outcome_at is not None and sys.platform != "win32":
+                text = outcome.encode().ljust(layout.OUTCOME_BYTES, b"\0")
+                os.pwrite(self._descriptor, text, self._outcome_at)
+            if sys.platform == "linux":
+                # HDF5 crashes the process at exit when it cannot write what it still holds: let it write to memory
+                memory = os.memfd_create("given-up")
+                os.dup2(memory, self._descriptor)
+                os.close(memory)
+        with contextlib.suppress(*TROUBLE):
+            self._file.close()
+
+
+def _extend(dataset: h5py.Dataset, rows: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> None:
+    start = len(dataset)
+    dataset.resize(start + len(rows), axis=0)
+    dataset[start:] = rows
+    dataset.flush()
+
+
+def _allocated(dataset: h5py.Dataset, rows: int) -> int:
+    chunk = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
+    return -(-rows // dataset.chunks[0]) * (chunk + _BYTES_PER_CHUNK)
+
+
+def free_names(wanted: Path) -> Iterator[Path]:
+    """Return `wanted`, then ``name-2``, ``name-3`` ..."""
+    yield wanted
+    for number in range(2, 1 << 31):
+        yield wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+
+
+def place(temporary: Path, wanted: Path) -> Path:
+    """Rename `temporary` to the first name that is free, never over another file; return that name."""
+    for name in free_names(wanted):
+        try:
+            name.hardlink_to(temporary)
+        except FileExistsError:
+            continue
+        except OSError:
+            # a file system without links: not atomic, but the name is still never taken from another
+            if name.exists():
+                continue
+            return temporary.rename(name)
+        temporary.unlink()
+        return name
+    raise OSError(errno.EEXIST, "no free name", str(wanted))

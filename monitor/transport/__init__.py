@@ -1,0 +1,1 @@
+"""Sources that bring blocks in and sinks that carry results out."""

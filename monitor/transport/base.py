@@ -1,0 +1,48 @@
+"""What the service needs of a transport, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from monitor.blocks import Event, ResultBlock, SignalBlock
+
+
+class Source(Protocol):
+    """Where blocks come from."""
+
+    def receive(self, timeout: float) -> Sequence[SignalBlock | Event]:
+        """Return what has arrived, in order; wait up to `timeout` seconds for the first; empty if nothing came.
+
+        Events tell what the transport itself noticed: messages refused, a socket rebuilt.
+        """
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Nothing will come any more."""
+        ...
+
+    def close(self) -> None:
+        """Release what is held; a second call does nothing."""
+        ...
+
+
+class Sink(Protocol):
+    """Where signals, results and events go. None of the calls waits: a sink that is late drops and counts."""
+
+    def signals(self, block: SignalBlock) -> None:
+        """Take the accepted samples."""
+        ...
+
+    def results(self, block: ResultBlock) -> None:
+        """Take indicator values."""
+        ...
+
+    def event(self, event: Event) -> None:
+        """Take an event."""
+        ...
+
+    def close(self) -> None:
+        """Finish; a second call does nothing."""
+        ...

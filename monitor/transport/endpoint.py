@@ -1,0 +1,104 @@
+"""Endpoints of ZeroMQ sockets: checked, attached, and refused in one clear line."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import re
+
+import zmq
+
+_TCP = re.compile(r"tcp://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5}|\*)")
+_FORMS = "write tcp://HOST:PORT, for example tcp://127.0.0.1:5555, or ipc:///path"
+_REASONS = {
+    errno.EADDRINUSE: "is in use: stop the other program or choose another with --bind",
+    errno.EADDRNOTAVAIL: "is not an address of this machine: use one that is, for example 127.0.0.1",
+    errno.ENODEV: "is not an address of this machine: use one that is, for example 127.0.0.1",
+    errno.EACCES: "may not be opened by this user: choose a port above 1023",
+    errno.ENOENT: "cannot be made: its folder does not exist",
+    errno.ENOTDIR: "cannot be made: its folder does not exist",
+    errno.EPROTONOSUPPORT: f"needs a transport that is missing here: {_FORMS}",
+}
+
+MESSAGES_PER_SECOND = 2000
+"""What a queue given in seconds is sized for; few rigs send more messages than this."""
+
+
+class TransportError(OSError):
+    """An endpoint is malformed or cannot be used; the text says which, why and what to do."""
+
+
+def check(url: str, *, bind: bool) -> None:
+    """Raise `TransportError` unless `url` is a ZeroMQ endpoint that can be bound or connected to."""
+    if url.startswith(("ipc://", "inproc://")) and url.split("://")[1]:
+        return
+    match = _TCP.fullmatch(url)
+    if match is None:
+        raise TransportError(f"{url!r} is not an endpoint: {_FORMS}")
+    host, port = match["host"], match["port"]
+    wild = port == "*" or int(port) == 0
+    if not wild and int(port) > 65535:
+        raise TransportError(f"{url}: ports end at 65535")
+    if not bind and (wild or host == "*"):
+        raise TransportError(f"{url} names no single port of one host: only a bind may leave them open")
+
+
+def is_local(url: str) -> bool:
+    """Tell whether only programs on this machine can reach a socket bound to `url`."""
+    match = _TCP.fullmatch(url)
+    if match is None:
+        return url.startswith(("ipc://", "inproc://"))
+    host = match["host"].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def prepare(socket: zmq.Socket[bytes], queue_seconds: float, stale_after: float = 5.0) -> None:
+    """Set what every socket has in common; before any bind or connect."""
+    patience = max(1, int(1000 * stale_after))
+    messages = max(1, int(queue_seconds * MESSAGES_PER_SECOND))
+    options = {
+        zmq.LINGER: 0,
+        zmq.RCVHWM: messages,
+        zmq.SNDHWM: messages,
+        zmq.HEARTBEAT_IVL: max(1, patience // 5),
+        zmq.HEARTBEAT_TIMEOUT: patience,
+        # TTL travels in tenths of a second in 16 bits
+        zmq.HEARTBEAT_TTL: min(2 * patience, 6_553_500),
+        zmq.HANDSHAKE_IVL: patience,
+        zmq.CONNECT_TIMEOUT: patience,
+        zmq.RECONNECT_IVL: 100,
+        zmq.RECONNECT_IVL_MAX: max(100, min(patience, 1000)),
+        zmq.TCP_KEEPALIVE: 1,
+    }
+    for option, value in options.items():
+        socket.setsockopt(option, value)
+
+
+def attach(socket: zmq.Socket[bytes], url: str, *, bind: bool, insecure: bool = False) -> str:
+    """Bind or connect `socket`; return the endpoint as it really is, with its port.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed, taken or not to be had, or a bind would let other
+        machines in and `insecure` is not said.
+    """
+    check(url, bind=bind)
+    if bind and not insecure and not is_local(url):
+        raise TransportError(
+            f"{url} would be open to other machines without encryption: bind 127.0.0.1 or say --insecure"
+        )
+    socket.setsockopt(zmq.IPV6, int("[" in url))
+    try:
+        socket.bind(url) if bind else socket.connect(url)
+    except zmq.ZMQError as problem:
+        reason = _REASONS.get(problem.errno or 0, f"cannot be used: {problem.strerror}")
+        raise TransportError(f"{url} {reason}") from problem
+    return socket.getsockopt_string(zmq.LAST_ENDPOINT) if bind else url
+
+
+def readable(socket: zmq.Socket[bytes]) -> bool:
+    """Tell whether a message waits in `socket`; cheaper than a poll."""
+    return bool(int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN)

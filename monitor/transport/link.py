@@ -1,0 +1,186 @@
+"""One subscribing socket that is kept alive.
+
+A SUB socket that connects is dead for ever, and says nothing, after one frame above its size limit or
+one failed handshake. Its monitor tells: a disconnection that no retry follows. Then the socket is made
+anew. A socket that binds needs none of this, for there each sender has a session of its own, which
+fails alone and which the sender itself opens again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import monotonic
+
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from monitor.blocks import EventKind
+from monitor.transport import endpoint
+from monitor.wire import Frames
+
+_FIRST_BACKOFF = 0.1
+_FAILED = (
+    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.Event.HANDSHAKE_FAILED_PROTOCOL
+    | zmq.Event.HANDSHAKE_FAILED_AUTH
+)
+_WATCHED = (
+    zmq.Event.CONNECTED
+    | zmq.Event.CONNECT_DELAYED
+    | zmq.Event.CONNECT_RETRIED
+    | zmq.Event.DISCONNECTED
+    | zmq.Event.HANDSHAKE_SUCCEEDED
+    | _FAILED
+)
+_numbers = itertools.count()
+
+Notice = tuple[EventKind, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """How to subscribe.
+
+    Parameters
+    ----------
+    topics : prefixes to subscribe to.
+    stale_after : s after which a connection without any sign of life is given up.
+    max_message : bytes allowed in one frame; a larger one cuts the connection.
+    queue_seconds : how long messages may pile up unread before the sender is held up or drops.
+    insecure : may bind where other machines can reach it.
+    """
+
+    topics: tuple[bytes, ...] = (b"",)
+    stale_after: float = 5.0
+    max_message: int = 64 << 20
+    queue_seconds: float = 10.0
+    insecure: bool = False
+
+
+class Link:
+    """A subscription to one endpoint, registered with `poller` under whatever socket it has at the time.
+
+    Raises
+    ------
+    TransportError : the endpoint cannot be used.
+    """
+
+    def __init__(
+        self,
+        context: zmq.Context[zmq.Socket[bytes]],
+        poller: zmq.Poller,
+        url: str,
+        settings: LinkSettings,
+        *,
+        bind: bool,
+    ) -> None:
+        self._context, self._poller, self._settings, self._bind = context, poller, settings, bind
+        self._backoff = _FIRST_BACKOFF
+        self._breach = f"a breach of protocol, such as a message over {settings.max_message} bytes"
+        self._blame = ""
+        self._failures = 0
+        self.url = url
+        self._open()
+
+    def _open(self) -> None:
+        self._up = self._dropped = False
+        self._monitor: zmq.Socket[bytes] | None = None
+        self._socket = self._context.socket(zmq.SUB)
+        try:
+            endpoint.prepare(self._socket, self._settings.queue_seconds, self._settings.stale_after)
+            self._socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message)
+            for topic in self._settings.topics:
+                self._socket.subscribe(topic)
+            # within the process there is no connection to lose
+            if not self._bind and not self.url.startswith("inproc://"):
+                self._monitor = self._watch(self._socket)
+            insecure = self._settings.insecure
+            self.url = endpoint.attach(self._socket, self.url, bind=self._bind, insecure=insecure)
+        except BaseException:
+            self._shut()
+            raise
+        self._poller.register(self._socket, zmq.POLLIN)
+        if self._monitor is not None:
+            self._poller.register(self._monitor, zmq.POLLIN)
+        self._heard = monotonic()
+
+    def _watch(self, socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
+        address = f"inproc://synchroscope-link-{next(_numbers)}"
+        socket.monitor(address, _WATCHED)
+        monitor = self._context.socket(zmq.PAIR)
+        # a full monitor would hold up the only I/O thread, and with it every other socket
+        monitor.setsockopt(zmq.RCVHWM, 0)
+        monitor.setsockopt(zmq.LINGER, 0)
+        monitor.connect(address)
+        return monitor
+
+    def messages(self, limit: int) -> Iterator[Frames]:
+        """Yield what is there, at most `limit` messages, without waiting."""
+        for _ in range(limit):
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self._heard = monotonic()
+            yield frames
+
+    def praise(self) -> None:
+        """Say that a good message came: the next interruption is met quickly again."""
+        self._backoff = _FIRST_BACKOFF
+
+    def notices(self) -> Iterator[Notice]:
+        """Yield what happened to the connection; make the socket anew where that is needed."""
+        if self._monitor is None:
+            return
+        while endpoint.readable(self._monitor):
+            event = recv_monitor_message(self._monitor)["event"]
+            self._heard = monotonic()
+            yield from self._note(event)
+        if self._is_dead() and not endpoint.readable(self._socket):
+            self._shut()
+            self._backoff = min(2 * self._backoff, self._settings.stale_after)
+            self._open()
+
+    def _note(self, event: int) -> Iterator[Notice]:
+        if event == zmq.Event.HANDSHAKE_SUCCEEDED:
+            if self._blame:
+                yield EventKind.RECONNECTED, f"{self.url}: connected again after {self._blame}"
+            self._up, self._dropped, self._blame, self._failures = True, False, "", 0
+        elif event == zmq.Event.DISCONNECTED or event & _FAILED:
+            if self._up:
+                # what follows tells whether it was this or the network
+                self._blame = self._breach
+            elif not self._dropped:
+                self._failures += 1
+                # one alone may be a sender that was just going away
+                if self._failures == 2:
+                    self._blame = self._blame or "failed handshakes"
+                    yield EventKind.NOTE, f"{self.url} does not answer like a ZeroMQ publisher; trying on"
+            self._up, self._dropped = False, True
+        elif self._dropped:
+            if self._blame == self._breach:
+                self._blame = "the sender went away"
+            self._dropped = False
+
+    def _is_dead(self) -> bool:
+        if self._up:
+            return False
+        silence = monotonic() - self._heard
+        return silence > (self._backoff if self._dropped else self._settings.stale_after)
+
+    def _shut(self) -> None:
+        for socket in (self._socket, self._monitor):
+            if socket is not None and socket in self._poller:
+                self._poller.unregister(socket)
+        if self._monitor is not None:
+            # first, or the I/O thread waits for ever for somebody to take the last notice
+            self._socket.disable_monitor()
+            self._monitor.close()
+        self._socket.close()
+
+    def close(self) -> None:
+        """Close the sockets; a second call does nothing."""
+        if not self._socket.closed:
+            self._shut()

@@ -1,0 +1,86 @@
+"""A source and a sink without a network: for embedding, and for tests."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterable
+
+from monitor.blocks import Event, ResultBlock, SignalBlock
+from monitor.health import Health
+
+
+class MemorySource:
+    """Hand out blocks and events one at a time.
+
+    Parameters
+    ----------
+    items : handed out in this order, after which the source has ended.
+        Without them the source is fed by `put`, from any thread, and ends by `finish`.
+    """
+
+    def __init__(self, items: Iterable[SignalBlock | Event] | None = None) -> None:
+        self._queue: queue.SimpleQueue[SignalBlock | Event | None] = queue.SimpleQueue()
+        self._ended = False
+        if items is not None:
+            for item in items:
+                self.put(item)
+            self.finish()
+
+    def put(self, item: SignalBlock | Event) -> None:
+        """Queue one more."""
+        self._queue.put(item)
+
+    def finish(self) -> None:
+        """Say that nothing more will be put."""
+        self._queue.put(None)
+
+    def receive(self, timeout: float) -> tuple[SignalBlock | Event, ...]:
+        """Return the next item alone; nothing when none comes within `timeout` seconds."""
+        if self._ended:
+            return ()
+        try:
+            item = self._queue.get(timeout=max(timeout, 0.0))
+        except queue.Empty:
+            return ()
+        self._ended = item is None
+        return () if item is None else (item,)
+
+    @property
+    def ended(self) -> bool:
+        """Everything has been handed out and nothing more will come."""
+        return self._ended
+
+    def close(self) -> None:
+        """End here; what is still queued is forgotten."""
+        self._ended = True
+
+
+class MemorySink:
+    """Keep everything that comes, in order, in lists."""
+
+    def __init__(self) -> None:
+        self.signals_seen: list[SignalBlock] = []
+        self.results_seen: list[ResultBlock] = []
+        self.events_seen: list[Event] = []
+        self.health_seen: list[Health] = []
+        self.closed = False
+
+    def signals(self, block: SignalBlock) -> None:
+        """Keep the samples."""
+        self.signals_seen.append(block)
+
+    def results(self, block: ResultBlock) -> None:
+        """Keep the indicator values."""
+        self.results_seen.append(block)
+
+    def event(self, event: Event) -> None:
+        """Keep the event."""
+        self.events_seen.append(event)
+
+    def health(self, health: Health) -> None:
+        """Keep the look at the service."""
+        self.health_seen.append(health)
+
+    def close(self) -> None:
+        """Remember that the sink was closed; the lists stay."""
+        self.closed = True

@@ -1,0 +1,69 @@
+"""One publishing socket with its context: opened, written to, closed."""
+
+from __future__ import annotations
+
+import zmq
+
+from monitor.transport import endpoint
+from monitor.transport.endpoint import TransportError
+from monitor.wire import Frames
+
+
+class Outlet:
+    """A PUB or XPUB socket at one endpoint.
+
+    Parameters
+    ----------
+    kind : ``zmq.PUB`` or ``zmq.XPUB``.
+    bind, connect : one of the two is an endpoint.
+    queue_seconds : how much may wait for a subscriber that lags.
+    insecure : may bind where other machines can reach it.
+    context : of the caller, who then terminates it; by default an own one.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed or cannot be used, or there is none or two.
+    """
+
+    def __init__(
+        self,
+        kind: int,
+        bind: str,
+        connect: str = "",
+        *,
+        queue_seconds: float,
+        insecure: bool = False,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        options: dict[int, int] | None = None,
+    ) -> None:
+        if bool(bind) == bool(connect):
+            raise TransportError("a publisher binds one endpoint or connects to one: give one of the two")
+        self._own_context = context is None
+        self._context = zmq.Context() if context is None else context
+        self.socket = self._context.socket(kind)
+        try:
+            endpoint.prepare(self.socket, queue_seconds)
+            # subscribers send subscriptions, which are short
+            self.socket.setsockopt(zmq.MAXMSGSIZE, 1 << 16)
+            for option, value in (options or {}).items():
+                self.socket.setsockopt(option, value)
+            self.url = endpoint.attach(self.socket, bind or connect, bind=bool(bind), insecure=insecure)
+        except BaseException:
+            self.close()
+            raise
+
+    def offer(self, frames: Frames, *, wait: bool = False) -> bool:
+        """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does."""
+        if self.socket.closed:
+            return False
+        try:
+            self.socket.send_multipart(frames, 0 if wait else zmq.NOBLOCK)
+        except zmq.Again:
+            return False
+        return True
+
+    def close(self, linger: float = 0.0) -> None:
+        """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
+        self.socket.close(linger=int(1000 * linger))
+        if self._own_context:
+            self._context.term()

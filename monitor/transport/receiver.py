@@ -1,0 +1,114 @@
+"""Several watched subscriptions read as one, with what cannot be read counted instead of raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil
+from time import monotonic
+from typing import Generic, TypeVar
+
+import zmq
+
+from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.transport.endpoint import TransportError
+from monitor.transport.link import Link, LinkSettings
+from monitor.wire import Frames
+
+_BATCH = 256
+_TICK = 0.1
+_REPORT_EVERY = 0.25
+
+Item = TypeVar("Item")
+
+
+class Receiver(Generic[Item]):
+    """Read messages from any number of endpoints.
+
+    Parameters
+    ----------
+    read : gives what is in a message that came from the endpoint named second; raises ValueError, as a
+        rule `WireError`, for a message that is refused.
+    connect, bind : endpoints; at least one.
+    settings : how to subscribe.
+    context : of the caller, who then terminates it; by default an own one.
+
+    Raises
+    ------
+    TransportError : there is no endpoint, or one that cannot be used.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[Frames, str], Iterable[Item]],
+        connect: Sequence[str],
+        bind: Sequence[str],
+        settings: LinkSettings,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+    ) -> None:
+        if not connect and not bind:
+            raise TransportError("nothing to listen to: give an endpoint to connect to or to bind")
+        self._read = read
+        self._own_context = context is None
+        self._context = zmq.Context() if context is None else context
+        self._poller = zmq.Poller()
+        self._links: list[Link] = []
+        self._refused, self._reason, self._reported = 0, "", -_REPORT_EVERY
+        self._time, self._index = 0.0, 0
+        try:
+            for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
+                self._links.append(Link(self._context, self._poller, url, settings, bind=binds))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """What is bound, with the ports that were found, and then what is connected to."""
+        return tuple(link.url for link in self._links)
+
+    def receive(self, timeout: float) -> list[Item | Event]:
+        """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.
+
+        Messages refused make one event at most four times a second, however many there are.
+        """
+        deadline = monotonic() + timeout
+        while self._links:
+            left = deadline - monotonic()
+            self._poller.poll(ceil(1000 * min(max(left, 0.0), _TICK)))
+            found = self._collect()
+            if found or left <= 0:
+                return found
+        return []
+
+    def _collect(self) -> list[Item | Event]:
+        found: list[Item | Event] = []
+        for link in self._links:
+            found += [self._event(kind, 0, detail) for kind, detail in link.notices()]
+            for frames in link.messages(_BATCH):
+                try:
+                    items = self._read(frames, link.url)
+                except ValueError as problem:
+                    self._refused += 1
+                    self._reason = self._reason or str(problem)
+                    continue
+                link.praise()
+                for item in items:
+                    if isinstance(item, SignalBlock | ResultBlock):
+                        self._time, self._index = item.time, item.index
+                    found.append(item)
+        if self._refused and monotonic() - self._reported >= _REPORT_EVERY:
+            found.append(self._event(EventKind.REJECTED, self._refused, self._reason))
+            self._refused, self._reason, self._reported = 0, "", monotonic()
+        return found
+
+    def _event(self, kind: EventKind, count: int, detail: str) -> Event:
+        """Stamp an event with where the stream is; the sender's clock is the only one that is recorded."""
+        return Event(kind, self._time, self._index, count, detail)
+
+    def close(self) -> None:
+        """Leave no socket behind, and no context unless it is the caller's; a second call does nothing."""
+        for link in self._links:
+            link.close()
+        self._links.clear()
+        if self._own_context:
+            self._context.term()

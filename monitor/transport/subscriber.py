@@ -1,0 +1,85 @@
+"""What a client of the service sees: results, signals, health and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import zmq
+
+from monitor import health, wire
+from monitor.blocks import Event, ResultBlock, SignalBlock
+from monitor.health import Health
+from monitor.transport.link import LinkSettings
+from monitor.transport.receiver import Receiver
+from monitor.wire import Decoder, Frames, WireError
+
+Kind = Literal["results", "signals", "health", "event"]
+Published = ResultBlock | SignalBlock | Health | Event
+
+_events = msgspec.json.Decoder(Event)
+
+
+class ResultSubscriber:
+    """Subscribe to what a service publishes, and stay subscribed.
+
+    Parameters
+    ----------
+    connect : endpoint of the service.
+    rig : the only rig that is let through; empty for all.
+    kinds : what to subscribe to.
+    stale_after, queue_seconds, context : as for `ZmqSource`.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed.
+    """
+
+    def __init__(
+        self,
+        connect: str,
+        *,
+        rig: str = "",
+        kinds: Sequence[Kind] = ("results", "signals", "health", "event"),
+        stale_after: float = 5.0,
+        queue_seconds: float = 5.0,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+    ) -> None:
+        self._rig = rig
+        self._decoder = Decoder()
+        topics = tuple(wire.topic(kind, rig) for kind in kinds)
+        settings = LinkSettings(topics, stale_after, queue_seconds=queue_seconds)
+        self._receiver = Receiver(self._read, (connect,), (), settings, context)
+
+    def _read(self, frames: Frames, _origin: str) -> tuple[Published, ...]:
+        subject, body = frames[0], frames[-1]
+        # a subscription is a prefix: north also brings north-2
+        if self._rig and not subject.endswith(f"/{self._rig}".encode()):
+            return ()
+        if not subject.startswith((wire.topic("health"), wire.topic("event"))):
+            return (self._decoder.decode(frames),)
+        if len(frames) != 2:
+            raise WireError(f"health and events have 2 frames, this one {len(frames)}")
+        try:
+            if subject.startswith(wire.topic("health")):
+                return (health.decode(body),)
+            return (_events.decode(body),)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            raise WireError(f"not health and not an event: {problem}") from problem
+
+    def receive(self, timeout: float) -> list[Published]:
+        """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.
+
+        Events are the service's own and those of this connection (REJECTED, RECONNECTED).
+        """
+        return self._receiver.receive(timeout)
+
+    @property
+    def endpoint(self) -> str:
+        """Where the service is."""
+        return self._receiver.endpoints[0]
+
+    def close(self) -> None:
+        """Leave no socket behind; a second call does nothing."""
+        self._receiver.close()

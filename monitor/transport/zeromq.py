@@ -1,0 +1,9 @@
+"""The ZeroMQ transport in one place: what comes in, what goes out, and both ends of each."""
+
+from monitor.transport.endpoint import TransportError
+from monitor.transport.publisher import SignalPublisher
+from monitor.transport.subscriber import ResultSubscriber
+from monitor.transport.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq_source import ZmqSource
+
+__all__ = ["ResultSubscriber", "SignalPublisher", "TransportError", "ZmqResultSink", "ZmqSource"]

@@ -1,0 +1,204 @@
+"""The native message: bytes <-> blocks, and nothing else (docs/wire-format.md is its contract).
+
+One block is one multipart message: topic, stream header (JSON), position (24 bytes), payload
+(little-endian float64, row after row). The stream header repeats unchanged in every message, so a
+decoder parses it once and afterwards only compares bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from monitor.blocks import (
+    Channel,
+    Column,
+    ResultBlock,
+    ResultStream,
+    Role,
+    Samples,
+    SignalBlock,
+    Stream,
+)
+
+VERSION = 1
+MAX_COLUMNS = 4096
+MAX_ROWS = 1 << 20
+MAX_TEXT = 128
+MAX_HEADER = 1 << 20
+_LAST = 1
+_POSITION = struct.Struct("<QdII")
+_CACHED_HEADERS = 64
+
+Frames = list[bytes]
+
+
+class WireError(ValueError):
+    """The bytes are not a message that this version understands; the text says why."""
+
+
+class _ChannelHeader(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    role: Role
+    unit: str = ""
+    actuator: str = ""
+
+
+class _SignalHeader(msgspec.Struct, tag_field="kind", tag="signals"):
+    version: int
+    rig: str
+    epoch: int
+    sample_rate: float
+    channels: list[_ChannelHeader]
+
+
+class _ColumnHeader(msgspec.Struct):
+    name: str
+    unit: str
+    actuator: str
+
+
+class _ResultHeader(msgspec.Struct, tag_field="kind", tag="results"):
+    version: int
+    rig: str
+    epoch: int
+    sample_rate: float
+    every: int
+    columns: list[_ColumnHeader]
+
+
+_Header = _SignalHeader | _ResultHeader
+_header_decoder: msgspec.json.Decoder[_Header] = msgspec.json.Decoder(_Header)
+
+
+def topic(kind: str, rig: str = "") -> bytes:
+    """Return the first frame of a message; without a rig, the prefix that subscribes to all rigs."""
+    return f"synchroscope/{VERSION}/{kind}/{rig}".encode()
+
+
+class Encoder:
+    """Blocks -> frames; keeps the header of the stream that it saw last."""
+
+    def __init__(self) -> None:
+        self._stream: Stream | ResultStream | None = None
+        self._head: tuple[bytes, bytes] = (b"", b"")
+
+    def encode(self, block: SignalBlock | ResultBlock) -> Frames:
+        """Return ``[topic, stream header, position, payload]``."""
+        if block.stream is not self._stream:
+            self._head = _encode_head(block.stream)
+            self._stream = block.stream
+        rows = block.samples if isinstance(block, SignalBlock) else block.values
+        position = _POSITION.pack(block.index, block.time, len(rows), _LAST if block.last else 0)
+        payload = np.ascontiguousarray(rows, dtype="<f8").tobytes()
+        return [*self._head, position, payload]
+
+
+def _encode_head(stream: Stream | ResultStream) -> tuple[bytes, bytes]:
+    header: _Header
+    if isinstance(stream, Stream):
+        channels = [_ChannelHeader(c.name, c.role, c.unit, c.actuator) for c in stream.channels]
+        header = _SignalHeader(VERSION, stream.rig, stream.epoch, stream.sample_rate, channels)
+        return topic("signals", stream.rig), msgspec.json.encode(header)
+    columns = [_ColumnHeader(c.name, c.unit, c.actuator) for c in stream.columns]
+    header = _ResultHeader(VERSION, stream.rig, stream.epoch, stream.sample_rate, stream.every, columns)
+    return topic("results", stream.rig), msgspec.json.encode(header)
+
+
+class Decoder:
+    """Frames -> blocks; keeps the headers that it has parsed.
+
+    The arrays it returns are read-only views of the message.
+    """
+
+    def __init__(self) -> None:
+        self._streams: dict[bytes, Stream | ResultStream] = {}
+
+    def decode(self, frames: Sequence[bytes]) -> SignalBlock | ResultBlock:
+        """Return the block in `frames`.
+
+        Raises
+        ------
+        WireError : anything is not as docs/wire-format.md says.
+        """
+        if len(frames) != 4:
+            raise WireError(f"a native message has 4 frames, this one {len(frames)}")
+        _, head, position, payload = frames
+        stream = self._streams.get(head)
+        if stream is None:
+            stream = _decode_head(head)
+            if len(self._streams) >= _CACHED_HEADERS:
+                self._streams.clear()
+            self._streams[bytes(head)] = stream
+        if len(position) != _POSITION.size:
+            raise WireError(f"the position has {len(position)} bytes instead of {_POSITION.size}")
+        index, time, count, flags = _POSITION.unpack(position)
+        if index >= 1 << 62:
+            raise WireError(f"the index {index} is beyond 2^62")
+        if not np.isfinite(time):
+            raise WireError("the time is not a finite number")
+        if flags & ~_LAST:
+            raise WireError(f"unknown flags {flags:#x}")
+        width = len(stream.channels if isinstance(stream, Stream) else stream.columns)
+        rows = _decode_rows(payload, count, width)
+        if isinstance(stream, Stream):
+            return SignalBlock(stream, index, time, rows, bool(flags & _LAST))
+        return ResultBlock(stream, index, time, rows, bool(flags & _LAST))
+
+
+def _decode_rows(payload: bytes, count: int, width: int) -> Samples:
+    if count > MAX_ROWS:
+        raise WireError(f"{count} rows in a message; the limit is {MAX_ROWS}")
+    if len(payload) != 8 * count * width:
+        raise WireError(f"the payload has {len(payload)} bytes; {count} rows of {width} need {8 * count * width}")
+    rows: Samples = np.frombuffer(payload, dtype="<f8").reshape(count, width)
+    return rows if sys.byteorder == "little" else rows.astype(np.float64)
+
+
+def _decode_head(head: bytes) -> Stream | ResultStream:
+    if len(head) > MAX_HEADER:
+        raise WireError(f"the stream header has {len(head)} bytes; the limit is {MAX_HEADER}")
+    try:
+        header = _header_decoder.decode(head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        # the text quotes what the sender wrote: keep it one short printable line
+        reason = "".join(c if c.isprintable() else "?" for c in str(problem)[: 2 * MAX_TEXT])
+        raise WireError(f"the stream header cannot be read: {reason}") from problem
+    if header.version != VERSION:
+        raise WireError(f"format version {header.version}; this program reads version {VERSION}")
+    if not 0 <= header.epoch < 1 << 63:
+        raise WireError(f"the epoch {header.epoch} is outside 0 .. 2^63 - 1")
+    _check_text([header.rig], "rig")
+    try:
+        if isinstance(header, _SignalHeader):
+            _check_count(len(header.channels))
+            _check_text([t for c in header.channels for t in (c.name, c.unit, c.actuator)], "channel")
+            channels = tuple(Channel(c.name, c.role, c.unit, c.actuator) for c in header.channels)
+            return Stream(header.rig, header.epoch, header.sample_rate, channels)
+        if not 0.0 < header.sample_rate < float("inf"):
+            raise WireError(f"sample rate {header.sample_rate} Hz: must be a positive number")
+        if not 1 <= header.every < 1 << 31:
+            raise WireError(f"a row of results every {header.every} samples; 1 to 2^31 - 1 are allowed")
+        _check_count(len(header.columns))
+        _check_text([t for c in header.columns for t in (c.name, c.unit, c.actuator)], "column")
+        columns = tuple(Column(c.name, c.unit, c.actuator) for c in header.columns)
+        return ResultStream(header.rig, header.epoch, header.sample_rate, header.every, columns)
+    except WireError:
+        raise
+    except ValueError as problem:
+        raise WireError(str(problem)) from problem
+
+
+def _check_count(columns: int) -> None:
+    if not 1 <= columns <= MAX_COLUMNS:
+        raise WireError(f"{columns} columns; 1 to {MAX_COLUMNS} are allowed")
+
+
+def _check_text(texts: list[str], what: str) -> None:
+    for text in texts:
+        if len(text) > MAX_TEXT or not text.isprintable():
+            raise WireError(f"a {what} text is longer than {MAX_TEXT} characters or not printable")

@@ -1,0 +1,231 @@
+"""The faults one by one: each takes a block and gives back what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+
+from monitor.blocks import Role, Samples, SignalBlock, Stream
+
+Generator = np.random.Generator
+
+_ROUNDING = 1e-6  # of a sample: 0.3 s at 10 Hz is sample 3, not 4
+
+
+class Disturbance(Protocol):
+    """One fault."""
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return what comes of `block`."""
+        ...
+
+    def flush(self) -> Sequence[SignalBlock]:
+        """Return what was held back, at the end of the stream."""
+        ...
+
+
+class _Passing:
+    """Holds nothing back."""
+
+    def flush(self) -> Sequence[SignalBlock]:
+        """Return nothing."""
+        return ()
+
+
+class Drop(_Passing):
+    """Loses blocks."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block or nothing."""
+        lost = self._rng.random() < self._probability
+        return () if lost and not block.last else (block,)
+
+
+class Duplicate(_Passing):
+    """Sends blocks twice."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block once or twice."""
+        doubled = self._rng.random() < self._probability
+        return (block, block) if doubled and not block.last else (block,)
+
+
+class Reorder:
+    """Lets a block change places with the next."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+        self._held: SignalBlock | None = None
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block, with the one held back behind it, or hold it back."""
+        late, self._held = self._held, None
+        if late is not None:
+            return (late, block) if block.last else (block, late)
+        if self._rng.random() < self._probability and not block.last:
+            self._held = block
+            return ()
+        return (block,)
+
+    def flush(self) -> Sequence[SignalBlock]:
+        """Return the block held back."""
+        held, self._held = self._held, None
+        return () if held is None else (held,)
+
+
+class Jitter(_Passing):
+    """Puts the times of blocks off by up to `width` seconds, either way."""
+
+    def __init__(self, width: float, rng: Generator) -> None:
+        self._width, self._rng = width, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block with another time."""
+        return (replace(block, time=block.time + self._rng.uniform(-self._width, self._width)),)
+
+
+class MissingValues(_Passing):
+    """Turns samples of the measured channels into NaN."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block with holes."""
+        columns = _measured(block.stream)
+        samples = block.samples.copy()
+        holes = self._rng.random((len(block), len(columns))) < self._probability
+        samples[:, columns] = np.where(holes, np.nan, samples[:, columns])
+        return (replace(block, samples=samples),)
+
+
+class _Timeline:
+    """Counts samples from the first that comes, through gaps and restarts."""
+
+    def __init__(self) -> None:
+        self._epoch: int | None = None
+        self._offset = 0
+        self._end = 0
+
+    def start_of(self, block: SignalBlock) -> int:
+        """Return the number of the block's first sample."""
+        if block.stream.epoch != self._epoch:
+            self._epoch = block.stream.epoch
+            self._offset = self._end - block.index
+        start = block.index + self._offset
+        self._end = max(self._end, start + len(block))
+        return start
+
+
+class Gap(_Passing):
+    """Cuts out the samples of `length` seconds from `time` seconds on."""
+
+    def __init__(self, time: float, length: float) -> None:
+        self._time, self._length = time, length
+        self._timeline = _Timeline()
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return what stands before and after the gap."""
+        rate = block.stream.sample_rate
+        start = self._timeline.start_of(block)
+        begin = min(max(_sample(self._time, rate) - start, 0), len(block))
+        end = min(max(_sample(self._time + self._length, rate) - start, 0), len(block))
+        if begin == end:
+            return (block,)
+        before = replace(block, samples=block.samples[:begin], last=False)
+        after = block.tail(end)
+        return tuple(part for part in (before, after) if len(part) or part.last)
+
+
+class Restart(_Passing):
+    """Restarts the publisher `time` seconds after the first sample."""
+
+    def __init__(self, time: float) -> None:
+        self._time = time
+        self._timeline = _Timeline()
+        self._stream: Stream | None = None  # as it comes in, since the restart
+        self._renamed: Stream | None = None
+        self._zero = 0  # the index that became 0
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block, cut in two and renumbered where that is due."""
+        start = self._timeline.start_of(block)
+        if self._renamed is not None:
+            return (self._rename(block),)
+        before = _sample(self._time, block.stream.sample_rate) - start
+        if before >= len(block):
+            return (block,)
+        before = max(before, 0)
+        self._stream, self._zero = block.stream, block.index + before
+        parts = (replace(block, samples=block.samples[:before], last=False), self._rename(block.tail(before)))
+        return parts if before else parts[1:]
+
+    def _rename(self, block: SignalBlock) -> SignalBlock:
+        if self._renamed is None or block.stream.epoch + 1 != self._renamed.epoch:
+            if self._stream is not None and block.stream.epoch != self._stream.epoch:
+                self._zero = 0  # a restart of the source itself: its numbers are right
+            self._renamed = replace(block.stream, epoch=block.stream.epoch + 1)
+        return replace(block, stream=self._renamed, index=block.index - self._zero)
+
+
+class DelayStep(_Passing):
+    """Lets the measured channels lag by `delay` seconds from `time` seconds on.
+
+    Samples between samples are interpolated linearly; before the first sample, the first is held.
+    """
+
+    def __init__(self, time: float, delay: float) -> None:
+        self._time, self._delay = time, delay
+        self._timeline = _Timeline()
+        self._history: Samples | None = None
+        self._next = 0
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block with the measured channels of an earlier moment."""
+        if not len(block):
+            return (block,)
+        rate = block.stream.sample_rate
+        lag = self._delay * rate
+        whole = round(lag) if abs(lag - round(lag)) < _ROUNDING else int(lag)
+        part = max(lag - whole, 0.0)
+        depth = whole + 1
+        start = self._timeline.start_of(block)
+        columns = _measured(block.stream)
+        now = block.samples[:, columns]
+        known = np.concatenate((self._remembered(now, start, depth), now))
+        self._history, self._next = known[-depth:], start + len(block)
+        late = known[depth - whole : len(known) - whole]
+        if part > _ROUNDING:
+            late = (1.0 - part) * late + part * known[depth - whole - 1 : len(known) - whole - 1]
+        step = max(_sample(self._time, rate) - start, 0)
+        samples = block.samples.copy()
+        samples[step:, columns] = late[step:]
+        return (replace(block, samples=samples),)
+
+    def _remembered(self, now: Samples, start: int, depth: int) -> Samples:
+        """Return the `depth` samples before `start`, NaN where they were in a gap."""
+        if self._history is None:
+            return np.repeat(now[:1], depth, axis=0)
+        missing = min(start - self._next, depth)
+        if missing <= 0:
+            return self._history
+        return np.concatenate((self._history[missing:], np.full((missing, now.shape[1]), np.nan)))
+
+
+def _sample(time: float, rate: float) -> int:
+    """Return the number of the first sample at or after `time`."""
+    return ceil(time * rate - _ROUNDING)
+
+
+def _measured(stream: Stream) -> list[int]:
+    return [column for column, channel in enumerate(stream.channels) if channel.role is Role.MEASURED]

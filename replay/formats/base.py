@@ -1,0 +1,155 @@
+"""What a recording is, what the user may choose of it, and how a format is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples, SignalBlock, Stream
+
+_ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
+
+
+class RecordingError(ValueError):
+    """A file is not a recording that can be read; the text says what, where and what to do, in one line."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which columns of a file mean what; what is left empty is guessed.
+
+    Parameters
+    ----------
+    command, measured, force : one column an actuator, by header or by number counted from 1.
+    time : the column of times.
+    rate : Hz; the samples are then evenly spaced, whatever a time column says.
+    """
+
+    command: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+    force: tuple[str, ...] = ()
+    time: str | None = None
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.command) != len(self.measured):
+            raise RecordingError(
+                f"{len(self.command)} command and {len(self.measured)} measured columns are named: "
+                "give --command NAME --measured NAME, once for each actuator"
+            )
+        if self.time is not None and self.rate is not None:
+            raise RecordingError(
+                "--time and --rate are both given: the rate needs no time column, leave one out"
+            )
+        if self.rate is not None and not 0.0 < self.rate < float("inf"):
+            raise RecordingError(f"--rate {self.rate:g}: must be a positive number of Hz")
+
+    @property
+    def names_columns(self) -> bool:
+        """The user says which columns are the signals."""
+        return bool(self.command or self.force)
+
+
+class Recording(Protocol):
+    """Samples that can be read from any instant, again and again."""
+
+    @property
+    def stream(self) -> Stream:
+        """What the columns are; the epoch is 0 until a player publishes it."""
+        ...
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that are there; those missing in gaps are not counted."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader took for granted and the user should know, a line each."""
+        ...
+
+    def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
+        """Give blocks of at most `block_length` samples, from `start` seconds after the first sample."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRecording:
+    """A recording held in memory.
+
+    Parameters
+    ----------
+    stream : what the columns are.
+    samples : (n_samples, n_channels); not copied if it is C-contiguous float64.
+    start_time : time of the first sample, s.
+    notes : as in `Recording`.
+    index : (n_samples,), increasing, starting at 0: number of each sample; None when none is missing.
+
+    Raises
+    ------
+    ValueError : the shapes do not fit, or the numbers do not increase from 0.
+    """
+
+    stream: Stream
+    samples: Samples
+    start_time: float = 0.0
+    notes: tuple[str, ...] = ()
+    index: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        samples = np.ascontiguousarray(self.samples, dtype=np.float64)
+        if samples.ndim != 2 or samples.shape[1] != len(self.stream.channels):
+            raise ValueError(f"samples of shape {samples.shape} for {len(self.stream.channels)} channels")
+        object.__setattr__(self, "samples", samples)
+        if self.index is not None and (
+            self.index.shape != (len(samples),) or self.index[0] != 0 or np.any(np.diff(self.index) < 1)
+        ):
+            raise ValueError("the sample numbers must increase from 0, one for each sample")
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that are there."""
+        return len(self.samples)
+
+    @cached_property
+    def _runs(self) -> tuple[tuple[int, int, int], ...]:
+        """First row, end row and first sample number of each stretch without a gap."""
+        if self.index is None:
+            return ((0, self.n_samples, 0),)
+        begins = np.flatnonzero(np.diff(self.index, prepend=-2) > 1)
+        ends = [*begins[1:].tolist(), self.n_samples]
+        return tuple(zip(begins.tolist(), ends, self.index[begins].tolist(), strict=True))
+
+    def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
+        """Give views of the samples as blocks; no block spans a gap.
+
+        Raises
+        ------
+        ValueError : the length is below 1 or the start before the first sample.
+        """
+        if block_length < 1:
+            raise ValueError(f"block length {block_length}: must be at least 1 sample")
+        if not 0.0 <= start < float("inf"):
+            raise ValueError(f"start at {start:g} s: must not be before the first sample")
+        first = ceil(start * self.stream.sample_rate - _ROUNDING)
+        for begin, end, number in self._runs:
+            for row in range(begin + max(0, first - number), end, block_length):
+                at = number + row - begin
+                time = self.start_time + at / self.stream.sample_rate
+                yield SignalBlock(self.stream, at, time, self.samples[row : min(row + block_length, end)])
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file: `accepts` looks at the path, first bytes and selection; `open` reads it."""
+
+    name: str
+    accepts: Callable[[Path, bytes, Selection], bool]
+    open: Callable[[Path, Selection], Recording]

@@ -1,0 +1,148 @@
+"""A column of written times -> sample rate and sample numbers, with rounding told from jitter and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from replay.formats.base import RecordingError
+
+_JITTER = 0.01  # of a step: harmless to every indicator, and what a clock of microseconds has at kilohertz
+_RARE_GAPS = 0.1  # of all steps: more long steps than that are rounding, if rounding explains them
+_MOST_DIGITS = 14  # more are the noise of binary fractions
+_OVERRIDE = "give --rate HZ to take the samples as evenly spaced"
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """When the samples were taken.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    start : time of the first sample, s.
+    index : (n,): number of each sample from 0; None when none is missing.
+    notes : what was taken for granted.
+    """
+
+    sample_rate: float
+    start: float = 0.0
+    index: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def is_step_index(times: Samples) -> bool:
+    """Whether the column counts 0, 1, 2 or 1, 2, 3 and so on."""
+    return bool(np.all(np.diff(times) == 1.0) and times[0] == np.floor(times[0]))
+
+
+def is_increasing(times: Samples) -> bool:
+    """Whether every time is later than the one before."""
+    return bool(np.all(np.diff(times) > 0.0))
+
+
+def read_clock(times: Samples, scale: float, line: Callable[[int], int]) -> Clock:
+    """Return the rate and the sample numbers behind written times.
+
+    Parameters
+    ----------
+    times : (n,), n >= 2, as written.
+    scale : seconds in the unit that they are written in.
+    line : row -> number of its line in the file, for messages.
+
+    Raises
+    ------
+    RecordingError : a time is missing, repeats or goes backwards, or the steps are not even.
+    """
+    bad = np.flatnonzero(~np.isfinite(times))
+    if bad.size:
+        raise RecordingError(f"the time is missing at line {line(int(bad[0]))}; {_OVERRIDE}")
+    back = np.flatnonzero(np.diff(times) <= 0.0)
+    if back.size:
+        row = int(back[0]) + 1
+        what = "repeats" if times[row] == times[row - 1] else "goes backwards"
+        raise RecordingError(f"the time {what} at line {line(row)} ({times[row]:.10g}); {_OVERRIDE}")
+    quantum = _quantum(times)
+    even = np.arange(len(times), dtype=np.int64)
+    counted = _count_steps(times)
+    gaps = int(np.count_nonzero(np.diff(counted) > 1))
+    rare = gaps <= max(_RARE_GAPS * len(times), 1)
+    for index in (counted, even) if rare else (even, counted):
+        dt, residual = _fit(times, index)
+        if np.max(np.abs(residual)) <= max(0.75 * quantum, _JITTER * dt):
+            break
+    else:
+        row = _first_uneven(times, counted, quantum)
+        step, usual = (times[row] - times[row - 1]) * scale, float(np.median(np.diff(times))) * scale
+        raise RecordingError(
+            f"the time steps are not even: {step:.6g} s before line {line(row)}, "
+            f"{usual:.6g} s as a rule; {_OVERRIDE}"
+        )
+    doubt = 2.0 * max(0.5 * quantum, float(np.max(np.abs(residual)))) / float(times[-1] - times[0])
+    rate = _round_rate(1.0 / (dt * scale), doubt)
+    notes = []
+    if quantum > 1e-6 * dt and np.max(np.abs(residual)) > 1e-6 * dt:
+        notes.append(f"the times are rounded to {quantum * scale:.3g} s: using {rate:.10g} Hz")
+    missing = int(index[-1]) - len(times) + 1
+    if missing:
+        row = int(np.flatnonzero(np.diff(index) > 1)[0]) + 1
+        found = f"{gaps} gaps" if gaps > 1 else "a gap"
+        notes.append(f"{missing} missing samples in {found}, the first before line {line(row)}")
+    return Clock(rate, float(times[0]) * scale, index if missing else None, tuple(notes))
+
+
+def _quantum(times: Samples) -> float:
+    """Return what the last written digit of the largest time is worth, counting the digits of all."""
+    sizes = np.abs(times[times != 0.0])
+    leading = np.floor(np.log10(sizes))
+    for digits in range(1, _MOST_DIGITS + 1):
+        scaled = sizes * 10.0 ** (digits - 1 - leading)
+        if np.all(np.abs(scaled - np.round(scaled)) <= 8.0 * np.spacing(scaled)):
+            return float(10.0 ** (np.max(leading) + 1 - digits))
+    return 4.0 * float(np.spacing(np.max(sizes)))
+
+
+def _count_steps(times: Samples) -> NDArray[np.int64]:
+    """Return sample numbers that make a step of two periods a missing sample."""
+    steps = np.diff(times)
+    dt = float(np.median(steps))
+    for _ in range(2):  # the median of rounded steps is itself rounded; their mean is not
+        single = steps[np.round(steps / dt) == 1.0]
+        dt = float(np.mean(single)) if single.size else dt
+    counts = np.maximum(np.round(steps / dt), 1.0).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(counts)))
+
+
+def _fit(times: Samples, index: NDArray[np.int64]) -> tuple[float, Samples]:
+    """Return the period and how far each time is from even spacing, by least squares, centred."""
+    x = index - np.mean(index)
+    y = times - times[0]
+    dt = float(np.dot(x, y) / np.dot(x, x))
+    residual: Samples = y - dt * x
+    return dt, residual - 0.5 * (np.max(residual) + np.min(residual))
+
+
+def _first_uneven(times: Samples, index: NDArray[np.int64], quantum: float) -> int:
+    """Return the row after the first step that is no multiple of the usual one."""
+    steps, counts = np.diff(times), np.diff(index)
+    usual = float(np.median(steps))
+    off = np.flatnonzero(np.abs(steps - counts * usual) > np.maximum(1.5 * quantum, 2.0 * _JITTER * usual))
+    if off.size:
+        return int(off[0]) + 1
+    return int(np.argmax(np.abs(steps - counts * usual))) + 1
+
+
+def _round_rate(rate: float, doubt: float) -> float:
+    """Return the rate, or the inverse of the period, with the fewest digits that the times allow."""
+    choices = []
+    for order, (value, inverse) in enumerate(((rate, False), (1.0 / rate, True))):
+        for digits in range(1, 17):
+            short = float(f"{value:.{digits}g}")
+            if abs(short - value) <= doubt * value:
+                choices.append((digits, order, 1.0 / short if inverse else short))
+                break
+    return min(choices)[2] if choices else rate

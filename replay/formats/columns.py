@@ -1,0 +1,131 @@
+"""The columns of a table: header texts -> names and units, and how a user points at one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replay.formats.base import RecordingError
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+}
+# "m", "in" and "g" are left out: "x_m" is a measured signal and "u_in" an input
+_SUFFIXES = words(
+    "mm cm um km ft V mV A mA N kN MN lbf kip kips Pa kPa MPa psi ksi deg rad s ms us Hz mm_s m_s mm_s2 m_s2 "
+    "degC Nm kNm"
+)
+_UNITS = _SUFFIXES | words("m in g mm/s m/s mm/s2 m/s2 mm/s^2 m/s^2 in/s % - 1 µm °C")
+_BRACKETS = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]$")
+_TIME_NAMES = words(
+    "time t timestamp elapsed elapsedtime testtime runtime simtime simulationtime zeit seconds sec"
+)
+_MAX_NAME = 120  # what a message can carry, less a little
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its number from 0, its name, its unit, and its header as it is written."""
+
+    position: int
+    name: str
+    unit: str
+    header: str
+
+    @property
+    def stem(self) -> str:
+        """The name without a unit at its end."""
+        return _cut_suffix(self.name)[0]
+
+    @property
+    def is_time(self) -> bool:
+        """The name says that these are times."""
+        return _plain(re.sub(r"[_.\-]", "", self.stem)) in _TIME_NAMES
+
+
+def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tuple[Column, ...]:
+    """Name `width` columns after a header and a row of units, each of which may be empty."""
+    columns: list[Column] = []
+    taken: set[str] = set()
+    for position in range(width):
+        text = header[position] if header else ""
+        name, unit = _name_and_unit(text)
+        if units and units[position]:
+            unit = _bare(units[position])
+        base = name or f"column_{position + 1}"
+        name, count = base, 1
+        while name in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name)
+        columns.append(Column(position, name, "" if unit == "-" else unit, text))
+    return tuple(columns)
+
+
+def is_unit(text: str) -> bool:
+    """Whether a cell below a header can be a unit, such as ``mm``, ``[kN]`` or nothing."""
+    return _bare(text) in _UNITS or _bare(text).lower() in SECONDS or not _bare(text)
+
+
+def find_column(columns: Sequence[Column], text: str) -> Column:
+    """Return the column that a user means: its header, whatever its case and spaces, or its number from 1.
+
+    Raises
+    ------
+    RecordingError : there is no such column, or there are several.
+    """
+    wanted = _plain(text)
+    found = [c for c in columns if wanted in (_plain(c.header), _plain(c.name))]
+    exact = [c for c in found if text.strip() in (c.header.strip(), c.name)]
+    if len(exact) == 1 or len(found) == 1:
+        return (exact or found)[0]
+    if found:
+        raise RecordingError(f"{len(found)} columns are called {text!r}: give the column's number instead")
+    numbered = [c for c in columns if wanted == str(c.position + 1)]
+    if numbered:
+        return numbered[0]
+    raise RecordingError(f"no column {text!r}; there are {listing(columns)}")
+
+
+def listing(columns: Sequence[Column], most: int = 24) -> str:
+    """Return the columns' names in one line, the first `most` of them."""
+    names = ", ".join(c.name for c in columns[:most])
+    return names if len(columns) <= most else f"{names} and {len(columns) - most} more"
+
+
+def _name_and_unit(text: str) -> tuple[str, str]:
+    text = "".join(c if c.isprintable() else " " for c in text).strip()
+    match = _BRACKETS.match(text)
+    if match and match["name"] and not match["unit"].strip().isdecimal():
+        return match["name"][:_MAX_NAME], match["unit"].strip()[:_MAX_NAME]
+    return text[:_MAX_NAME], _cut_suffix(text)[1]
+
+
+def _cut_suffix(name: str) -> tuple[str, str]:
+    """``laser_front_mm`` -> ``laser_front`` and ``mm``; ``x_m`` stays whole."""
+    parts = name.split("_")
+    for length in (2, 1):
+        unit = "_".join(parts[-length:])
+        if len(parts) > length and unit in _SUFFIXES:
+            return "_".join(parts[:-length]), unit.replace("_", "/")
+    return name, ""
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("[]()").strip()
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).lower()

@@ -1,0 +1,172 @@
+"""Which columns are an actuator's command, measured signal and force: as the user says, or guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.blocks import Channel, Role
+from replay.formats.base import RecordingError, Selection
+from replay.formats.columns import Column, find_column, listing, words
+
+_COMMAND = words(
+    "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
+    "setpoint setpt sp input in"
+)
+_MEASURED = words(
+    "measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out"
+)
+_FORCE = words("force load loadcell restoring reaction")
+_LETTERS = {"c": Role.COMMAND, "m": Role.MEASURED}  # x_c and x_m, uc and um
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_COMPACT = re.compile(r"^([udxyq])([cm])(\d*)$")
+_ASK = "name them with --command NAME --measured NAME"
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """The columns of one actuator."""
+
+    name: str
+    command: Column
+    measured: Column
+    force: Column | None = None
+
+
+def choose_actuators(
+    columns: Sequence[Column], selection: Selection
+) -> tuple[tuple[Actuator, ...], tuple[str, ...]]:
+    """Return the actuators, as the user names their columns or as the columns' names tell, and notes.
+
+    Raises
+    ------
+    RecordingError : a named column is not there or serves twice, or the names leave a doubt.
+    """
+    if selection.command:
+        commands = [find_column(columns, text) for text in selection.command]
+        measureds = [find_column(columns, text) for text in selection.measured]
+        names = _distinct([_pair_name(c, m) for c, m in zip(commands, measureds, strict=True)], commands)
+        actuators = tuple(map(Actuator, names, commands, measureds))
+        notes: tuple[str, ...] = ()
+    else:
+        actuators = _guess(columns)
+        pairs = ", ".join(f"{a.command.name} and {a.measured.name}" for a in actuators)
+        notes = (f"command and measured by their names: {pairs}",)
+    if not selection.force:
+        return (actuators if selection.command else _guess_forces(actuators, columns)), notes
+    if len(selection.force) != len(actuators):
+        raise RecordingError(
+            f"{len(selection.force)} force columns for {len(actuators)} actuators: name one for each"
+        )
+    forces = [find_column(columns, text) for text in selection.force]
+    return tuple(
+        Actuator(a.name, a.command, a.measured, f) for a, f in zip(actuators, forces, strict=True)
+    ), notes
+
+
+def as_channels(columns: Sequence[Column], actuators: Sequence[Actuator]) -> tuple[Channel, ...]:
+    """Return a channel a column; what belongs to no actuator is auxiliary.
+
+    Raises
+    ------
+    RecordingError : a column serves twice.
+    """
+    roles: dict[int, tuple[Role, str]] = {}
+    for actuator in actuators:
+        for role, column in (
+            (Role.COMMAND, actuator.command),
+            (Role.MEASURED, actuator.measured),
+            (Role.FORCE, actuator.force),
+        ):
+            if column is None:
+                continue
+            if column.position in roles:
+                raise RecordingError(f"column {column.name!r} is named twice: every signal needs its own")
+            roles[column.position] = role, actuator.name
+    plain = (Role.AUXILIARY, "")
+    return tuple(
+        Channel(c.name, role, c.unit, name) for c in columns for role, name in [roles.get(c.position, plain)]
+    )
+
+
+def _read_name(column: Column) -> tuple[Role | None, str]:
+    """Return what the words of a name say, and the rest of the name."""
+    compact = _COMPACT.match(column.stem.lower())
+    if compact:
+        return _LETTERS[compact[2]], compact[1] + compact[3]
+    parts = _WORD.findall(column.stem)
+    for role, known in ((Role.COMMAND, _COMMAND), (Role.MEASURED, _MEASURED)):
+        hits = [i for i, word in enumerate(parts) if word.lower() in known]
+        if hits:
+            return role, "_".join(parts[: hits[0]] + parts[hits[0] + 1 :])
+    for i, word in enumerate(parts[1:], 1):
+        if word.lower() in _LETTERS and all(rest.isdecimal() for rest in parts[i + 1 :]):
+            return _LETTERS[word.lower()], "_".join(parts[:i] + parts[i + 1 :])
+    return None, column.stem
+
+
+def _guess(columns: Sequence[Column]) -> tuple[Actuator, ...]:
+    found: dict[Role, dict[str, list[Column]]] = {Role.COMMAND: {}, Role.MEASURED: {}}
+    for column in columns:
+        role, rest = _read_name(column)
+        if role is not None:
+            found[role].setdefault(rest.lower(), []).append(column)
+    commands, measureds = found[Role.COMMAND], found[Role.MEASURED]
+    shared = [rest for rest in commands if rest in measureds]
+    doubled = [rest for rest in shared if len(commands[rest]) + len(measureds[rest]) > 2]
+    if doubled:
+        rivals = listing(commands[doubled[0]] + measureds[doubled[0]])
+        raise RecordingError(f"more than one way to pair {rivals}: {_ASK}")
+    pairs = [(commands[rest][0], measureds[rest][0]) for rest in shared]
+    if not pairs:
+        only = [
+            [c for group in found[role].values() for c in group] for role in (Role.COMMAND, Role.MEASURED)
+        ]
+        if len(only[0]) == len(only[1]) == 1 and only[0][0].unit == only[1][0].unit:
+            pairs = [(only[0][0], only[1][0])]
+    if not pairs:
+        raise RecordingError(
+            f"which column is the command, which the measured signal? {_ASK}; there are {listing(columns)}"
+        )
+    names = _distinct([_pair_name(c, m) for c, m in pairs], [c for c, _ in pairs])
+    return tuple(Actuator(name, c, m) for name, (c, m) in zip(names, pairs, strict=True))
+
+
+def _guess_forces(actuators: tuple[Actuator, ...], columns: Sequence[Column]) -> tuple[Actuator, ...]:
+    """Give each actuator the one force that bears its name, or the only one to the only actuator."""
+    taken = {c.position for a in actuators for c in (a.command, a.measured)}
+    forces: list[tuple[str, Column]] = []
+    for column in columns:
+        rest = _read_name(column)[1] if column.position not in taken else ""
+        parts = _WORD.findall(rest)
+        if any(word.lower() in _FORCE for word in parts) or rest.lower() in ("f", "r"):
+            own = "_".join(word for word in parts if word.lower() not in (*_FORCE, "cell", "f", "r"))
+            forces.append((own.lower(), column))
+    if len(actuators) == len(forces) == 1:
+        a = actuators[0]
+        return (Actuator(a.name, a.command, a.measured, forces[0][1]),)
+    own_forces = [[c for own, c in forces if own and own in (a.name.lower(), _rest(a))] for a in actuators]
+    return tuple(
+        Actuator(a.name, a.command, a.measured, own[0] if len(own) == 1 else None)
+        for a, own in zip(actuators, own_forces, strict=True)
+    )
+
+
+def _rest(actuator: Actuator) -> str:
+    return _read_name(actuator.command)[1].lower()
+
+
+def _pair_name(command: Column, measured: Column) -> str:
+    """Return what the two names share, else what the command's says beside "command"."""
+    rest, other = _read_name(command)[1], _read_name(measured)[1]
+    if rest.lower() == other.lower() and rest.isdecimal():
+        return f"actuator{rest}"
+    return rest or "actuator"
+
+
+def _distinct(names: Sequence[str], commands: Sequence[Column]) -> list[str]:
+    return [
+        name if names.count(name) == 1 else command.name
+        for name, command in zip(names, commands, strict=True)
+    ]

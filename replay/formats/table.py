@@ -1,0 +1,158 @@
+"""The rows of a text table -> float64, fast when all is well and to the point when a cell is not a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pandas as pd
+
+from monitor.blocks import Samples
+from replay.formats.base import RecordingError
+from replay.formats.columns import Column, read_columns
+from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, number, split
+
+_MISSING_AS_WRITTEN = sorted(
+    {f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"}
+)
+_EXCERPT = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A text file as numbers.
+
+    Parameters
+    ----------
+    path, layout : where it comes from.
+    columns : one a column of `values`.
+    values : (n_rows, n_columns); NaN where a cell is empty.
+    notes : what was left out.
+    """
+
+    path: Path
+    layout: Layout
+    columns: tuple[Column, ...]
+    values: Samples
+    notes: tuple[str, ...]
+
+    def line(self, row: int) -> int:
+        """Return the number, from 1, of the line that holds `row`."""
+        return next(islice(_rows(self.path, self.layout), row, None))[0]
+
+
+def read_table(path: Path) -> Table:
+    """Read a text file.
+
+    Raises
+    ------
+    RecordingError : it holds no table of at least two rows, or a cell is not a number; one line.
+    OSError : it cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    try:
+        layout = find_layout(head)
+    except RecordingError as problem:
+        raise RecordingError(f"{path}: {problem}") from None
+    columns = read_columns(layout.header, layout.units, layout.width)
+    values = _read_fast(path, layout)
+    notes: tuple[str, ...] = ()
+    if values is None or _short_rows(path, layout, values):
+        values, notes = _read_carefully(path, layout, columns)
+    if len(values) < 2:
+        raise RecordingError(f"{path}: fewer than 2 rows of numbers")
+    if not layout.header:
+        names = f"{columns[0].name} .. {columns[-1].name}"
+        notes = (f"no header: the columns are named {names}", *notes)
+    return Table(path, layout, columns, values, notes)
+
+
+def _open(path: Path, layout: Layout) -> IO[str]:
+    file = path.open(encoding=layout.encoding, errors="replace")
+    for _ in range(layout.skip):
+        file.readline()
+    return file
+
+
+def _read_fast(path: Path, layout: Layout) -> Samples | None:
+    """Return the numbers, or None if pandas does not take every cell of the file for one."""
+    with _open(path, layout) as file:
+        try:
+            frame = pd.read_csv(
+                file,
+                sep=layout.delimiter,
+                decimal=layout.decimal,
+                header=None,
+                names=list(range(layout.cells)),
+                index_col=False,
+                dtype=np.float64,
+                na_values=_MISSING_AS_WRITTEN,
+                keep_default_na=False,
+                skipinitialspace=True,
+            )
+        except (ValueError, OverflowError):  # pandas' ParserError is a ValueError
+            return None
+    cells = frame.to_numpy()
+    if not np.all(np.isnan(cells[:, layout.width :])):
+        return None
+    return np.ascontiguousarray(cells[:, : layout.width])
+
+
+def _short_rows(path: Path, layout: Layout, values: Samples) -> bool:
+    """Whether a row has fewer cells than the others; pandas fills it with NaN."""
+    suspects = set(np.flatnonzero(np.isnan(values[:, -1])).tolist())
+    if not suspects:
+        return False
+    return any(
+        row in suspects and len(cells) < layout.width for row, (_, cells) in enumerate(_rows(path, layout))
+    )
+
+
+def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """Give the line number and the cells of each row."""
+    with _open(path, layout) as file:
+        for line_number, line in enumerate(file, layout.skip + 1):
+            if is_data(line):
+                yield line_number, split(line, layout.delimiter)
+
+
+def _read_carefully(
+    path: Path, layout: Layout, columns: tuple[Column, ...]
+) -> tuple[Samples, tuple[str, ...]]:
+    """Read row by row, name the first bad cell, and forgive a last line that was cut short."""
+    values: list[list[float]] = []
+    fault = ""
+    for line_number, cells in _rows(path, layout):
+        if fault:
+            raise RecordingError(fault)
+        where = f"{path}: line {line_number}"
+        if not layout.width <= len(cells) <= layout.cells or any(cells[layout.width :]):
+            fault = f"{where} has {len(cells)} cells instead of {layout.width}"
+            continue
+        row: list[float] = []
+        for column, cell in zip(columns, cells, strict=False):
+            try:
+                row.append(number(cell, layout.decimal))
+            except ValueError:
+                text = repr(cell if len(cell) <= _EXCERPT else cell[:_EXCERPT] + "..")
+                fault = f"{where}, column {column.position + 1} ({column.name}): {text} is not a number"
+                break
+        else:
+            values.append(row)
+    notes: tuple[str, ...] = ()
+    if fault:
+        if _ends_with_newline(path):
+            raise RecordingError(fault)
+        notes = ("the last line is cut short and left out",)
+    return np.array(values, dtype=np.float64).reshape(len(values), layout.width), notes
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) in b"\r\n"

@@ -1,0 +1,98 @@
+"""Text tables written by others: CSV and its kin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from monitor.blocks import Channel, Stream
+from replay.formats.base import (
+    ArrayRecording,
+    Format,
+    RecordingError,
+    Selection,
+)
+from replay.formats.clock import Clock, is_increasing, is_step_index, read_clock
+from replay.formats.columns import SECONDS, Column, find_column
+from replay.formats.roles import as_channels, choose_actuators
+from replay.formats.table import Table, read_table
+
+_BINARY = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a")
+
+
+def is_text(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 any name, any selection
+    """Whether the first bytes hold no control characters; a crash may leave zeros at the end of a file."""
+    return _BINARY.isdisjoint(head.rstrip(b"\0"))
+
+
+def open_text(path: Path, selection: Selection) -> ArrayRecording:
+    """Read a text table.
+
+    Raises
+    ------
+    RecordingError : something in the file is not clear; one line with the file's name.
+    OSError : it cannot be read.
+    """
+    table = read_table(path)
+    try:
+        time = choose_time(table, selection)
+        signals = [c for c in table.columns if c is not time or selection.rate is not None]
+        actuators, notes = choose_actuators(signals, selection)
+        channels = as_channels(signals, actuators)
+        clock = clock_of(table, time, selection)
+    except RecordingError as problem:
+        raise RecordingError(f"{path}: {problem}") from None
+    return recording(
+        path.stem, channels, table.values[:, [c.position for c in signals]], clock, (*table.notes, *notes)
+    )
+
+
+def recording(
+    rig: str, channels: tuple[Channel, ...], samples: np.ndarray, clock: Clock, notes: tuple[str, ...]
+) -> ArrayRecording:
+    """Put the parts of a recording together."""
+    rig = "".join(c for c in rig if c.isprintable())[:120]
+    stream = Stream(rig, 0, clock.sample_rate, channels)
+    return ArrayRecording(stream, samples, clock.start, (*notes, *clock.notes), clock.index)
+
+
+def choose_time(table: Table, selection: Selection) -> Column | None:
+    """Return the column of times: the user's, one named so, or a first one without a name that rises."""
+    if selection.time is not None:
+        return find_column(table.columns, selection.time)
+    named = [column for column in table.columns if column.is_time]
+    if named:
+        return named[0]
+    first = table.values[:, 0]
+    return table.columns[0] if not table.layout.header and is_increasing(first) else None
+
+
+def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
+    """Return the sample rate and numbers, from the rate that the user gives or from the column of times.
+
+    Raises
+    ------
+    RecordingError : neither tells, or the times are uneven.
+    """
+    if selection.rate is not None:
+        return Clock(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as asked",))
+    if time is None:
+        raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
+    unit = time.unit.strip().lower()
+    if unit and unit not in SECONDS:
+        raise RecordingError(
+            f"the times of {time.name!r} are in {time.unit!r}, which is no time unit: give --rate HZ"
+        )
+    times = table.values[:, time.position]
+    if not unit and is_step_index(times):
+        raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
+    clock = read_clock(times, SECONDS.get(unit, 1.0), table.line)
+    if not table.layout.header and selection.time is None:
+        return Clock(
+            clock.sample_rate, clock.start, clock.index, (f"{time.name} is the time in s", *clock.notes)
+        )
+    return clock
+
+
+FORMAT = Format("text tables (.csv, .txt, .out, .dat)", is_text, open_text)

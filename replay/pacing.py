@@ -1,0 +1,87 @@
+"""When a moment of a recording is due: against absolute deadlines, so that no error adds up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+_INSTANT = 1e-9  # s; the rounding of a clock, not worth a sleep
+
+
+class Pacer:
+    """Turns a clock into a position in a recording.
+
+    A position is reached at ``start + position / speed``, whatever was late before it: a player that falls
+    behind finds several positions due at once, and is on time again when it has served them.
+
+    Parameters
+    ----------
+    speed : seconds of the recording in a second; infinite for as fast as possible.
+    clock : returns seconds, never going back.
+    sleep : waits for seconds.
+
+    Raises
+    ------
+    ValueError : the speed is not a positive number.
+    """
+
+    def __init__(
+        self,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if not speed > 0.0:
+            raise ValueError(f"speed {speed:g}: must be a positive number, or max")
+        self.speed = speed
+        self._clock = clock
+        self._sleep = sleep
+        self._position = 0.0  # where time stands while paused, or stood at ...
+        self._since: float | None = None  # ... this instant of the clock; None while paused
+
+    @property
+    def paused(self) -> bool:
+        """Time stands still, as it does before the first `resume`."""
+        return self._since is None
+
+    @property
+    def position(self) -> float:
+        """Seconds of the recording that have passed; at infinite speed, where it was last put."""
+        if self._since is None or self.speed == float("inf"):
+            return self._position
+        return self._position + (self._clock() - self._since) * self.speed
+
+    def pause(self) -> None:
+        """Let time stand still."""
+        self._position, self._since = self.position, None
+
+    def resume(self) -> None:
+        """Let time run, from where it stands."""
+        if self._since is None:
+            self._since = self._clock()
+
+    def seek(self, position: float) -> None:
+        """Put the recording at `position`; it goes on running, or standing."""
+        self._position = position
+        if self._since is not None:
+            self._since = self._clock()
+
+    def due(self, position: float) -> bool:
+        """Whether `position` has been reached."""
+        return self._due_in(position) <= _INSTANT
+
+    def wait(self, position: float, timeout: float) -> bool:
+        """Sleep until `position` is due, at most `timeout` seconds; return whether it is."""
+        deadline = self._clock() + timeout
+        while not self.due(position):
+            left = deadline - self._clock()
+            if left <= _INSTANT:
+                return False
+            self._sleep(min(left, self._due_in(position)))
+        return True
+
+    def _due_in(self, position: float) -> float:
+        """Return seconds of the clock until `position`; infinite while paused."""
+        if self._since is None:
+            return float("inf")
+        return self._since + (position - self._position) / self.speed - self._clock()

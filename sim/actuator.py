@@ -1,0 +1,249 @@
+"""A servo-hydraulic actuator between command and specimen, whose tracking errors are known exactly.
+
+Sign convention: phase > 0 when the measured signal leads, delay > 0 when it lags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from itertools import count
+from math import ceil, isfinite, pi
+
+import numpy as np
+import scipy.signal
+from numpy.typing import ArrayLike, NDArray
+
+Samples = NDArray[np.float64]
+Response = NDArray[np.complex128]
+
+LONGEST = 1.0
+_CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ActuatorState:
+    """What an actuator does to its command: delay, lag, gain, and noise in the reading.
+
+    Raises ValueError for a value out of its range.
+
+    Parameters
+    ----------
+    gain : measured/command of a slow motion.
+    lag : time constant of the first-order lag, s.
+    delay : pure delay, s; negative for a lead, made as an over-compensating controller makes it, by
+        extrapolating the command with a cubic.
+    noise : rms of the white noise of the measurement, in the command's unit.
+    """
+
+    gain: float = 1.0
+    lag: float = 0.0
+    delay: float = 0.0
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.gain) and self.gain > 0.0):
+            raise ValueError(f"actuator gain {self.gain}: must be a positive number")
+        if not 0.0 <= self.lag <= LONGEST:
+            raise ValueError(f"actuator lag {self.lag}: give it in seconds, from 0 to {LONGEST}")
+        if not abs(self.delay) <= LONGEST:
+            raise ValueError(f"actuator delay {self.delay}: give it in seconds, from {-LONGEST} to {LONGEST}")
+        if not (isfinite(self.noise) and self.noise >= 0.0):
+            raise ValueError(f"actuator noise {self.noise}: must be an rms value, zero or more")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """An actuator that changes during the run.
+
+    Raises ValueError for no state at 0 s, and for a change before the one before it has ended.
+
+    Parameters
+    ----------
+    changes : (time in s, state that begins then), in order.
+    ramp : s that every change takes, linearly, from its time on; 0 for steps.
+    """
+
+    changes: tuple[tuple[float, ActuatorState], ...]
+    ramp: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not self.changes or self.changes[0][0] != 0.0:
+            raise ValueError("an actuator schedule needs a state at 0 s: put it first")
+        if not (isfinite(self.ramp) and self.ramp >= 0.0):
+            raise ValueError(f"schedule ramp {self.ramp} s: must be a time, zero or more")
+        ends = 0.0
+        for time, _ in self.changes[1:]:
+            if not (isfinite(time) and time > 0.0 and time >= ends):
+                raise ValueError(
+                    f"actuator change at {time} s: must come after {ends} s, the end of the last"
+                )
+            ends = time + self.ramp
+
+    def trajectory(self, time: ArrayLike) -> Samples:
+        """Return (4, n): gain, lag, delay and noise at the times, (n,) in s."""
+        instants = np.asarray(time, dtype=np.float64)
+        knots, values = [0.0], [astuple(self.changes[0][1])]
+        for instant, state in self.changes[1:]:
+            knots += [instant, instant + self.ramp]
+            values += [values[-1], astuple(state)]
+        return np.array([np.interp(instants, knots, column) for column in zip(*values, strict=True)])
+
+    def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
+        """Return (n,): the steady-state response at `frequency` of the states that rule at the times."""
+        gain, lag, delay, _ = self.trajectory(time)
+        shift = np.exp(-2j * pi * _positive(frequency) * _positive(dt))
+        whole, gap, *weights = _delay_taps(delay / dt)
+        delayed = sum(weight * shift ** (whole + i * gap) for i, weight in enumerate(weights))
+        decay, before, now = _lag_weights(lag / dt)
+        return np.asarray(gain * delayed * (now + before * shift) / (1.0 - decay * shift))
+
+
+class Actuator:
+    """An actuator stepped sample by sample, from rest: cubic delay, and a lag exact for straight pieces."""
+
+    def __init__(self, schedule: Schedule, dt: float, rng: np.random.Generator) -> None:
+        self.position = 0.0
+        self._tunings = _tunings(schedule, _positive(dt), rng)
+        reach = 3 + ceil(3 * max(abs(state.delay) for _, state in schedule.changes) / dt)
+        self._mask = (1 << (reach + 3).bit_length()) - 1
+        self._ring = [0.0] * (self._mask + 1)
+        self._count, self._delayed, self._lagged = 0, 0.0, 0.0
+
+    def step(self, command: float) -> float:
+        """Take the next command and return what is measured; `position` is then the same without noise."""
+        whole, gap, w0, w1, w2, w3, decay, before, now, gain, noise = next(self._tunings)
+        ring, mask = self._ring, self._mask
+        ring[self._count & mask] = command
+        i, gap = self._count - int(whole), int(gap)
+        delayed = w0 * ring[i & mask] + w1 * ring[(i - gap) & mask]
+        delayed += w2 * ring[(i - 2 * gap) & mask] + w3 * ring[(i - 3 * gap) & mask]
+        self._count += 1
+        self._lagged = decay * self._lagged + before * self._delayed + now * delayed
+        self._delayed = delayed
+        self.position = gain * self._lagged
+        return self.position + noise
+
+
+def _tunings(schedule: Schedule, dt: float, rng: np.random.Generator) -> Iterator[tuple[float, ...]]:
+    for start in count(0, _CHUNK):
+        gain, lag, delay, noise = schedule.trajectory((start + np.arange(_CHUNK)) * dt)
+        noise *= rng.standard_normal(_CHUNK)
+        columns = (*_delay_taps(delay / dt), *_lag_weights(lag / dt), gain, noise)
+        yield from zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _delay_taps(delay: Samples) -> tuple[Samples, ...]:
+    """Return the newest sample read, the gap to each older one, and the weights of the four."""
+    whole = np.maximum(np.floor(delay) - 1.0, 0.0)
+    # points at least a lead apart: closer ones would amplify noise by thousands instead of 15
+    gap = np.maximum(np.ceil(-delay), 1.0)
+    x = (delay - whole) / gap
+    a, b, c = x - 1.0, x - 2.0, x - 3.0
+    return whole, gap, -a * b * c / 6.0, x * b * c / 2.0, -x * a * c / 2.0, x * a * b / 6.0
+
+
+def _lag_weights(lag: Samples) -> tuple[Samples, Samples, Samples]:
+    """Return the weights of the last output, the last input and this input; exact for straight pieces."""
+    with np.errstate(divide="ignore", over="ignore"):
+        decay = np.exp(-1.0 / lag)
+        grown = -lag * np.expm1(-1.0 / lag)
+    return decay, grown - decay, 1.0 - grown
+
+
+def _positive(value: float) -> float:
+    if not (isfinite(value) and value > 0.0):
+        raise ValueError(f"{value} given as a frequency or a time step: must be a positive number")
+    return value
+
+
+def frequency_response(state: ActuatorState, frequency: float, dt: float | None = None) -> complex:
+    """Return measured/command at `frequency` [Hz] in the steady state.
+
+    With `dt` the stepped actuator's, exact to rounding; without, the continuous model's. They differ by
+    (2 pi f dt)^2/12 in amplitude where there is a lag, and by (2 pi f lead)^4 where there is a lead.
+    """
+    if dt is not None:
+        return complex(Schedule(((0.0, state),)).response(0.0, frequency, dt))
+    turn = 2j * pi * _positive(frequency)
+    return complex(state.gain * np.exp(-turn * state.delay) / (1.0 + turn * state.lag))
+
+
+def amplitude_ratio(response: complex | Response) -> Samples:
+    """Return command/measured: over 1 for undershoot."""
+    return np.asarray(1.0 / np.abs(response))
+
+
+def phase_error(response: complex | Response) -> Samples:
+    """Return the phase in rad, from -pi to pi, positive when the measured signal leads."""
+    return np.asarray(np.angle(response))
+
+
+def equivalent_delay(response: complex | Response, frequency: float) -> Samples:
+    """Return -phase/(2 pi f) in s, positive when the measured signal lags."""
+    return 0.0 - phase_error(response) / (2.0 * pi * _positive(frequency))
+
+
+@dataclass(frozen=True)
+class BenchmarkPlant:
+    """Actuator and specimen of the community's benchmark problem (Silva et al. 2020), SI units, as published.
+
+    `mass`, `stiffness` and `damping_ratio` are the specimen's; the steps sit behind a zero-order hold.
+    """
+
+    mass: float = 29.13
+    stiffness: float = 1.190e6
+    damping_ratio: float = 0.0097
+    a1b0: float = 2.1283e13
+    a2: float = 4.2297e6
+    a3: float = 3.3
+    b1: float = 425.0
+    b2: float = 9.9976e4
+    gain: float = 1.0261
+
+    @property
+    def denominator(self) -> Samples:
+        """(6,): powers of s, highest first; the numerator is gain times a1b0."""
+        damping = 2.0 * self.damping_ratio * np.sqrt(self.stiffness * self.mass)
+        piston = np.polymul([1.0, self.a3], [self.mass, damping, self.stiffness])
+        loop = np.polymul([1.0, self.b1, self.b2], np.polyadd(piston, [self.a2, 0.0]))
+        return np.asarray(np.polyadd(loop, self.a1b0), dtype=np.float64)
+
+    def stepped(self, dt: float) -> tuple[Samples, Samples, Samples]:
+        """Return A (5, 5), B (5, 1) and C (1, 5) behind a zero-order hold of `dt` seconds."""
+        # with s dt for s, the coefficients stay near one
+        scaled = self.denominator[1:] / self.denominator[0] * _positive(dt) ** np.arange(1, 6)
+        system = np.vstack([-scaled, np.eye(4, 5)]), np.eye(5, 1), np.eye(1, 5, k=4), np.zeros((1, 1))
+        a, b, c, _, _ = scipy.signal.cont2discrete(system, 1.0, method="zoh")
+        return a, b, c * (scaled[-1] * self.gain * self.a1b0 / self.denominator[-1])
+
+    def frequency_response(self, frequency: float) -> complex:
+        """Return measured/command at `frequency` [Hz] of the continuous plant."""
+        return complex(self.gain * self.a1b0 / np.polyval(self.denominator, 2j * pi * _positive(frequency)))
+
+    def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
+        """Return (n,): measured/command of the stepped plant, half a step later than the continuous one."""
+        a, b, c = self.stepped(dt)
+        shift = np.exp(2j * pi * _positive(frequency) * dt)
+        return np.full(np.shape(time), (c @ np.linalg.solve(shift * np.eye(5) - a, b))[0, 0])
+
+    def respond(self, command: Samples, dt: float) -> Samples:
+        """Return the (n,) measured for a whole record of commands, from rest."""
+        _, measured, _ = scipy.signal.dlsim((*self.stepped(dt), np.zeros((1, 1)), dt), command)
+        return np.ascontiguousarray(measured[:, 0])
+
+
+class PlantActuator:
+    """A benchmark plant that is stepped sample by sample, from rest at zero."""
+
+    def __init__(self, plant: BenchmarkPlant, dt: float) -> None:
+        a, b, c = plant.stepped(dt)
+        self.position = 0.0
+        self._a, self._b, self._c = a, b[:, 0], c[0]
+        self._state = np.zeros(5)
+
+    def step(self, command: float) -> float:
+        """Take the next command and return what is measured, which is also `position`."""
+        self.position = float(self._c @ self._state)
+        self._state = self._a @ self._state + self._b * command
+        return self.position

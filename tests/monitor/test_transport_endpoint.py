@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import pytest
+import zmq
+
+from monitor.transport import endpoint
+from monitor.transport.zeromq import (
+    ResultSubscriber,
+    SignalPublisher,
+    TransportError,
+    ZmqResultSink,
+    ZmqSource,
+)
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+MALFORMED = [
+    "",
+    "5555",
+    "127.0.0.1:5555",
+    "tcp://",
+    "tcp://127.0.0.1",
+    "tcp://127.0.0.1:",
+    "tcp://127.0.0.1:port",
+    "tcp://127.0.0.1:99999",
+    "tcp://127.0.0.1:999999",
+    "tcp://127.0.0.1:5555/path",
+    "tcp://a b:5555",
+    "tcp://[::1:5555",
+    "udp://127.0.0.1:5555",
+    "http://127.0.0.1:5555",
+    "ipc://",
+    "tcp://127.0.0.1:5555\n",
+]
+
+
+@pytest.mark.parametrize("url", MALFORMED)
+@pytest.mark.parametrize("how", ["connect", "bind"])
+def test_a_malformed_endpoint_is_told_in_one_line(url, how):
+    with pytest.raises(TransportError) as caught:
+        ZmqSource(**{how: [url]})
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("url", ["tcp://127.0.0.1:*", "tcp://127.0.0.1:0", "tcp://*:5555"])
+def test_a_connection_needs_one_host_and_one_port(url):
+    with pytest.raises(TransportError, match="only a bind"):
+        ResultSubscriber(url)
+
+
+def test_a_port_in_use_names_the_port_and_the_way_out():
+    with ZmqContext() as context:
+        taken = context.socket(zmq.PUB)
+        port = taken.bind_to_random_port("tcp://127.0.0.1")
+        url = f"tcp://127.0.0.1:{port}"
+        for make in (lambda: ZmqSource(bind=[url]), lambda: ZmqResultSink(url), lambda: SignalPublisher(url)):
+            with pytest.raises(TransportError) as caught:
+                make()
+            text = f"{url} is in use: stop the other program or choose another with --bind"
+            assert str(caught.value) == text
+
+
+def test_an_address_of_another_machine_cannot_be_bound():
+    with pytest.raises(TransportError, match="not an address of this machine"):
+        ZmqSource(bind=["tcp://192.0.2.1:5555"], insecure=True)
+
+
+def test_an_ipc_path_without_its_folder_is_told(tmp_path):
+    with pytest.raises(TransportError, match=r"folder does not exist|cannot be used"):
+        ZmqSource(bind=[f"ipc://{tmp_path}/nowhere/socket"])
+
+
+@pytest.mark.parametrize("url", ["tcp://*:*", "tcp://0.0.0.0:*", "tcp://192.0.2.1:*", "tcp://eth0:*"])
+def test_other_machines_are_kept_out_unless_said(url):
+    for make in (lambda: ZmqSource(bind=[url]), lambda: ZmqResultSink(url), lambda: SignalPublisher(url)):
+        with pytest.raises(TransportError, match="--insecure"):
+            make()
+
+
+def test_insecure_opens_to_other_machines():
+    sink = ZmqResultSink("tcp://*:*", insecure=True)
+    assert sink.endpoint.startswith("tcp://0.0.0.0:")
+    sink.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("tcp://127.0.0.1:1", True),
+        ("tcp://127.9.9.9:1", True),
+        ("tcp://localhost:1", True),
+        ("tcp://[::1]:1", True),
+        ("ipc:///tmp/x", True),
+        ("tcp://[::]:1", False),
+        ("tcp://*:1", False),
+        ("tcp://10.0.0.1:1", False),
+    ],
+)
+def test_what_is_local(url, local):
+    assert endpoint.is_local(url) is local
+
+
+def test_nothing_to_listen_to_is_told():
+    with pytest.raises(TransportError, match="nothing to listen to"):
+        ZmqSource()
+
+
+def test_a_publisher_binds_or_connects():
+    for arguments in ({}, {"bind": "tcp://127.0.0.1:*", "connect": "tcp://127.0.0.1:5555"}):
+        with pytest.raises(TransportError, match="one of the two"):
+            SignalPublisher(**arguments)
+
+
+def test_a_bad_second_endpoint_releases_the_first():
+    source = ZmqSource(bind=["tcp://127.0.0.1:*"])
+    (url,) = source.endpoints
+    source.close()
+    with pytest.raises(TransportError):
+        ZmqSource(bind=[url], connect=["nonsense"])
+    again = ZmqSource(bind=[url])
+    assert again.endpoints == (url,)
+    again.close()
+
+
+def test_it_runs_in_a_context_of_the_caller(counting, subscribed, gather):
+    with ZmqContext() as context:
+        publisher = SignalPublisher("inproc://signals", context=context)
+        source = ZmqSource(["inproc://signals"], context=context)
+        subscribed(publisher, source)
+        publisher.send(counting(5))
+        (block,) = gather(source, bool)
+        assert block.index == 5
+        source.close()
+        publisher.close()
+        assert not context.closed
+
+
+class ZmqContext:
+    def __enter__(self):
+        self.context = zmq.Context()
+        return self.context
+
+    def __exit__(self, *_):
+        self.context.destroy(linger=0)

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import threading
+from time import monotonic, sleep
+
+import msgspec
+import numpy as np
+import pytest
+import zmq
+
+from monitor import wire
+from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
+from monitor.health import Counts, Health
+from monitor.transport.base import Sink
+from monitor.transport.zeromq import ResultSubscriber, SignalPublisher, ZmqResultSink, ZmqSource
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+LOOPBACK = "tcp://127.0.0.1:*"
+STREAM = ResultStream("rig", 7, 1000.0, 10, (Column("fdb_phase", "rad", "a"), Column("ti", "", "a")))
+
+
+def result(row: int, stream: ResultStream = STREAM) -> ResultBlock:
+    values = np.array([[float(row), np.nan if row % 2 else 1.0]])
+    return ResultBlock(stream, 10 * row, row / 100.0, values)
+
+
+def heard(sink: ZmqResultSink, gather, subscriber: ResultSubscriber) -> None:
+    """Publish health until the subscriber hears it, then until no more of it is on its way."""
+    marker = Health(rig="rig", state="marker")
+    gather(subscriber, bool, meanwhile=lambda: sink.health(marker))
+    while subscriber.receive(0.05):
+        pass
+
+
+def test_everything_published_comes_out_as_it_went_in(counting, gather):
+    sink = ZmqResultSink(LOOPBACK)
+    as_protocol: Sink = sink
+    client = ResultSubscriber(sink.endpoint)
+    assert client.endpoint == sink.endpoint
+    heard(sink, gather, client)
+    block, event = counting(0, 5), Event(EventKind.GAP, 1.5, 20, 3, "3 samples lost")
+    health = Health(rig="rig", state="receiving", counts=Counts(received=5, lost=3), age=0.25)
+    as_protocol.signals(block)
+    as_protocol.results(result(1))
+    as_protocol.event(event)
+    sink.health(health)
+    signals, results, *rest = gather(client, lambda found: len(found) == 4)
+    assert isinstance(signals, SignalBlock)
+    np.testing.assert_array_equal(signals.samples, block.samples)
+    assert (results.stream, results.index, results.time) == (STREAM, 10, 0.01)
+    np.testing.assert_array_equal(results.values, [[1.0, np.nan]])
+    assert rest == [event, health]
+    assert sink.dropped == 0
+    client.close()
+    sink.close()
+
+
+def test_signals_stay_at_home_when_not_wanted(counting, gather):
+    sink = ZmqResultSink(LOOPBACK, signals=False)
+    client = ResultSubscriber(sink.endpoint)
+    heard(sink, gather, client)
+    sink.signals(counting(0))
+    sink.results(result(0))
+    (only,) = gather(client, bool)
+    assert isinstance(only, ResultBlock)
+    client.close()
+    sink.close()
+
+
+def test_a_client_chooses_its_rig_and_its_kinds(gather):
+    sink = ZmqResultSink(LOOPBACK)
+    client = ResultSubscriber(sink.endpoint, rig="rig", kinds=["results", "health"])
+    heard(sink, gather, client)
+    sink.results(result(0, ResultStream("rig-2", 7, 1000.0, 10, STREAM.columns)))
+    sink.health(Health(rig="other"))
+    sink.results(result(1))
+    sink.event(Event(EventKind.NOTE, 0.0, 0))
+    sink.results(result(2))
+    received = gather(client, lambda found: len(found) >= 2)
+    assert [item.index for item in received] == [10, 20]
+    client.close()
+    sink.close()
+
+
+def test_an_event_without_a_time_still_arrives(gather):
+    sink = ZmqResultSink(LOOPBACK)
+    client = ResultSubscriber(sink.endpoint)
+    heard(sink, gather, client)
+    sink.event(Event(EventKind.REJECTED, float("nan"), 0, 4))
+    assert gather(client, bool) == [Event(EventKind.REJECTED, 0.0, 0, 4)]
+    client.close()
+    sink.close()
+
+
+def test_a_client_counts_junk_and_goes_on(gather):
+    sink = ZmqResultSink(LOOPBACK)
+    client = ResultSubscriber(sink.endpoint)
+    heard(sink, gather, client)
+    junk = [
+        [wire.topic("health", "rig"), b"{"],
+        [wire.topic("health", "rig"), b'{"age": "old"}'],
+        [wire.topic("health", "rig"), b"[" * 5000],
+        [wire.topic("health", "rig")],
+        [wire.topic("event", "rig"), b'{"kind": "no such kind"}'],
+        [wire.topic("event", "rig"), b"\xff\xfe"],
+        [wire.topic("event", "rig"), msgspec.json.encode(Event(EventKind.NOTE, 0.0, 0)), b"more"],
+        [wire.topic("results", "rig"), b"", b"", b""],
+        [wire.topic("results", "rig")],
+    ]
+    for frames in junk:
+        sink._outlet.offer(frames)
+    sink.results(result(0))
+    received = gather(client, lambda found: sum(getattr(i, "count", 0) for i in found) == len(junk))
+    received += [] if any(isinstance(i, ResultBlock) for i in received) else gather(client, bool)
+    assert sum(isinstance(item, ResultBlock) for item in received) == 1
+    client.close()
+    sink.close()
+
+
+def test_a_stalled_client_changes_nothing_for_another(gather):
+    sink = ZmqResultSink(LOOPBACK, queue_seconds=0.05)
+    with zmq.Context() as context, context.socket(zmq.SUB) as stalled:
+        stalled.linger, stalled.rcvhwm, stalled.rcvbuf = 0, 1, 4096
+        stalled.subscribe(b"")
+        stalled.connect(sink.endpoint)
+        assert stalled.poll(0) == 0
+        client = ResultSubscriber(sink.endpoint)
+        heard(sink, gather, client)
+        wide = ResultStream("rig", 7, 1000.0, 10, tuple(Column(f"c{i}", "", "a") for i in range(512)))
+        received, slowest = [], 0.0
+        for row in range(3000):
+            start = monotonic()
+            sink.results(ResultBlock(wide, 10 * row, 0.0, np.full((1, 512), float(row))))
+            slowest = max(slowest, monotonic() - start)
+            if row % 10 == 9:
+                received += gather(client, lambda found: len(found) >= 10)
+        assert [block.index for block in received] == list(range(0, 30_000, 10))
+        assert slowest < 1.0
+        kept = 0
+        while stalled.poll(100):
+            kept += 1
+            stalled.recv_multipart()
+        assert kept < 3000
+        client.close()
+        start = monotonic()
+        sink.close()
+        assert monotonic() - start < 5.0
+
+
+def test_a_service_that_comes_back_is_heard_again(gather):
+    sink = ZmqResultSink(LOOPBACK)
+    client = ResultSubscriber(sink.endpoint)
+    heard(sink, gather, client)
+    sink.close()
+    client.receive(0.1)
+    sink = ZmqResultSink(client.endpoint)
+    found = gather(client, lambda found: any(isinstance(i, Event) for i in found))
+    found += gather(client, bool, meanwhile=lambda: sink.results(result(4)))
+    assert found[0].kind is EventKind.RECONNECTED
+    assert found[-1].index == 40
+    client.close()
+    sink.close()
+
+
+def test_after_closing_a_sink_counts_what_it_drops():
+    sink = ZmqResultSink(LOOPBACK)
+    sink.close()
+    sink.close()
+    sink.results(result(0))
+    assert sink.dropped == 1
+
+
+def test_waiting_for_a_subscriber_ends_either_way():
+    publisher = SignalPublisher(LOOPBACK)
+    start = monotonic()
+    assert not publisher.wait_for_subscriber(0.05)
+    assert monotonic() - start < 2.0
+    source = ZmqSource([publisher.endpoint])
+    assert publisher.wait_for_subscriber(5.0)
+    assert publisher.wait_for_subscriber(0.0)
+    source.close()
+    deadline = monotonic() + 5.0
+    while publisher.subscribed:
+        assert monotonic() < deadline
+        sleep(0.005)
+    publisher.close()
+
+
+def test_a_subscription_to_something_else_is_not_one():
+    publisher = SignalPublisher(LOOPBACK)
+    client = ResultSubscriber(publisher.endpoint, kinds=["results"])
+    assert not publisher.wait_for_subscriber(0.2)
+    client.close()
+    publisher.close()
+
+
+def test_heartbeats_carry_the_next_index(counting, gather, subscribed):
+    publisher = SignalPublisher(LOOPBACK)
+    source = ZmqSource([publisher.endpoint])
+    subscribed(publisher, source)
+    assert not publisher.heartbeat()
+    publisher.send(counting(40, 10))
+    assert not publisher.idle()
+    received = gather(source, lambda found: len(found) == 2, meanwhile=publisher.idle)
+    assert (received[1].index, len(received[1])) == (50, 0)
+    assert received[1].time == pytest.approx(0.05)
+    assert publisher.heartbeat()
+    assert gather(source, bool)[0].index == 50
+    source.close()
+    publisher.close()
+
+
+def test_a_rig_never_waits_for_a_slow_reader(counting):
+    publisher = SignalPublisher(LOOPBACK, queue_seconds=0.01)
+    source = ZmqSource([publisher.endpoint], queue_seconds=0.01)
+    assert publisher.wait_for_subscriber(5.0)
+    rows = 10_000
+    start = monotonic()
+    for index in range(200):
+        publisher.send(counting(index * rows, rows))
+    assert monotonic() - start < 10.0
+    received = []
+    while batch := source.receive(0.3):
+        received += batch
+    indices = [block.index for block in received]
+    assert indices == sorted(set(indices))
+    assert 0 < len(indices) < 200
+    source.close()
+    publisher.close()
+
+
+def test_closing_delivers_what_is_on_its_way(counting):
+    publisher = SignalPublisher(LOOPBACK, reliable=True)
+    source = ZmqSource([publisher.endpoint])
+    assert publisher.wait_for_subscriber(5.0)
+    for index in range(500):
+        publisher.send(counting(index, 100, last=index == 499))
+    closing = threading.Thread(target=publisher.close)
+    closing.start()
+    received = []
+    while not (received and getattr(received[-1], "last", False)):
+        received += source.receive(5.0)
+    closing.join()
+    assert len(received) == 500
+    source.close()

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import os
+import threading
+from itertools import chain
+from time import monotonic, sleep
+
+import numpy as np
+import pytest
+import zmq
+
+from monitor.blocks import Event, EventKind, SignalBlock
+from monitor.transport.zeromq import SignalPublisher, ZmqSource
+from monitor.wire import Encoder
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+LOOPBACK = "tcp://127.0.0.1:*"
+
+
+def counts(items) -> np.ndarray:
+    return np.concatenate([item.samples[:, 2] for item in items if isinstance(item, SignalBlock)] or [[]])
+
+
+def refused(items) -> int:
+    return sum(item.count for item in items if isinstance(item, Event) and item.kind is EventKind.REJECTED)
+
+
+@pytest.mark.parametrize("source_binds", [False, True])
+def test_a_hundred_thousand_samples_flat_out_to_a_slow_reader(counting, source_binds):
+    """Small queues on both sides make the sender wait; nothing is lost, doubled or moved."""
+    total, rows = 100_000, 20
+    if source_binds:
+        source = ZmqSource(bind=[LOOPBACK], queue_seconds=0.05)
+        publisher = SignalPublisher(connect=source.endpoints[0], reliable=True, queue_seconds=0.05)
+    else:
+        publisher = SignalPublisher(LOOPBACK, reliable=True, queue_seconds=0.05)
+        source = ZmqSource([publisher.endpoint], queue_seconds=0.05)
+    sent = []
+
+    def send():
+        assert publisher.wait_for_subscriber(10.0)
+        sent.extend(publisher.send(counting(i, rows, last=i + rows == total)) for i in range(0, total, rows))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    received = []
+    while not (received and received[-1].last):
+        batch = source.receive(10.0)
+        assert batch, "the stream stopped short"
+        received += batch
+        if len(received) < 2000:
+            sleep(0.005)
+    sender.join()
+    publisher.close()
+    source.close()
+    assert all(sent)
+    assert all(isinstance(item, SignalBlock) for item in received)
+    np.testing.assert_array_equal(counts(received), np.arange(total))
+
+
+def test_two_rigs_on_two_endpoints_and_one_port(counting, gather, subscribed):
+    with_port = SignalPublisher(LOOPBACK)
+    source = ZmqSource([with_port.endpoint], [LOOPBACK])
+    bound, connected = source.endpoints
+    assert connected == with_port.endpoint
+    assert bound.rsplit(":", 1)[1].isdigit()
+    to_port = SignalPublisher(connect=bound)
+    subscribed(with_port, source)
+    subscribed(to_port, source)
+    for index in range(50):
+        with_port.send(counting(index, rig="north"))
+        to_port.send(counting(index, rig="south"))
+    received = gather(source, lambda found: len(found) == 100)
+    for rig in ("north", "south"):
+        assert [b.index for b in received if b.stream.rig == rig] == list(range(50))
+    for thing in (source, with_port, to_port):
+        thing.close()
+
+
+def test_plain_senders_need_nothing_but_a_socket(gather):
+    source = ZmqSource(bind=[LOOPBACK], rig="bench")
+    with zmq.Context() as context, context.socket(zmq.PUB) as sender:
+        sender.linger = 0
+        sender.connect(source.endpoints[0])
+
+        def send():
+            sender.send_json({"t": 0.0, "command": 1, "measured": 2, "sample_rate": 100, "rig": "bench"})
+            sleep(0.005)
+
+        first, *_ = gather(source, bool, meanwhile=send)
+        np.testing.assert_array_equal(first.samples, [[1.0, 2.0]])
+        source.close()
+
+
+def test_receive_keeps_to_its_timeout(counting):
+    publisher = SignalPublisher(LOOPBACK)
+    source = ZmqSource([publisher.endpoint])
+    for timeout in (0.0, 0.001, 0.05, 0.3):
+        start = monotonic()
+        assert source.receive(timeout) == []
+        elapsed = monotonic() - start
+        assert timeout <= elapsed + 1e-3
+        assert elapsed < timeout + 0.5
+    assert publisher.wait_for_subscriber(5.0)
+    publisher.send(counting(0))
+    start = monotonic()
+    assert len(source.receive(20.0)) == 1
+    assert monotonic() - start < 5.0
+    source.close()
+    publisher.close()
+
+
+def test_a_flood_of_junk_is_counted_and_hides_nothing(counting, gather):
+    """Every kind of bad message between good ones: all bad ones counted, all good ones delivered."""
+    source = ZmqSource(bind=[LOOPBACK])
+    encoder = Encoder()
+    good = encoder.encode(counting(0))
+    topic, head, position, payload = good
+    hostile = [
+        [b""],
+        [b"", b"", b""],
+        [b"junk"],
+        [os.urandom(100)],
+        [b"{" * 1000],
+        [b'{"t": 0, "command": "one", "measured": []}'],
+        [b'{"t": NaN, "command": NaN, "measured": 1}'],
+        [b"\xdf\xff\xff\xff\xff"],
+        [b"\xc1" * 10],
+        [topic],
+        [topic, head],
+        [topic, head, position],
+        [topic, head, position, payload[:-1]],
+        [topic, head, position[:-1], payload],
+        [topic, head[:-1], position, payload],
+        [topic, head.replace(b'"version":1', b'"version":2'), position, payload],
+        [topic, head.replace(b"1000.0", b"-1.0"), position, payload],
+        [topic, head.replace(b'"name"', b'"\x80ame"', 1), position, payload],
+        [topic, b"[" * 100_000, position, payload],
+        [topic, head, b"\xff" * 24, payload],
+        [topic, head, position, payload, b"more"],
+        [b"synchroscope/9/signals/rig", head, position, payload],
+        [b"x"] * 50,
+    ]
+    rounds = 20
+    with zmq.Context() as context, context.socket(zmq.XPUB) as sender:
+        sender.linger, sender.sndhwm = 0, 0
+        sender.connect(source.endpoints[0])
+        gather(source, lambda _: sender.poll(0))
+        for number in range(rounds):
+            for frames in hostile:
+                sender.send_multipart(frames)
+            sender.send_multipart(encoder.encode(counting(number)))
+        expected = rounds * len(hostile)
+        received = gather(source, lambda found: refused(found) >= expected and len(counts(found)) >= rounds)
+    assert refused(received) == expected
+    np.testing.assert_array_equal(counts(received), np.arange(rounds))
+    events = [item for item in received if isinstance(item, Event)]
+    assert len(events) < 20
+    assert all(event.detail for event in events)
+    source.close()
+
+
+def test_closing_leaves_nothing_and_may_be_repeated(counting, subscribed):
+    publisher = SignalPublisher(LOOPBACK)
+    for _ in range(10):
+        source = ZmqSource([publisher.endpoint], [LOOPBACK])
+        subscribed(publisher, source)
+        publisher.send(counting(0))
+        source.close()
+        source.close()
+        assert source.receive(10.0) == []
+        assert not source.ended
+    publisher.close()
+    publisher.close()
+
+
+def test_a_port_is_free_again_after_closing():
+    ports = chain.from_iterable(
+        (source.endpoints, source.close())[0] for source in [ZmqSource(bind=[LOOPBACK]) for _ in range(3)]
+    )
+    for url in ports:
+        again = ZmqSource(bind=[url])
+        assert again.endpoints == (url,)
+        again.close()

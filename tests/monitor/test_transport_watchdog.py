@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from time import monotonic, sleep
+
+import pytest
+import zmq
+
+from monitor.blocks import Event, EventKind, SignalBlock
+from monitor.transport.zeromq import SignalPublisher, ZmqSource
+from monitor.wire import Decoder
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+LOOPBACK = "tcp://127.0.0.1:*"
+
+
+def kinds(items, kind=EventKind.RECONNECTED):
+    return [item for item in items if isinstance(item, Event) and item.kind is kind]
+
+
+def blocks(items):
+    return [item for item in items if isinstance(item, SignalBlock)]
+
+
+def test_bare_zeromq_dies_of_one_oversized_message_and_this_does_not(counting, gather):
+    publisher = SignalPublisher(LOOPBACK)
+    with zmq.Context() as context, context.socket(zmq.SUB) as bare:
+        bare.linger, bare.maxmsgsize = 0, 10_000
+        bare.subscribe(b"")
+        bare.connect(publisher.endpoint)
+        assert publisher.wait_for_subscriber(5.0)
+        source = ZmqSource([publisher.endpoint], max_message=10_000)
+        gather(source, blocks, meanwhile=lambda: publisher.send(counting(0)))
+        for index in range(1, 10):
+            publisher.send(counting(index))
+        publisher.send(counting(10, 1000))
+        before = gather(source, lambda found: blocks(found) and blocks(found)[-1].index == 9)
+        after = gather(source, kinds)
+        after += gather(source, blocks, meanwhile=lambda: publisher.send(counting(2000)))
+        assert [b.index for b in blocks(before) if b.index] == list(range(1, 10))
+        assert {b.index for b in blocks(after)} == {2000}
+        (event,) = kinds(before + after)
+        assert "over 10000 bytes" in event.detail
+        assert publisher.endpoint in event.detail
+        heard = set()
+        while bare.poll(200):
+            heard.add(Decoder().decode(bare.recv_multipart()).index)
+        assert heard == set(range(10))
+        source.close()
+        publisher.close()
+
+
+def test_a_bound_port_outlives_an_oversized_message(counting, gather, subscribed):
+    source = ZmqSource(bind=[LOOPBACK], max_message=10_000)
+    (url,) = source.endpoints
+    publisher = SignalPublisher(connect=url)
+    bystander = SignalPublisher(connect=url)
+    subscribed(publisher, source)
+    subscribed(bystander, source)
+    publisher.send(counting(0, 1000, rig="north"))
+    for index in range(20):
+        bystander.send(counting(index, rig="south"))
+    received = gather(
+        source,
+        lambda found: {b.stream.rig for b in found} == {"north", "south"} and found[-1].stream.rig == "north",
+        meanwhile=lambda: publisher.send(counting(1, rig="north")),
+    )
+    assert [b.index for b in received if b.stream.rig == "south"] == list(range(20))
+    assert {b.index for b in received if b.stream.rig == "north"} == {1}
+    assert source.endpoints == (url,)
+    for thing in (source, publisher, bystander):
+        thing.close()
+
+
+@pytest.mark.parametrize("hangs_up", [True, False])
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\xff" * 200,
+        b"\xff" + bytes(8) + b"\x7f\x03\x00no such mechanism" + bytes(64),
+    ],
+)
+def test_junk_on_a_bound_port_hurts_nobody(garbage, hangs_up, counting, gather, subscribed):
+    source = ZmqSource(bind=[LOOPBACK])
+    (url,) = source.endpoints
+    publisher = SignalPublisher(connect=url)
+    subscribed(publisher, source)
+    strangers = []
+    for index in range(20):
+        stranger = socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])))
+        with contextlib.suppress(OSError):
+            stranger.sendall(garbage)
+        strangers.append(stranger)
+        if hangs_up:
+            stranger.close()
+        publisher.send(counting(index))
+    received = gather(source, lambda found: len(blocks(found)) >= 20)
+    assert [block.index for block in blocks(received)] == list(range(20))
+    for stranger in strangers:
+        stranger.close()
+    source.close()
+    publisher.close()
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 200], ids=["silent", "http", "broken"]
+)
+def test_a_stranger_at_the_endpoint_is_told_once_and_replaced_by_the_rig(
+    garbage, counting, gather, subscribed
+):
+    with _Stranger(garbage) as stranger:
+        source = ZmqSource([stranger.url], stale_after=0.3)
+        early = gather(source, lambda found: kinds(found, EventKind.NOTE))
+        early += gather(source, lambda _: stranger.visits >= 5)
+    assert len(kinds(early, EventKind.NOTE)) == 1
+    assert not kinds(early)
+    assert "does not answer like a ZeroMQ publisher" in kinds(early, EventKind.NOTE)[0].detail
+    publisher = SignalPublisher(stranger.url)
+    late = gather(source, kinds)
+    subscribed(publisher, source)
+    publisher.send(counting(3))
+    late += gather(source, blocks)
+    assert [block.index for block in blocks(late)] == [3]
+    assert len(kinds(late)) == 1
+    source.close()
+    publisher.close()
+
+
+def test_a_socket_of_the_wrong_kind_is_told():
+    with zmq.Context() as context, context.socket(zmq.PUSH) as wrong:
+        wrong.linger = 0
+        port = wrong.bind_to_random_port("tcp://127.0.0.1")
+        source = ZmqSource([f"tcp://127.0.0.1:{port}"])
+        found = []
+        deadline = monotonic() + 5.0
+        while not found and monotonic() < deadline:
+            found += source.receive(0.1)
+        assert [event.kind for event in found] == [EventKind.NOTE]
+        source.close()
+
+
+def test_a_restarted_publisher_is_heard_again(counting, gather, subscribed):
+    publisher = SignalPublisher(LOOPBACK)
+    url = publisher.endpoint
+    source = ZmqSource([url], stale_after=0.5)
+    received = []
+    for start in (0, 100, 200):
+        subscribed(publisher, source)
+        for index in range(start, start + 10):
+            publisher.send(counting(index))
+        received += gather(source, lambda found: len(blocks(found)) >= 10)
+        publisher.close()
+        received += source.receive(0.3)
+        publisher = SignalPublisher(url)
+        received += gather(source, kinds)
+    assert [b.index for b in blocks(received)] == [s + i for s in (0, 100, 200) for i in range(10)]
+    events = kinds(received)
+    assert len(events) == 3
+    assert all("the sender went away" in event.detail for event in events)
+    assert [event.index for event in events] == [9, 109, 209]
+    publisher.close()
+    source.close()
+
+
+def test_nobody_there_makes_no_events_and_a_late_rig_is_heard(counting, gather, subscribed):
+    with socket.create_server(("127.0.0.1", 0)) as placeholder:
+        port = placeholder.getsockname()[1]
+    source = ZmqSource([f"tcp://127.0.0.1:{port}"], stale_after=0.2)
+    end = monotonic() + 1.5
+    while monotonic() < end:
+        assert source.receive(0.1) == []
+    publisher = SignalPublisher(f"tcp://127.0.0.1:{port}")
+    subscribed(publisher, source)
+    publisher.send(counting(0))
+    (block,) = gather(source, bool)
+    assert block.index == 0
+    source.close()
+    publisher.close()
+
+
+def test_a_quiet_rig_is_left_alone(counting, gather, subscribed):
+    """Silence of a living connection is the sender's business: cutting it would lose what comes next."""
+    publisher = SignalPublisher(LOOPBACK)
+    source = ZmqSource([publisher.endpoint], stale_after=0.2)
+    subscribed(publisher, source)
+    publisher.send(counting(0))
+    received = gather(source, bool)
+    received += source.receive(1.0)
+    assert publisher.subscribed
+    publisher.send(counting(1))
+    received += gather(source, bool)
+    assert [block.index for block in received] == [0, 1]
+    source.close()
+    publisher.close()
+
+
+class _Stranger:
+    """A TCP server that speaks something else."""
+
+    def __init__(self, greeting: bytes) -> None:
+        self.greeting = greeting
+        self.visits = 0
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._server.settimeout(0.05)
+        self.url = f"tcp://127.0.0.1:{self._server.getsockname()[1]}"
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        visitors = []
+        while not self._stop.is_set():
+            with contextlib.suppress(OSError):
+                visitor, _ = self._server.accept()
+                self.visits += 1
+                visitors.append(visitor)
+                visitor.sendall(self.greeting)
+                if self.greeting.startswith(b"HTTP"):
+                    sleep(0.01)
+                    visitor.close()
+        for visitor in visitors:
+            visitor.close()
+
+    def __enter__(self) -> _Stranger:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._server.close()

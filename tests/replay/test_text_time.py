@@ -1,0 +1,100 @@
+"""Written times: rounding, units, gaps and jitter told apart."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.formats import RecordingError, Selection, open_recording
+from replay.formats.clock import read_clock
+
+PAIR = Selection(command=("cmd",), measured=("meas",))
+
+
+def write(path: Path, times: list[str], header: str = "time") -> Path:
+    path.write_text(f"{header},cmd,meas\n" + "".join(f"{t},{k},{-k}\n" for k, t in enumerate(times)))
+    return path
+
+
+@pytest.mark.parametrize("rate", [51.2, 100.0, 256.0, 1000 / 3, 1024.0, 2048.0, 5000.0])
+@pytest.mark.parametrize("form", ["{:.6g}", "{:.7f}", "{:.9e}", "{!r}"])
+def test_the_rate_behind_rounded_times_is_found(tmp_path: Path, rate: float, form: str) -> None:
+    times = [form.format(float(k / rate)) for k in range(1, 900)]
+    stream = open_recording(write(tmp_path / "r.csv", times)).stream
+    assert stream.sample_rate == pytest.approx(rate, rel=1e-9)
+
+
+@given(st.integers(1, 4000), st.integers(20, 3000), st.integers(3, 7), st.floats(0, 1000))
+def test_rounding_of_half_a_step_or_less_changes_no_sample_number(
+    rate: int, n: int, digits: int, start: float
+) -> None:
+    if 10.0**-digits > 0.5 / rate:
+        return
+    times = np.round(start + np.arange(n) / rate, digits)
+    clock = read_clock(times, 1.0, lambda row: row)
+    assert clock.index is None
+    assert clock.sample_rate == pytest.approx(rate, rel=4 * 10.0**-digits * rate / n)
+
+
+@pytest.mark.parametrize(
+    ("header", "scale"), [("time", 1), ("Time (ms)", 1e3), ("t_us", 1e6), ("Time [min]", 1 / 60)]
+)
+def test_the_unit_of_time_is_honoured(tmp_path: Path, header: str, scale: float) -> None:
+    times = [f"{(3 + k / 200) * scale:.12g}" for k in range(50)]
+    recording = open_recording(write(tmp_path / "u.csv", times, header))
+    assert recording.stream.sample_rate == pytest.approx(200.0)
+    assert next(recording.blocks(1)).time == pytest.approx(3.0)
+
+
+@given(st.sets(st.integers(1, 298), max_size=60), st.sampled_from([3, 4, 6]), st.integers(1, 50))
+def test_missing_samples_become_gaps_in_the_numbers(missing: set[int], digits: int, length: int) -> None:
+    index = np.array([k + length * (k > 150) for k in range(300) if k not in missing])
+    if np.median(np.diff(index)) > 1:
+        return
+    clock = read_clock(np.round(index / 1000, digits), 1.0, lambda row: row)
+    assert clock.sample_rate == pytest.approx(1000.0)
+    np.testing.assert_array_equal(clock.index, index)
+
+
+def test_blocks_stop_at_a_gap_and_carry_the_true_numbers_and_times(tmp_path: Path) -> None:
+    index = [*range(7), *range(20, 31), 40]
+    recording = open_recording(write(tmp_path / "g.csv", [f"{5 + k / 100:.4f}" for k in index]))
+    blocks = list(recording.blocks(4))
+    assert [(b.index, len(b)) for b in blocks] == [(0, 4), (4, 3), (20, 4), (24, 4), (28, 3), (40, 1)]
+    assert [b.time for b in blocks] == pytest.approx([5 + b.index / 100 for b in blocks])
+    assert any("22 missing samples in 2 gaps, the first before line 9" in note for note in recording.notes)
+    later = list(recording.blocks(100, start=0.22))
+    assert [(b.index, len(b)) for b in later] == [(22, 9), (40, 1)]
+    assert [(b.index, len(b)) for b in recording.blocks(100, start=0.1)] == [(20, 11), (40, 1)]
+
+
+def test_a_little_jitter_is_let_pass_and_more_is_refused(tmp_path: Path) -> None:
+    noise = np.random.default_rng(3).uniform(-1, 1, 400)
+    grid = np.arange(400) / 100
+    fine = write(tmp_path / "fine.csv", [f"{t:.9f}" for t in grid + 5e-5 * noise])
+    assert open_recording(fine).stream.sample_rate == pytest.approx(100.0, rel=1e-3)
+    poor = write(tmp_path / "poor.csv", [f"{t:.9f}" for t in grid + 2e-3 * noise])
+    with pytest.raises(RecordingError, match="not even"):
+        open_recording(poor)
+    asked = open_recording(poor, Selection(rate=100.0))
+    assert asked.stream.sample_rate == 100.0
+    assert "time" in [c.name for c in asked.stream.channels]  # nothing is lost
+
+
+def test_two_rates_in_one_record_are_refused(tmp_path: Path) -> None:
+    times = np.concatenate((np.arange(200) / 100, 2 + np.arange(200) / 110))
+    with pytest.raises(RecordingError, match="not even"):
+        open_recording(write(tmp_path / "two.csv", [f"{t:.9f}" for t in times]))
+
+
+def test_a_long_table_is_read_exactly(tmp_path: Path) -> None:
+    n = 100_000
+    values = np.random.default_rng(0).standard_normal((n, 2))
+    path = tmp_path / "long.csv"
+    times = np.arange(n) / 4096
+    np.savetxt(path, np.column_stack((times, values)), "%.17g", ",", header="time,cmd,meas", comments="")
+    recording = open_recording(path)
+    assert recording.stream.sample_rate == 4096.0
+    np.testing.assert_allclose(np.concatenate([b.samples for b in recording.blocks(999)]), values, rtol=4e-16)

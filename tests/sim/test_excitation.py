@@ -1,0 +1,118 @@
+"""Excitations against their definitions, their spectra and their seeds."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.signal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.excitation import BandNoise, Earthquake, Excitation, Harmonic, Loading, Sweep
+
+RATE = 256.0
+TIME = np.arange(int(240 * RATE)) / RATE
+ALL = [
+    Harmonic(amplitude=2.0, frequency=1.5),
+    Sweep(amplitude=2.0, start=0.5, stop=5.0, duration=20.0),
+    BandNoise(rms=0.5, low=1.0, high=8.0, seed=3),
+    Earthquake(rms=1.2, seed=3),
+]
+
+
+@pytest.mark.parametrize("excitation", ALL, ids=lambda e: type(e).__name__)
+def test_every_excitation(excitation: Excitation):
+    sample = excitation.sample(TIME)
+    assert sample.shape == TIME.shape and sample.dtype == np.float64
+    assert np.all(np.isfinite(sample))
+    assert sample[0] == 0.0
+    # a smooth start: quadratic at least, so that the first hundredth of the ramp is under a thousandth
+    assert np.max(np.abs(sample[:3])) < 1e-3 * np.max(np.abs(sample))
+    np.testing.assert_array_equal(excitation.sample(TIME), sample)
+    np.testing.assert_array_equal(excitation.sample(TIME[::3]), sample[::3])
+    np.testing.assert_array_equal(excitation.sample(-TIME), 0.0 * TIME)
+    assert excitation.loading is Loading.GROUND
+
+
+@given(
+    amplitude=st.floats(-10.0, 10.0),
+    frequency=st.floats(0.1, 20.0),
+    ramp=st.sampled_from([0.0, 0.5, 3.0]),
+)
+@settings(max_examples=30, deadline=None)
+def test_harmonic_is_a_sine_after_its_ramp(amplitude, frequency, ramp):
+    sample = Harmonic(amplitude=amplitude, frequency=frequency, ramp=ramp).sample(TIME)
+    sine = amplitude * np.sin(2.0 * np.pi * frequency * TIME)
+    np.testing.assert_allclose(sample[ramp <= TIME], sine[ramp <= TIME], atol=1e-12)
+    if ramp:
+        half = int(ramp / 2.0 * RATE)
+        assert sample[half] == pytest.approx(0.5 * sine[half], abs=1e-12)
+
+
+def test_sweep_runs_linearly_and_stays():
+    sample = Sweep(amplitude=1.0, start=1.0, stop=4.0, duration=20.0, ramp=0.0).sample(TIME)
+    chirp = scipy.signal.chirp(TIME, 1.0, 20.0, 4.0, method="linear", phi=-90.0)
+    np.testing.assert_allclose(sample[TIME <= 20.0], chirp[TIME <= 20.0], atol=1e-10)
+    later = TIME > 20.0
+    # 50 cycles lie behind at 20 s
+    np.testing.assert_allclose(sample[later], np.sin(2.0 * np.pi * 4.0 * (TIME - 20.0))[later], atol=1e-9)
+
+
+def test_band_noise_has_its_rms_and_band():
+    sample = BandNoise(rms=0.5, low=2.0, high=8.0, seed=4, ramp=0.0).sample(TIME)
+    assert np.sqrt(np.mean(sample**2)) == pytest.approx(0.5, rel=0.02)
+    frequencies, density = scipy.signal.welch(sample, RATE, nperseg=4096)
+    inside = (frequencies > 1.9) & (frequencies < 8.1)
+    assert np.sum(density[inside]) > 0.999 * np.sum(density)
+    quarters = np.array_split(density[inside][4:-4], 4)
+    np.testing.assert_allclose([np.mean(part) for part in quarters], 0.25 / 6.0, rtol=0.25)
+
+
+def test_earthquake_has_its_envelope_rms_and_spectrum():
+    strong = Earthquake(rms=1.2, seed=5, strong=200.0, ramp=0.0)
+    inside = (TIME > 4.0) & (TIME < 204.0)
+    sample = strong.sample(TIME)[inside]
+    assert np.sqrt(np.mean(sample**2)) == pytest.approx(1.2, rel=0.03)
+    frequencies, density = scipy.signal.welch(sample, RATE, nperseg=2048)
+    soil = frequencies[np.argmax(density)]
+    assert 0.5 * strong.ground_frequency < soil < 1.3 * strong.ground_frequency
+    ratio = np.mean(density[(frequencies > 2) & (frequencies < 3)]) / np.mean(
+        density[(frequencies > 9) & (frequencies < 11)]
+    )
+    kanai = strong.density(np.array([2.5, 10.0]))
+    assert ratio == pytest.approx(kanai[0] / kanai[1], rel=0.5)
+    envelope = Earthquake(rms=1.0, seed=5).envelope(np.array([-1.0, 0.0, 2.0, 4.0, 14.0, 19.0]))
+    np.testing.assert_allclose(envelope, [0.0, 0.0, 0.25, 1.0, 1.0, math.exp(-1.0)])
+
+
+def test_kanai_and_tajimi_at_the_soil_frequency():
+    quake = Earthquake(rms=1.0, seed=1, ground_frequency=3.0, ground_damping=0.5)
+    # drift filter at ten times its own frequency: 100^2 / (99^2 + 100); soil filter: 2 / 1
+    assert quake.density(np.array([3.0]))[0] == pytest.approx(2.0 * 1e4 / (99.0**2 + 100.0))
+    assert quake.density(np.array([0.003]))[0] < 1e-6
+
+
+@pytest.mark.parametrize("kind", [BandNoise, Earthquake])
+def test_seeds_decide(kind):
+    band = {"low": 0.5, "high": 5.0} if kind is BandNoise else {}
+    first, again, other = (kind(rms=1.0, seed=seed, **band).sample(TIME[:512]) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert np.max(np.abs(first - other)) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "word"),
+    [
+        (Harmonic, {"amplitude": math.nan, "frequency": 1.0}, "amplitude nan"),
+        (Harmonic, {"amplitude": 1.0, "frequency": 0.0}, "frequency 0.0"),
+        (Harmonic, {"amplitude": 1.0, "frequency": 1.0, "ramp": -1.0}, "ramp -1.0"),
+        (Sweep, {"amplitude": 1.0, "start": 1.0, "stop": 2.0, "duration": 0.0}, "duration 0.0"),
+        (BandNoise, {"rms": -1.0, "low": 1.0, "high": 2.0, "seed": 1}, "rms -1.0"),
+        (BandNoise, {"rms": 1.0, "low": 3.0, "high": 2.0, "seed": 1}, "low 3.0"),
+        (BandNoise, {"rms": 1.0, "low": math.nan, "high": 2.0, "seed": 1}, "low nan"),
+        (Earthquake, {"rms": 1.0, "decay": 0.0, "seed": 1}, "decay 0.0"),
+    ],
+)
+def test_settings_out_of_range_are_refused_in_one_line(kind, settings, word):
+    with pytest.raises(ValueError, match=f"^excitation {word}: must be [^\n]*$"):
+        kind(**settings)
