@@ -117,6 +117,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self._streams: dict[bytes, Stream | ResultStream] = {}
+        self._newest: tuple[bytes, Stream | ResultStream] | None = None
 
     def decode(self, frames: Sequence[bytes]) -> SignalBlock | ResultBlock:
         """Return the block in `frames`.
@@ -128,12 +129,7 @@ class Decoder:
         if len(frames) != 4:
             raise WireError(f"a native message has 4 frames, this one {len(frames)}")
         _, head, position, payload = frames
-        stream = self._streams.get(head)
-        if stream is None:
-            stream = _decode_head(head)
-            if len(self._streams) >= _CACHED_HEADERS:
-                self._streams.clear()
-            self._streams[bytes(head)] = stream
+        stream = self._stream(head)
         if len(position) != _POSITION.size:
             raise WireError(f"the position has {len(position)} bytes instead of {_POSITION.size}")
         index, time, count, flags = _POSITION.unpack(position)
@@ -148,6 +144,19 @@ class Decoder:
         if isinstance(stream, Stream):
             return SignalBlock(stream, index, time, rows, bool(flags & _LAST))
         return ResultBlock(stream, index, time, rows, bool(flags & _LAST))
+
+    def _stream(self, head: bytes) -> Stream | ResultStream:
+        # comparing is much cheaper than hashing, and one publisher is the common case
+        if self._newest is not None and self._newest[0] == head:
+            return self._newest[1]
+        stream = self._streams.get(head)
+        if stream is None:
+            stream = _decode_head(head)
+            if len(self._streams) >= _CACHED_HEADERS:
+                self._streams.clear()
+            self._streams[bytes(head)] = stream
+        self._newest = bytes(head), stream
+        return stream
 
 
 def _decode_rows(payload: bytes, count: int, width: int) -> Samples:

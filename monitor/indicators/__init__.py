@@ -1,1 +1,1 @@
-"""The tracking indicators: one file each, and the list of all of them."""
+"""The tracking indicators: one file each."""

@@ -15,15 +15,21 @@ from monitor.blocks import Samples
 # beyond this a sample is a broken sensor's, and its fourth power would leave the range of a double
 LARGEST_SAMPLE = 1e50
 SIGNAL_UNIT = "signal"
+RATIO_UNIT = "ratio"
 
 Value = TypeVar("Value", bound=NamedTuple)
 
 
 class Output(NamedTuple):
-    """One number that an indicator gives; the unit ``signal`` stands for the command's own unit."""
+    """One number that an indicator gives.
+
+    In ``unit``, ``signal`` stands for the command's own unit and ``ratio`` for command over measured.
+    ``compares`` says that the number means nothing where the two signals have different units.
+    """
 
     name: str
     unit: str
+    compares: bool = False
 
 
 @dataclass(frozen=True)

@@ -84,16 +84,17 @@ def _cosine_shift(
     cos, sin = turn
     sum_hh = sum_vh = sum_h = sum_v = sum_hh_im = sum_vh_im = 0.0
     for k in range(low, low + 3):
+        i = sums.shape[2] // 2 + k
         middle = 2.0 * (square - half[0, k] ** 2)
         left = half[0, k - 1] ** 2 - square
         right = half[0, k + 1] ** 2 - square
-        l_re, l_im = left * sums[pair, row, k - 1], left * sums[pair, row + 1, k - 1]
-        r_re, r_im = right * sums[pair, row, k + 1], right * sums[pair, row + 1, k + 1]
+        l_re, l_im = left * sums[pair, row, k - 1], left * sums[pair, row, i - 1]
+        r_re, r_im = right * sums[pair, row, k + 1], right * sums[pair, row, i + 1]
         v = complex(
             middle * sums[pair, row, k] + cos * (l_re + r_re) + sin * (l_im - r_im),
-            middle * sums[pair, row + 1, k] + cos * (l_im + r_im) + sin * (r_re - l_re),
+            middle * sums[pair, row, i] + cos * (l_im + r_im) + sin * (r_re - l_re),
         )
-        newest = complex(factors[0, k], -factors[1, k])
+        newest = complex(factors[k], -factors[i])
         h = hann(sums, pair, row, k, turn) * newest
         v *= newest
         sum_h += h.real

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import kernel, part
 
 # order of the sums; the last is the area that the loop sweeps, twice
 X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE, SWEPT = range(15)
@@ -37,24 +37,24 @@ class Ellipse(NamedTuple):
     half_width: float
 
 
-@kernel
-def add_powers(x: float, e: float, sums: Samples) -> None:
-    """Add the powers of one point to `sums`."""
+@part
+def add_powers(x: float, e: float, sums: Samples, row: int) -> None:
+    """Add the powers of one point to a row of `sums`."""
     xx, xe, ee = x * x, x * e, e * e
-    sums[X] += x
-    sums[E] += e
-    sums[XX] += xx
-    sums[XE] += xe
-    sums[EE] += ee
-    sums[XXX] += xx * x
-    sums[XXE] += xx * e
-    sums[XEE] += x * ee
-    sums[EEE] += ee * e
-    sums[XXXX] += xx * xx
-    sums[XXXE] += xx * xe
-    sums[XXEE] += xx * ee
-    sums[XEEE] += xe * ee
-    sums[EEEE] += ee * ee
+    sums[row, X] += x
+    sums[row, E] += e
+    sums[row, XX] += xx
+    sums[row, XE] += xe
+    sums[row, EE] += ee
+    sums[row, XXX] += xx * x
+    sums[row, XXE] += xx * e
+    sums[row, XEE] += x * ee
+    sums[row, EEE] += ee * e
+    sums[row, XXXX] += xx * xx
+    sums[row, XXXE] += xx * xe
+    sums[row, XXEE] += xx * ee
+    sums[row, XEEE] += xe * ee
+    sums[row, EEEE] += ee * ee
 
 
 @kernel

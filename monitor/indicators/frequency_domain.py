@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.gate import Gate, GateLimits, gate_limits, new_gate, passes
 from monitor.indicators.hann_bins import Turn, from_start, hann, hann_peak
 from monitor.indicators.kernel import kernel
 from monitor.indicators.sliding_spectrum import (
-    C_RE,
-    M_RE,
+    COMMAND,
+    MEASURED,
     Bins,
     Spectrum,
     add_sample,
@@ -81,7 +81,7 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     """
 
     outputs = (
-        Output("fdb_ratio", "1"),
+        Output("fdb_ratio", RATIO_UNIT),
         Output("fdb_phase", "rad"),
         Output("fdb_delay", "s"),
         Output("fdb_frequency", "Hz"),
@@ -143,9 +143,9 @@ def _advance_fdb(
     # taken apart once: a field of a tuple costs a count of its holders at every use
     steps, factors, turns, half, ring, sums, reference, clock = spectrum
     good, renewed, spikes = marks
-    n_window, bins = ring.shape[0], settings.bins
+    n_window, bins = ring.shape[1], settings.bins
     low, high = bins.low - bins.first, bins.high - bins.first
-    power = np.zeros(steps.shape[1])
+    power = np.zeros(steps.shape[0] // 2)
     bin_square = np.sin(np.pi / n_window) ** 2
     row = 0
     until = (-first) % every
@@ -159,7 +159,7 @@ def _advance_fdb(
                 good[pair] += 1
             else:
                 good[pair] = 0
-                c, m = ring[clock[0] - 1, pair, 0], ring[clock[0] - 1, pair, 1]
+                c, m = ring[pair, clock[0] - 1, 0], ring[pair, clock[0] - 1, 1]
             spikes[pair] = max(spikes[pair], add_sample(pair, c, m, factors, ring, sums, reference, clock))
             renewed[pair] += 1
             if not give:
@@ -168,27 +168,27 @@ def _advance_fdb(
                 out[row, pair, j] = np.nan
             if good[pair] < n_window:
                 continue
-            peak = hann_peak(sums, pair, C_RE, low, high, turn, power)
+            peak = hann_peak(sums, pair, COMMAND, low, high, turn, power)
             if renewed[pair] >= n_window // 4:
-                measured = hann(sums, pair, M_RE, peak, turn)
+                measured = hann(sums, pair, MEASURED, peak, turn)
                 if spoiled(spikes[pair], power[peak - low], measured.real**2 + measured.imag**2):
                     renew(pair, steps, ring, sums)
                     renewed[pair] = 0
-                    peak = hann_peak(sums, pair, C_RE, low, high, turn, power)
+                    peak = hann_peak(sums, pair, COMMAND, low, high, turn, power)
             spikes[pair] = 0.0
             tone = tone_between_bins(
-                sums, pair, C_RE, peak, bins.first, turn, half, factors, n_window, bin_square
+                sums, pair, COMMAND, peak, bins.first, turn, half, factors, n_window, bin_square
             )
-            b_c = from_start(hann(sums, pair, C_RE, tone.at, turn), tone.at, steps, factors)
-            b_m = from_start(hann(sums, pair, M_RE, tone.at, turn), tone.at, steps, factors)
+            b_c = from_start(hann(sums, pair, COMMAND, tone.at, turn), tone.at, steps, factors)
+            b_m = from_start(hann(sums, pair, MEASURED, tone.at, turn), tone.at, steps, factors)
             b_c -= tone.image * b_c.conjugate()
             b_m -= tone.image * b_m.conjugate()
             amplitude = 2.0 * np.sqrt(b_c.real**2 + b_c.imag**2) / (tone.gain * (1.0 - tone.image * tone.image))
             is_open = passes(gate, settings.limits, pair, amplitude, good[pair], n_window)
             if settings.own_peaks:
-                own = hann_peak(sums, pair, M_RE, low, high, turn, power)
-                b_c = from_start(hann(sums, pair, C_RE, peak, turn), peak, steps, factors)
-                b_m = from_start(hann(sums, pair, M_RE, own, turn), own, steps, factors)
+                own = hann_peak(sums, pair, MEASURED, low, high, turn, power)
+                b_c = from_start(hann(sums, pair, COMMAND, peak, turn), peak, steps, factors)
+                b_m = from_start(hann(sums, pair, MEASURED, own, turn), own, steps, factors)
             # less than one cycle is no tone
             if is_open and tone.frequency > 0.999:
                 _write(b_c, b_m, tone.frequency * settings.sample_rate / n_window, amplitude, out, row, pair)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import part
 
 
 class GateLimits(NamedTuple):
@@ -43,7 +43,7 @@ def new_gate(n_pairs: int) -> Gate:
     return Gate(np.zeros(n_pairs), np.full(n_pairs, np.inf), np.zeros(n_pairs, dtype=np.int64))
 
 
-@kernel
+@part
 def passes(gate: Gate, limits: GateLimits, pair: int, amplitude: float, good: int, n_window: int) -> bool:
     """Take the window's amplitude, at `good` samples since the last bad one; say whether the gate is open."""
     if good <= gate.began[pair] or good - gate.began[pair] > 2 * n_window:

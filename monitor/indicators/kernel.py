@@ -19,3 +19,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """
     compiled: Callable[P, R] = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(function)
     return compiled
+
+
+def part(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a piece of a kernel that is written into its caller: a call that hands over arrays costs 50 ns."""
+    compiled: Callable[P, R] = njit(inline="always", error_model="numpy")(function)
+    return compiled

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import kernel, part
 
 
 class Crossings(NamedTuple):
@@ -40,9 +40,7 @@ def new_crossings(n_window: int, n_pairs: int) -> Crossings:
 
 
 @kernel
-def forget_crossings(
-    times: Samples, ends: NDArray[np.int64], side: NDArray[np.int64], last: Samples, pair: int
-) -> None:
+def forget_crossings(ends: NDArray[np.int64], side: NDArray[np.int64], pair: int) -> None:
     """Begin anew for one pair."""
     side[pair] = 0
     for way in range(2):
@@ -50,6 +48,42 @@ def forget_crossings(
 
 
 @kernel
+def find_crossings(
+    times: Samples,
+    ends: NDArray[np.int64],
+    side: NDArray[np.int64],
+    last: Samples,
+    pair: int,
+    now: float,
+    signal: Samples,
+    newest: int,
+    level: float,
+    margin: float,
+) -> None:
+    """Begin anew with the crossings of a whole window: a ring whose newest sample has the number `now`."""
+    forget_crossings(ends, side, pair)
+    n_window = signal.shape[0]
+    # kept in registers: going through the arrays would take forty times as long
+    before, changed, was, slot = 0.0, 0.0, 0, newest
+    for age in range(n_window - 1, -1, -1):
+        slot = slot + 1 if slot + 1 < n_window else 0
+        height = signal[slot] - level
+        if (before < 0.0) != (height < 0.0):
+            changed = now - age - height / (height - before)
+        before = height
+        if height > margin and was != 1:
+            if was != 0:
+                _keep(times, ends, pair, 1, changed, now - n_window)
+            was = 1
+        elif height < -margin and was != -1:
+            if was != 0:
+                _keep(times, ends, pair, 0, changed, now - n_window)
+            was = -1
+    side[pair] = was
+    last[pair, 0], last[pair, 1] = before, changed
+
+
+@part
 def watch_crossing(
     times: Samples,
     ends: NDArray[np.int64],
@@ -61,36 +95,46 @@ def watch_crossing(
     margin: float,
     n_window: int,
 ) -> None:
-    """Take the signal's height above the level at the sample number `now`; crossings older than a window go."""
+    """Take the signal's height above the level at the sample number `now`."""
     before = last[pair, 0]
+    last[pair, 0] = height
     if (before < 0.0) != (height < 0.0):
         last[pair, 1] = now - height / (height - before)
-    last[pair, 0] = height
-    length = times.shape[2]
-    reached = 1 if height > margin else (-1 if height < -margin else 0)
-    if reached != 0 and reached != side[pair]:
-        if side[pair] != 0:
-            way = 1 if reached > 0 else 0
-            first, count = ends[pair, way, 0], ends[pair, way, 1]
-            if count < length:
-                slot = first + count
-                times[pair, way, slot if slot < length else slot - length] = last[pair, 1]
-                ends[pair, way, 1] = count + 1
-        side[pair] = reached
-    for way in range(2):
-        first, count = ends[pair, way, 0], ends[pair, way, 1]
-        while count > 0 and times[pair, way, first] <= now - n_window:
-            first = first + 1 if first + 1 < length else 0
-            count -= 1
-        ends[pair, way, 0], ends[pair, way, 1] = first, count
+    was = side[pair]
+    if height > margin and was != 1:
+        side[pair] = 1
+        if was != 0:
+            _keep(times, ends, pair, 1, last[pair, 1], now - n_window)
+    elif height < -margin and was != -1:
+        side[pair] = -1
+        if was != 0:
+            _keep(times, ends, pair, 0, last[pair, 1], now - n_window)
 
 
 @kernel
-def crossing_frequency(times: Samples, ends: NDArray[np.int64], pair: int) -> float:
-    """Return cycles a sample, or NaN when the window holds no whole cycle between crossings of one kind."""
+def _keep(times: Samples, ends: NDArray[np.int64], pair: int, way: int, time: float, oldest: float) -> None:
+    _drop(times, ends, pair, way, oldest)
+    length = times.shape[2]
+    slot = ends[pair, way, 0] + ends[pair, way, 1]
+    times[pair, way, slot if slot < length else slot - length] = time
+    ends[pair, way, 1] += 1
+
+
+@kernel
+def _drop(times: Samples, ends: NDArray[np.int64], pair: int, way: int, oldest: float) -> None:
+    length = times.shape[2]
+    while ends[pair, way, 1] > 0 and times[pair, way, ends[pair, way, 0]] <= oldest:
+        ends[pair, way, 0] = ends[pair, way, 0] + 1 if ends[pair, way, 0] + 1 < length else 0
+        ends[pair, way, 1] -= 1
+
+
+@kernel
+def crossing_frequency(times: Samples, ends: NDArray[np.int64], pair: int, oldest: float) -> float:
+    """Return cycles a sample from the crossings since `oldest`; NaN when they do not span a whole cycle."""
     length = times.shape[2]
     cycles, span = 0, 0.0
     for way in range(2):
+        _drop(times, ends, pair, way, oldest)
         first, count = ends[pair, way, 0], ends[pair, way, 1]
         if count > 1:
             newest = first + count - 1

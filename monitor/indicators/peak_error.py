@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import kernel, part
 from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
 
 
@@ -25,7 +25,9 @@ class PeakError(WindowedIndicator[LargestError]):
     The relative form is not valid where the command is zero throughout the window.
     """
 
-    outputs = (Output("peak_error", SIGNAL_UNIT), Output("peak_error_relative", "1"))
+    outputs = (Output("peak_error", SIGNAL_UNIT, compares=True),
+        Output("peak_error_relative", "1", compares=True),
+   )
     value_type = LargestError
     smallest_window = 1
 
@@ -81,7 +83,7 @@ def _advance_peak(
             row += 1
 
 
-@kernel
+@part
 def _push_largest(
     candidates: Samples, stamps: NDArray[np.int64], ends: NDArray[np.int64], now: int, value: float
 ) -> None:

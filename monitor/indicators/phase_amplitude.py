@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
 from monitor.indicators.ellipse_fit import N_SUMS, fit_ellipse
 from monitor.indicators.ellipse_window import (
     EllipseWindow,
@@ -63,8 +63,8 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     """
 
     outputs = (
-        Output("paei_ratio", "1"),
-        Output("paei_amplitude_error", SIGNAL_UNIT),
+        Output("paei_ratio", RATIO_UNIT),
+        Output("paei_amplitude_error", SIGNAL_UNIT, compares=True),
         Output("paei_phase", "rad"),
         Output("paei_delay", "s"),
     )
@@ -116,7 +116,7 @@ def _advance_paei(
 ) -> None:
     ring, suffix, prefix, frame, counts, clock = window
     times, ends, side, last = crossings
-    n_window = ring.shape[0]
+    n_window = ring.shape[1]
     sums = np.empty(N_SUMS)
     row = 0
     until = (-first) % every
@@ -129,8 +129,8 @@ def _advance_paei(
                 counts[pair, 0] += 1
             else:
                 counts[pair, 0] = 0
-                c, m = ring[clock[0] - 1, pair, 0], ring[clock[0] - 1, pair, 1]
-                forget_crossings(times, ends, side, last, pair)
+                c, m = ring[pair, clock[0] - 1, 0], ring[pair, clock[0] - 1, 1]
+                forget_crossings(ends, side, pair)
             push(pair, c, m, ring, suffix, prefix, frame, counts, clock, times, ends, side, last)
             if not give:
                 continue
@@ -154,11 +154,11 @@ def _advance_paei(
                 continue
             swept = centred_sweep(pair, sums, ring, frame, clock[0])
             phase = np.arctan2(quadrature if swept < 0.0 else -quadrature, in_phase)
-            frequency = crossing_frequency(times, ends, pair) * settings.sample_rate
+            frequency = crossing_frequency(times, ends, pair, float(clock[1] - n_window))
             out[row, pair, 0] = 1.0 / gain
             out[row, pair, 1] = amplitude * (1.0 - gain)
             out[row, pair, 2] = phase
-            out[row, pair, 3] = -phase / (2.0 * np.pi * frequency)
+            out[row, pair, 3] = -phase / (2.0 * np.pi * frequency * settings.sample_rate)
         clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
         clock[1] += 1
         if give:

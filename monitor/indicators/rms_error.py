@@ -27,7 +27,7 @@ class RootMeanSquareError(WindowedIndicator[RmsError]):
     command is zero throughout the window.
     """
 
-    outputs = (Output("nrmse", "1"),)
+    outputs = (Output("nrmse", "1", compares=True),)
     value_type = RmsError
     smallest_window = 1
 

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import kernel, part
 
-# rows of the sums where command and measured signal begin: real part, then imaginary; then the fresh sums
-C_RE, M_RE, _FRESH = 0, 2, 4
+# rows of the sums; the fresh sums of both follow. A row holds all real parts, then all imaginary parts
+COMMAND, MEASURED, _FRESH = 0, 1, 2
 # a spike this much larger than the spectrum's peak leaves a rounding of 1e-13 of the peak behind
 _SPIKE = 450.0
+_VECTOR = 16
 
 
 class Bins(NamedTuple):
@@ -36,10 +37,10 @@ class Bins(NamedTuple):
 class Spectrum(NamedTuple):
     """The arrays of a sliding spectrum.
 
-    ``steps``, ``factors`` (2, n_bins): turn of every bin from sample to sample, and up to the newest sample;
+    ``steps``, ``factors`` (2 n_bins,): turn of every bin from sample to sample, and up to the newest sample;
     ``turns`` (2, n_window): cosine and sine of the turn from slot 0 to the oldest sample, by newest slot;
-    ``half`` (2, n_bins): sine and cosine of half the angle a sample; ``ring`` (n_window, n_pairs, 2);
-    ``sums`` (n_pairs, 8, n_bins); ``reference`` (n_pairs, 2); ``clock`` (2,): slot of the sample that comes
+    ``half`` (2, n_bins): sine and cosine of half the angle a sample; ``ring`` (n_pairs, n_window, 2);
+    ``sums`` (n_pairs, 4, 2 n_bins); ``reference`` (n_pairs, 2); ``clock`` (2,): slot of the sample that comes
     next, age of the fresh sums.
     """
 
@@ -74,7 +75,10 @@ def choose_bins(n_window: int, sample_rate: float, band: tuple[float, float] | N
             f"band = ({f_low:g}, {f_high:g}) Hz: holds no multiple of {resolution:g} Hz, the resolution of the"
             " window; widen the band or lengthen the window"
         )
-    return Bins(max(0, low - 3), low, high, max(high, 2) + 3)
+    first, last = max(0, low - 3), max(high, 2) + 3
+    # a whole number of vectors: the last few of a loop, done one by one, would cost as much as all the others
+    last += -(last - first + 1) % _VECTOR
+    return Bins(first, low, high, last)
 
 
 def new_spectrum(n_window: int, n_pairs: int, bins: Bins) -> Spectrum:
@@ -83,18 +87,18 @@ def new_spectrum(n_window: int, n_pairs: int, bins: Bins) -> Spectrum:
     half = np.pi * k / n_window
     turn = 2.0 * np.pi * np.arange(1, n_window + 1) / n_window
     return Spectrum(
-        steps=np.stack([np.cos(2.0 * half), -np.sin(2.0 * half)]),
-        factors=np.stack([np.where(k == 0, 0.0, 1.0), np.zeros(len(k))]),
+        steps=np.concatenate([np.cos(2.0 * half), -np.sin(2.0 * half)]),
+        factors=np.concatenate([np.where(k == 0, 0.0, 1.0), np.zeros(len(k))]),
         turns=np.stack([np.cos(turn), np.sin(turn)]),
         half=np.stack([np.sin(half), np.cos(half)]),
-        ring=np.zeros((n_window, n_pairs, 2)),
-        sums=np.zeros((n_pairs, 8, len(k))),
+        ring=np.zeros((n_pairs, n_window, 2)),
+        sums=np.zeros((n_pairs, 4, 2 * len(k))),
         reference=np.zeros((n_pairs, 2)),
         clock=np.zeros(2, dtype=np.int64),
     )
 
 
-@kernel
+@part
 def add_sample(
     pair: int,
     c: float,
@@ -109,12 +113,18 @@ def add_sample(
     slot = clock[0]
     if clock[1] == 0:
         reference[pair, 0], reference[pair, 1] = c, m
-    d_c, d_m = c - ring[slot, pair, 0], m - ring[slot, pair, 1]
-    ring[slot, pair, 0], ring[slot, pair, 1] = c, m
-    _accumulate(sums, pair, C_RE, d_c, factors)
-    _accumulate(sums, pair, M_RE, d_m, factors)
-    _accumulate(sums, pair, _FRESH + C_RE, c - reference[pair, 0], factors)
-    _accumulate(sums, pair, _FRESH + M_RE, m - reference[pair, 1], factors)
+    d_c, d_m = c - ring[pair, slot, 0], m - ring[pair, slot, 1]
+    ring[pair, slot, 0], ring[pair, slot, 1] = c, m
+    a_c, a_m = c - reference[pair, 0], m - reference[pair, 1]
+    rows = sums[pair]
+    # four rows in one loop: each factor is fetched once
+    row_c, row_m, fresh_c, fresh_m = rows[0], rows[1], rows[2], rows[3]
+    for k in range(factors.shape[0]):
+        factor = factors[k]
+        row_c[k] += d_c * factor
+        row_m[k] += d_m * factor
+        fresh_c[k] += a_c * factor
+        fresh_m[k] += a_m * factor
     return max(abs(d_c), abs(d_m))
 
 
@@ -144,13 +154,15 @@ def renew(pair: int, steps: Samples, ring: Samples, sums: Samples) -> None:
     factors = np.empty_like(steps)
     _begin(factors, steps)
     sums[pair, :_FRESH] = 0.0
-    for slot in range(ring.shape[0]):
-        _accumulate(sums, pair, C_RE, ring[slot, pair, 0] - ring[0, pair, 0], factors)
-        _accumulate(sums, pair, M_RE, ring[slot, pair, 1] - ring[0, pair, 1], factors)
+    for slot in range(ring.shape[1]):
+        c, m = ring[pair, slot, 0] - ring[pair, 0, 0], ring[pair, slot, 1] - ring[pair, 0, 1]
+        for k in range(factors.shape[0]):
+            sums[pair, COMMAND, k] += c * factors[k]
+            sums[pair, MEASURED, k] += m * factors[k]
         _turn(factors, steps)
 
 
-@kernel
+@part
 def spoiled(spike: float, command_power: float, measured_power: float) -> bool:
     """Whether a step that left could have spoiled a spectrum whose peaks have these squared magnitudes."""
     limit = (spike / _SPIKE) ** 2
@@ -158,22 +170,19 @@ def spoiled(spike: float, command_power: float, measured_power: float) -> bool:
 
 
 @kernel
-def _accumulate(sums: Samples, pair: int, row: int, value: float, factors: Samples) -> None:
-    for part in range(2):
-        for k in range(sums.shape[2]):
-            sums[pair, row + part, k] += value * factors[part, k]
-
-
-@kernel
 def _begin(factors: Samples, steps: Samples) -> None:
-    for k in range(factors.shape[1]):
-        factors[0, k] = 1.0 if steps[0, k] != 1.0 else 0.0
-        factors[1, k] = 0.0
+    n_bins = factors.shape[0] // 2
+    for k in range(n_bins):
+        # bin 0, whose step is one, stays out
+        factors[k] = 1.0 if steps[k] != 1.0 else 0.0
+        factors[n_bins + k] = 0.0
 
 
 @kernel
 def _turn(factors: Samples, steps: Samples) -> None:
-    for k in range(factors.shape[1]):
-        re, im = factors[0, k], factors[1, k]
-        factors[0, k] = re * steps[0, k] - im * steps[1, k]
-        factors[1, k] = re * steps[1, k] + im * steps[0, k]
+    n_bins = factors.shape[0] // 2
+    real, imaginary, step_re, step_im = factors[:n_bins], factors[n_bins:], steps[:n_bins], steps[n_bins:]
+    for k in range(n_bins):
+        re, im = real[k], imaginary[k]
+        real[k] = re * step_re[k] - im * step_im[k]
+        imaginary[k] = re * step_im[k] + im * step_re[k]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import part
 
 
 def new_sums(n_window: int, n_pairs: int, n_sums: int) -> tuple[NDArray[Any], ...]:
@@ -25,7 +25,7 @@ def new_sums(n_window: int, n_pairs: int, n_sums: int) -> tuple[NDArray[Any], ..
     return rows, prefix, since
 
 
-@kernel
+@part
 def push(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: int, new: Samples) -> None:
     """Let a row of summands in; the oldest leaves."""
     n_window, n_sums = rows.shape[1], rows.shape[2]
@@ -44,7 +44,7 @@ def push(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: int, ne
     since[pair] = at
 
 
-@kernel
+@part
 def total(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: int, j: int) -> float:
     """Return sum number `j` over the window; rows before the first count as zero."""
     return float(rows[pair, since[pair], j] + prefix[pair, j])

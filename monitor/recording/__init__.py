@@ -1,4 +1,4 @@
-"""The run file: what was measured and computed, written while it happens (docs/run-file.md is its contract)."""
+"""The run file: what was measured and computed, as it happens (docs/run-file.md is its contract)."""
 
 from monitor.recording.layout import RunFileError
 from monitor.recording.reader import RunReader

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 from monitor.blocks import Channel, Column, Event, EventKind, ResultStream, Role, Stream
 from monitor.recording import layout
 from monitor.recording.layout import RunFileError
-from monitor.recording.superblock import read_superblock
+from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
 
 DAMAGE = (OSError, RuntimeError, ValueError, KeyError, TypeError)
 """What h5py raises on bytes that are not what they should be."""
@@ -21,34 +24,35 @@ DAMAGE = (OSError, RuntimeError, ValueError, KeyError, TypeError)
 _SLICE = 1 << 20
 
 
-def open_run(path: Path) -> h5py.File:
-    """Open a run file for reading, also one that is being written or was left so.
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[tuple[h5py.File, Superblock]]:
+    """Open a run file for reading: finished, being written, left by a kill, or cut short.
+
+    What is not finished is read through a view that HDF5 accepts. HDF5's own way (``swmr=True``) tries
+    again for hours where such a file is damaged.
 
     Raises
     ------
-    RunFileError : it cannot be opened as it is.
+    RunFileError : it is not a run file, or damaged where everything begins.
     """
-    try:
-        block = read_superblock(path)
-        if block.cut:
-            raise damaged(path, "was cut short")
-        file = h5py.File(path, "r", swmr=block.writing)
-    except RunFileError:
-        raise
-    except FileNotFoundError as problem:
-        raise RunFileError(f"{path}: no such file") from problem
-    except OSError as problem:
-        if problem.errno and problem.strerror:
-            raise RunFileError(f"{path}: cannot be read: {problem.strerror}") from problem
-        raise damaged(path, "is damaged") from problem
-    except ValueError as problem:
-        raise RunFileError(f"{path} is not a run file: {problem}") from problem
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            block = read_superblock(path)
+            if block.writing or block.cut:
+                image = stack.enter_context(FileImage(path, block))
+                file = stack.enter_context(h5py.File(image, "r"))
+            else:
+                file = stack.enter_context(h5py.File(path, "r"))
+        except FileNotFoundError as problem:
+            raise RunFileError(f"{path}: no such file") from problem
+        except NotHdf5Error as problem:
+            raise RunFileError(f"{path} is not a run file: {problem}") from problem
+        except DAMAGE as problem:
+            if isinstance(problem, OSError) and problem.strerror:
+                raise RunFileError(f"{path} cannot be read: {problem.strerror}") from problem
+            raise RunFileError(f"{path} is damaged where everything begins: nothing can be read") from problem
         check_format(file, path)
-    except RunFileError:
-        file.close()
-        raise
-    return file
+        yield file, block
 
 
 def damaged(path: Path, what: str) -> RunFileError:
@@ -59,7 +63,10 @@ def damaged(path: Path, what: str) -> RunFileError:
 def check_format(file: h5py.File, path: Path) -> None:
     """Raise RunFileError unless `file` is a run file of a version that this program reads."""
     try:
-        ours, version = text(file.attrs.get("format", b"")) == layout.FORMAT, int(file.attrs.get("version", 0))
+        ours, version = (
+            text(file.attrs.get("format", b"")) == layout.FORMAT,
+            int(file.attrs.get("version", 0)),
+        )
     except DAMAGE as problem:
         raise RunFileError(f"{path} is damaged at its root: nothing can be read") from problem
     if not ours:
@@ -87,7 +94,8 @@ def read_result_stream(file: h5py.File, epoch: int) -> ResultStream | None:
     if layout.COLUMNS not in file:
         return None
     columns = tuple(
-        Column(text(row["name"]), text(row["unit"]), text(row["actuator"])) for row in file[layout.COLUMNS][()]
+        Column(text(row["name"]), text(row["unit"]), text(row["actuator"]))
+        for row in file[layout.COLUMNS][()]
     )
     rate, every = float(file.attrs["sample_rate"]), int(file.attrs["every"])
     return ResultStream(text(file.attrs["rig"]), epoch, rate, every, columns)
@@ -103,9 +111,9 @@ def read_outcome(file: h5py.File) -> str:
     return text(file[layout.OUTCOME][()])
 
 
-def read_events(file: h5py.File, size: int) -> list[Event]:
+def read_events(file: h5py.File, size: int, tolerant: bool = False) -> list[Event]:
     """Return the events that were written; a kind of a later version reads as a note."""
-    rows = file[layout.EVENTS][: _present(file[layout.EVENTS], size)]
+    rows = file[layout.EVENTS][: _present(file[layout.EVENTS], size, tolerant)]
     known = set(EventKind)
     return [
         Event(
@@ -120,15 +128,16 @@ def read_events(file: h5py.File, size: int) -> list[Event]:
     ]
 
 
-def written_rows(file: h5py.File, name: str, size: int) -> int:
+def written_rows(file: h5py.File, name: str, size: int, tolerant: bool = False) -> int:
     """Return how many rows of the group `name` are whole, in a file of `size` bytes.
 
     A row is whole when its index was written (that is done last), and its bytes are inside the file.
+    Where the list of chunks is damaged, being `tolerant` is to take the rows before that.
     """
     if name not in file:
         return 0
     group = file[name]
-    rows = min(_present(group[column], size) for column in layout.series_names(name))
+    rows = min(_present(group[column], size, tolerant) for column in layout.series_names(name))
     for start in range(0, rows, _SLICE):
         index: NDArray[np.int64] = group["index"][start : min(rows, start + _SLICE)]
         missing = np.flatnonzero(index == layout.UNWRITTEN)
@@ -137,9 +146,9 @@ def written_rows(file: h5py.File, name: str, size: int) -> int:
     return rows
 
 
-def _present(dataset: h5py.Dataset, size: int) -> int:
+def _present(dataset: h5py.Dataset, size: int, tolerant: bool) -> int:
     """Return how many rows, from the first on, have their bytes inside a file of `size` bytes."""
-    row = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:]))
+    row = dataset.dtype.itemsize * math.prod(dataset.shape[1:])
     total = len(dataset)
     if not total or not row:
         return total
@@ -152,11 +161,9 @@ def _present(dataset: h5py.Dataset, size: int) -> int:
     def note(chunk: Any) -> None:
         places[chunk.chunk_offset[0]] = chunk.byte_offset
 
-    try:
+    # where the list of chunks breaks off, those named so far are good
+    with contextlib.suppress(*DAMAGE if tolerant else ()):
         dataset.id.chunk_iter(note)
-    except DAMAGE:
-        # the list of chunks is broken off: those named so far are good
-        pass
     for first in range(0, total, per_chunk):
         inside = (size - places[first]) // row if first in places else 0
         if inside < min(per_chunk, total - first):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -22,6 +24,7 @@ TROUBLE = (OSError, RuntimeError, ValueError)
 """What h5py raises when the disk refuses."""
 
 _SLACK = 1 << 20
+_ERRNO = re.compile(r"errno = (\d+)")
 _AHEAD = 1 << 23
 _BYTES_PER_CHUNK = 64
 _NO_RESERVATION = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
@@ -95,7 +98,9 @@ class GrowingFile:
             for name, datasets in self._series.items()
             for dataset in datasets
         ]
-        return sum(_allocated(dataset, len(dataset) + more) for dataset, more in [*grown, (self._events, events)])
+        return sum(
+            _allocated(dataset, len(dataset) + more) for dataset, more in [*grown, (self._events, events)]
+        )
 
     def _reserve(self, size: int) -> None:
         """Take the room first: HDF5 cannot go back once a write of its own has failed."""
@@ -147,7 +152,7 @@ class GrowingFile:
                 text = outcome.encode().ljust(layout.OUTCOME_BYTES, b"\0")
                 os.pwrite(self._descriptor, text, self._outcome_at)
             if sys.platform == "linux":
-                # HDF5 crashes the process at exit when it cannot write what it still holds: let it write to memory
+                # unable to write what it still holds, HDF5 crashes at exit: let it write to memory
                 memory = os.memfd_create("given-up")
                 os.dup2(memory, self._descriptor)
                 os.close(memory)
@@ -163,8 +168,9 @@ def _extend(dataset: h5py.Dataset, rows: np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def _allocated(dataset: h5py.Dataset, rows: int) -> int:
-    chunk = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
-    return -(-rows // dataset.chunks[0]) * (chunk + _BYTES_PER_CHUNK)
+    chunk: int = math.prod(dataset.chunks) * dataset.dtype.itemsize + _BYTES_PER_CHUNK
+    chunks: int = math.ceil(rows / dataset.chunks[0])
+    return chunks * chunk
 
 
 def free_names(wanted: Path) -> Iterator[Path]:
@@ -189,3 +195,12 @@ def place(temporary: Path, wanted: Path) -> Path:
         temporary.unlink()
         return name
     raise OSError(errno.EEXIST, "no free name", str(wanted))
+
+
+def reason(problem: BaseException) -> str:
+    """Return why in a few words; HDF5 hides the number of the error in a long text."""
+    found = _ERRNO.search(str(problem))
+    number = int(found[1]) if found else problem.errno if isinstance(problem, OSError) else None
+    if number is not None and number in errno.errorcode:
+        return os.strerror(number)
+    return " ".join(str(problem).split())[:200]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -15,9 +17,11 @@ from numpy.typing import NDArray
 from monitor.blocks import Event, ResultStream, Samples, SignalBlock, Stream
 from monitor.recording import contents, layout
 from monitor.recording.columns import Integers
+from monitor.recording.superblock import Superblock
 
 _SLICE_BYTES = 1 << 22
 _ROUNDING = 3.0
+_LOOKS = 10
 
 
 class RunReader:
@@ -34,19 +38,31 @@ class RunReader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file = contents.open_run(self.path)
-        try:
-            size = self.path.stat().st_size
-            self.outcome = contents.read_outcome(self._file)
-            self.settings: dict[str, Any] = contents.read_settings(self._file)
-            self.n_samples = contents.written_rows(self._file, layout.SIGNALS, size)
-            self._n_results = contents.written_rows(self._file, layout.RESULTS, size)
-            self._events = contents.read_events(self._file, size)
-            self.stream: Stream = contents.read_stream(self._file, self._first_epoch())
-            self.result_stream: ResultStream | None = contents.read_result_stream(self._file, self.stream.epoch)
-        except contents.DAMAGE as problem:
-            self.close()
-            raise contents.damaged(self.path, "is damaged") from problem
+        for more in reversed(range(_LOOKS)):
+            stack = ExitStack()
+            # closed at exit at the latest: HDF5 crashes there over a file read through a view
+            self._close = weakref.finalize(self, stack.close)
+            self._file, block = stack.enter_context(contents.opened(self.path))
+            if block.cut:
+                self.close()
+                raise contents.damaged(self.path, "was cut short")
+            try:
+                self._look(block)
+                return
+            except contents.DAMAGE as problem:
+                self.close()
+                # of a file being written, one piece may have been read half old and half new
+                if not (more and block.writing):
+                    raise contents.damaged(self.path, "is damaged") from problem
+
+    def _look(self, block: Superblock) -> None:
+        self.outcome = contents.read_outcome(self._file)
+        self.settings: dict[str, Any] = contents.read_settings(self._file)
+        self.n_samples = contents.written_rows(self._file, layout.SIGNALS, block.size)
+        self._n_results = contents.written_rows(self._file, layout.RESULTS, block.size)
+        self._events = contents.read_events(self._file, block.size)
+        self.stream: Stream = contents.read_stream(self._file, self._first_epoch())
+        self.result_stream: ResultStream | None = contents.read_result_stream(self._file, self.stream.epoch)
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +74,7 @@ class RunReader:
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
-        self._file.close()
+        self._close()
 
     def _first_epoch(self) -> int:
         for name, rows in ((layout.SIGNALS, self.n_samples), (layout.RESULTS, self._n_results)):
@@ -120,7 +136,9 @@ class RunReader:
                 at = end
             start += at
 
-    def _read(self, name: str, start: int, stop: int) -> tuple[Samples, NDArray[np.float64], Integers, Integers]:
+    def _read(
+        self, name: str, start: int, stop: int
+    ) -> tuple[Samples, NDArray[np.float64], Integers, Integers]:
         group = self._file[name]
         try:
             data, time, epoch, index = (group[column][start:stop] for column in layout.series_names(name))
@@ -135,4 +153,4 @@ def _even(time: NDArray[np.float64], rate: float, jitter: float) -> int:
     expected = time[0] + since
     rounding = _ROUNDING * np.spacing(np.maximum(np.abs(time[0]), np.maximum(since, np.abs(expected))))
     off = np.flatnonzero(~(np.abs(time - expected) <= np.maximum(jitter, rounding)))
-    return int(off[0]) if off.size and off[0] else 1 if off.size else len(time)
+    return max(1, int(off[0])) if off.size else len(time)

@@ -13,6 +13,11 @@ from pathlib import Path
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _WORD = 0xFFFFFFFF
 _SIZE = 48
+_GROWTH = 1 << 40
+
+
+class NotHdf5Error(ValueError):
+    """The bytes do not begin as an HDF5 file does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +34,16 @@ class Superblock:
         """The file is shorter than it says; a file being written does not say."""
         return not self.writing and self.size < self.stored_end
 
+    @property
+    def end(self) -> int:
+        """Where HDF5 may take the file to end; one being written may have grown since."""
+        return max(self.size, self.stored_end) + _GROWTH * self.writing
+
     def repaired(self) -> bytes:
-        """Return the first bytes with the flag cleared and the end put where it is."""
+        """Return the first bytes with the flag cleared and `end` as the end."""
         if self.head[8] < 2:
             return self.head
-        end = max(self.size, self.stored_end)
-        head = self.head[:11] + b"\0" + self.head[12:28] + end.to_bytes(8, "little") + self.head[36:44]
+        head = self.head[:11] + b"\0" + self.head[12:28] + self.end.to_bytes(8, "little") + self.head[36:44]
         return head + checksum(head).to_bytes(4, "little")
 
 
@@ -44,16 +53,16 @@ def read_superblock(path: Path) -> Superblock:
     Raises
     ------
     OSError : the file cannot be read.
-    ValueError : it is not an HDF5 file with offsets of eight bytes.
+    NotHdf5Error : it is not an HDF5 file with offsets of eight bytes.
     """
     with path.open("rb") as file:
         head = file.read(_SIZE)
         size = file.seek(0, io.SEEK_END)
     if len(head) < _SIZE or not head.startswith(_SIGNATURE) or head[8] > 3:
-        raise ValueError("not an HDF5 file")
+        raise NotHdf5Error("not an HDF5 file")
     version = head[8]
     if head[13 if version < 2 else 9] != 8:
-        raise ValueError("its offsets do not have eight bytes")
+        raise NotHdf5Error("its offsets do not have eight bytes")
     start = {0: 40, 1: 44}.get(version, 28)
     stored = int.from_bytes(head[start : start + 8], "little")
     return Superblock(version >= 2 and bool(head[11] & 1), stored, size, head)
@@ -62,10 +71,9 @@ def read_superblock(path: Path) -> Superblock:
 class FileImage(io.RawIOBase):
     """The bytes of a file with a repaired superblock; what is cut off reads as zeros."""
 
-    def __init__(self, path: Path) -> None:
-        block = read_superblock(path)
+    def __init__(self, path: Path, block: Superblock) -> None:
         self._head = block.repaired()
-        self._end = max(block.size, block.stored_end)
+        self._end = block.end
         self._position = 0
         self._file = path.open("rb")
 

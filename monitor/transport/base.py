@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from monitor.blocks import Event, ResultBlock, SignalBlock
+from monitor.health import Health
 
 
 class Source(Protocol):
     """Where blocks come from."""
 
     def receive(self, timeout: float) -> Sequence[SignalBlock | Event]:
-        """Return what has arrived, in order; wait up to `timeout` seconds for the first; empty if nothing came.
+        """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.
 
         Events tell what the transport itself noticed: messages refused, a socket rebuilt.
         """
@@ -41,6 +42,10 @@ class Sink(Protocol):
 
     def event(self, event: Event) -> None:
         """Take an event."""
+        ...
+
+    def health(self, health: Health) -> None:
+        """Take a look at the service itself."""
         ...
 
     def close(self) -> None:

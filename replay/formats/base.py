@@ -62,7 +62,7 @@ class Recording(Protocol):
 
     @property
     def stream(self) -> Stream:
-        """What the columns are; the epoch is 0 until a player publishes it."""
+        """What the columns are; the epoch is the recorder's, or 0, and a player gives a new one."""
         ...
 
     @property

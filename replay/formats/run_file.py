@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from monitor.blocks import SignalBlock, Stream
 from replay.formats.base import Format, RecordingError, Selection
 
+if TYPE_CHECKING:
+    from monitor.recording import RunReader
+
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_STRIDE = 1 << 16  # samples looked at together on the way to a start
 
 
 class RunRecording:
@@ -31,7 +36,7 @@ class RunRecording:
                 outcome = str(reader.outcome)
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
-        self._notes = () if outcome == "clean" else (f"the run ended {outcome}",)
+        self._notes = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
 
     @property
     def stream(self) -> Stream:
@@ -49,20 +54,40 @@ class RunRecording:
         return self._notes
 
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
-        """Give the run's signals, from `start` seconds after its first sample.
+        """Give the run's signals, from `start` seconds after its first sample; gaps and restarts included.
 
         Raises
         ------
+        ValueError : the length is below 1 or the start before the first sample.
         RecordingError : the file has become unreadable.
         """
         from monitor.recording import RunFileError, RunReader
 
-        first = ceil(start * self._stream.sample_rate - 1e-6)
+        if not 0.0 <= start < float("inf"):
+            raise ValueError(f"start at {start:g} s: must not be before the first sample")
         try:
             with RunReader(self._path) as reader:
-                yield from reader.signal_blocks(block_length, first)
+                row = _row_of(reader, ceil(start * self._stream.sample_rate - 1e-6))
+                yield from reader.signal_blocks(block_length, row)
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
+
+
+def _row_of(reader: RunReader, number: int) -> int:
+    """Return the row of the first sample at or after `number`, counted through gaps and across restarts."""
+    if number == 0:
+        return 0
+    row = passed = 0
+    stream, zero = None, 0
+    for block in reader.signal_blocks(_STRIDE, jitter=float("inf")):
+        if block.stream is not stream:
+            stream, zero = block.stream, block.index - passed
+        ahead = number - (block.index - zero)
+        if ahead < len(block):
+            return row + max(ahead, 0)
+        row += len(block)
+        passed = block.index - zero + len(block)
+    return row
 
 
 def is_run_file(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature tells

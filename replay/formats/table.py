@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -125,7 +126,7 @@ def _read_carefully(
     path: Path, layout: Layout, columns: tuple[Column, ...]
 ) -> tuple[Samples, tuple[str, ...]]:
     """Read row by row, name the first bad cell, and forgive a last line that was cut short."""
-    values: list[list[float]] = []
+    values = array("d")
     fault = ""
     for line_number, cells in _rows(path, layout):
         if fault:
@@ -143,13 +144,13 @@ def _read_carefully(
                 fault = f"{where}, column {column.position + 1} ({column.name}): {text} is not a number"
                 break
         else:
-            values.append(row)
+            values.extend(row)
     notes: tuple[str, ...] = ()
     if fault:
         if _ends_with_newline(path):
             raise RecordingError(fault)
         notes = ("the last line is cut short and left out",)
-    return np.array(values, dtype=np.float64).reshape(len(values), layout.width), notes
+    return np.array(values, dtype=np.float64).reshape(-1, layout.width), notes
 
 
 def _ends_with_newline(path: Path) -> bool:

@@ -1,0 +1,36 @@
+"""synchroscope recover: make a readable run file of one that a killed service left behind."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+SUMMARY = "rewrite a run file that was not closed properly"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="the run file; it is not changed")
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="OUT", help="the new file (default: FILE with .recovered.h5)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Recover, say what was kept; return 0, or 2 when nothing could be."""
+    from monitor.recording.layout import CLEAN, LOSSY, RECOVERED, RunFileError
+    from monitor.recording.recovery import recover
+
+    try:
+        done = recover(arguments.file, arguments.out)
+    except RunFileError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    if done.outcome_found in (CLEAN, LOSSY, RECOVERED) and not done.trimmed:
+        print(f"{arguments.file} was closed properly ({done.outcome_found})", file=sys.stderr)
+    print(
+        f"{done.path}: kept {done.samples} samples, {done.results} result rows and {done.events} events; "
+        f"trimmed {done.trimmed} samples; the outcome was {done.outcome_found!r}"
+    )
+    return 0

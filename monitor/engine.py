@@ -1,0 +1,133 @@
+"""The engine: signal blocks in, indicator values out. No clock, no socket, no thread, no file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from monitor.blocks import (
+    Channel,
+    Column,
+    Event,
+    ResultBlock,
+    ResultStream,
+    Role,
+    Samples,
+    SignalBlock,
+    Stream,
+)
+from monitor.config import IndicatorSettings
+from monitor.continuity import Continuity
+from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.base import RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What came of one block: its new samples, the results at them, and what happened to the stream."""
+
+    signals: SignalBlock | None
+    results: ResultBlock | None
+    events: tuple[Event, ...]
+
+
+class Monitor:
+    """Follow one rig: keep its stream in order and compute every indicator for every actuator.
+
+    Parameters
+    ----------
+    settings : of the indicators.
+
+    Notes
+    -----
+    Any way of cutting the stream into blocks gives the same rows of results, bit for bit.
+    """
+
+    def __init__(self, settings: IndicatorSettings | None = None) -> None:
+        self.settings = settings or IndicatorSettings()
+        self._continuity = Continuity()
+        self._indicators: tuple[WindowedIndicator[Any], ...] = ()
+        self._results: ResultStream | None = None
+
+    def update(self, block: SignalBlock) -> Update:
+        """Take a block; the results are those at its new samples whose index ``every`` divides.
+
+        Raises
+        ------
+        ValueError : the settings do not fit the stream, for example a window of fewer samples than an
+            indicator needs.
+        """
+        arrival = self._continuity.accept(block)
+        new = arrival.block
+        if new is None:
+            return Update(None, None, arrival.events)
+        if arrival.started:
+            self._start(new.stream)
+        elif arrival.broken and self._indicators:
+            # a sample that is not there, seen as one that is NaN: windows across it are not valid
+            nothing = np.full((1, len(new.stream.pairs)), np.nan)
+            for indicator in self._indicators:
+                indicator.update_block(nothing, nothing, first=new.index - 1)
+        return Update(new, self._evaluate(new), arrival.events)
+
+    def _start(self, stream: Stream) -> None:
+        pairs = stream.pairs
+        self._indicators = ()
+        if pairs:
+            self._indicators = all_indicators(self.settings, stream.sample_rate, len(pairs))
+        self._command = np.array([pair.command for pair in pairs], dtype=np.intp)
+        self._measured = np.array([pair.measured for pair in pairs], dtype=np.intp)
+        outputs = [output for indicator in self._indicators for output in indicator.outputs]
+        columns, meaningless = [], []
+        for pair in pairs:
+            command, measured = stream.channels[pair.command], stream.channels[pair.measured]
+            for output in outputs:
+                columns.append(Column(output.name, _unit(output, command, measured), pair.actuator))
+                meaningless.append(output.compares and _differ(command, measured))
+        self._meaningless = np.flatnonzero(meaningless)
+        self._width = len(outputs)
+        self._results = ResultStream(
+            stream.rig, stream.epoch, stream.sample_rate, self.settings.every, tuple(columns)
+        )
+
+    def _evaluate(self, block: SignalBlock) -> ResultBlock | None:
+        if not self._indicators or self._results is None:
+            return None
+        every, n = self.settings.every, len(block)
+        first_row = -(-block.index // every) * every
+        n_rows = max(0, -(-(block.index + n - first_row) // every))
+        values: Samples = np.empty((n_rows, len(self._command), self._width))
+        x_c = np.take(block.samples, self._command, axis=1)
+        x_m = np.take(block.samples, self._measured, axis=1)
+        column = 0
+        for indicator in self._indicators:
+            width = len(indicator.outputs)
+            values[:, :, column : column + width] = indicator.update_block(x_c, x_m, first=block.index)
+            column += width
+        rows = values.reshape(n_rows, -1)
+        rows[:, self._meaningless] = np.nan
+        time = block.time + (first_row - block.index) * block.stream.dt
+        return ResultBlock(self._results, first_row, time, rows, block.last)
+
+
+def _differ(command: Channel, measured: Channel) -> bool:
+    return bool(command.unit and measured.unit and command.unit != measured.unit)
+
+
+def _unit(output: Output, command: Channel, measured: Channel) -> str:
+    if output.unit == RATIO_UNIT:
+        return f"{command.unit}/{measured.unit}" if _differ(command, measured) else "1"
+    unit = command.unit or "-"
+    return output.unit.replace(SIGNAL_UNIT, unit)
+
+
+def warm_up() -> None:
+    """Compile every kernel, or load it from disk, so that no sample of a test has to wait for that."""
+    channels = (Channel("c", Role.COMMAND, "", "a"), Channel("m", Role.MEASURED, "", "a"))
+    stream = Stream("warm-up", 0, 100.0, channels)
+    samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9]]
+    monitor = Monitor(IndicatorSettings(window=1.0))
+    for start, stop in ((0, 399), (399, 400)):
+        monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))

@@ -1,0 +1,325 @@
+"""The run file, written and read again."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
+from monitor.recording import RunFileError, RunReader, RunWriter
+
+CHANNELS = (
+    Channel("north.command", Role.COMMAND, "m", "north"),
+    Channel("north.measured", Role.MEASURED, "µm", "north"),
+    Channel("Weg über Grund", Role.AUXILIARY),
+)
+COLUMNS = (Column("fdb_phase", "rad", "north"), Column("paei_ratio", "", "north"))
+
+
+def stream(epoch: int = 7, rate: float = 1000.0, channels: tuple[Channel, ...] = CHANNELS) -> Stream:
+    return Stream("rig A", epoch, rate, channels)
+
+
+def result_stream(epoch: int = 7, columns: tuple[Column, ...] = COLUMNS) -> ResultStream:
+    return ResultStream("rig A", epoch, 1000.0, 10, columns)
+
+
+def block(index: int, rows: int, of: Stream | None = None, time: float | None = None) -> SignalBlock:
+    of = of or stream()
+    samples = np.arange(index, index + rows, dtype=float)[:, None] + np.arange(len(of.channels))
+    return SignalBlock(of, index, index / of.sample_rate if time is None else time, samples)
+
+
+def no_results(of: ResultStream | None = None) -> ResultBlock:
+    of = of or result_stream()
+    return ResultBlock(of, 0, 0.0, np.empty((0, len(of.columns))))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "waited for 20 s"
+        time.sleep(0.002)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> list[SignalBlock]:
+    """Blocks with gaps, restarts, odd clocks, NaN and heartbeats."""
+    rate = draw(st.sampled_from([1000.0, 4096.0, 100.0 / 3.0]))
+    blocks = []
+    for epoch in range(draw(st.integers(1, 3))):
+        of = stream(1_700_000_000_000_000_000 + epoch, rate)
+        index = draw(st.integers(0, 1 << 40))
+        clock = draw(st.sampled_from([0.0, -3.3, 1.7e9]))
+        for _ in range(draw(st.integers(1, 6))):
+            index += draw(st.sampled_from([0, 0, 0, 1, 500]))
+            clock += draw(st.sampled_from([0.0, 0.0, 0.0, 1e-5, 60.0]))
+            made = block(index, draw(st.integers(0, 40)), of, clock + index / rate)
+            if len(made) and draw(st.booleans()):
+                made.samples[0, 1] = np.nan
+            blocks.append(made)
+            index += len(made)
+    return blocks
+
+
+def write(path: Path, blocks: list[SignalBlock] | Iterator[SignalBlock]) -> Path:
+    writer = RunWriter(path, {}, flush_interval=0.001)
+    for number, one in enumerate(blocks):
+        writer.signals(one)
+        if number == 0:
+            writer.results(no_results())
+    writer.close()
+    assert writer.failed == ""
+    return writer.path
+
+
+def stored(path: Path) -> dict[str, bytes]:
+    with h5py.File(path) as file:
+        return {name: file["signals"][name][()].tobytes() for name in file["signals"]}
+
+
+@settings(max_examples=60, deadline=None)
+@given(records(), st.integers(1, 90), st.integers(0, 60))
+def test_what_is_recorded_is_read_and_recorded_again_the_same(
+    blocks: list[SignalBlock], length: int, start: int
+) -> None:
+    index = np.concatenate([b.index + np.arange(len(b)) for b in blocks])
+    epoch = np.concatenate([np.full(len(b), b.stream.epoch) for b in blocks])
+    times = np.concatenate([b.time + np.arange(len(b)) / b.stream.sample_rate for b in blocks])
+    samples = np.concatenate([b.samples for b in blocks])
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "a.h5", blocks)
+        with RunReader(path) as run:
+            read = list(run.signal_blocks(length))
+            tail = list(run.signal_blocks(length, start))
+            assert run.n_samples == len(index)
+            # where nothing jumps, a block is as long as asked for
+            jumps = 1 + np.count_nonzero(np.diff(index) != 1) + sum(len(b) > 0 for b in blocks)
+            assert len(read) <= len(index) // length + 2 * jumps
+        again = write(Path(folder) / "b.h5", read) if read else path
+        assert stored(again) == stored(path)
+    if read:
+        assert np.concatenate([b.index + np.arange(len(b)) for b in read]).tolist() == index.tolist()
+        assert np.concatenate([np.full(len(b), b.stream.epoch) for b in read]).tolist() == epoch.tolist()
+        np.testing.assert_array_equal(np.concatenate([b.samples for b in read]), samples)
+        got = np.concatenate([b.time + np.arange(len(b)) / b.stream.sample_rate for b in read])
+        assert np.all(
+            np.abs(got - times) <= 12 * np.spacing(np.abs(times) + 2e9 * (np.abs(times) > 1e9) + 1e4)
+        )
+        assert [b.last for b in read] == [False] * (len(read) - 1) + [True]
+        assert all(len(b) <= length and b.samples.flags.c_contiguous for b in read)
+    assert sum(map(len, tail)) == max(0, len(index) - start)
+
+
+def test_the_streams_settings_results_and_events_come_back(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run.h5", {"window": 2.0, "names": ["ä", None]})
+    writer.event(Event(EventKind.STARTED, 0.0, 0))
+    writer.signals(block(0, 20))
+    writer.results(no_results())
+    values = np.array([[1.0, np.nan], [2.0, 3.0]])
+    writer.results(ResultBlock(result_stream(), 0, 0.5, values))
+    writer.event(Event(EventKind.GAP, 0.02, 20, 5, "ä" * 150))
+    writer.close()
+    writer.close()
+    assert writer.recorded == 20 and writer.unrecorded == 0
+    with RunReader(writer.path) as run:
+        assert run.stream == stream() and run.result_stream == result_stream()
+        assert run.settings == {"window": 2.0, "names": ["ä", None]}
+        assert run.outcome == "clean"
+        epoch, index, times, stored_values = run.results()
+        assert epoch.tolist() == [7, 7] and index.tolist() == [0, 10]
+        assert times.tolist() == [0.5, 0.51]
+        np.testing.assert_array_equal(stored_values, values)
+        assert run.events() == [
+            Event(EventKind.STARTED, 0.0, 0),
+            Event(EventKind.GAP, 0.02, 20, 5, "ä" * 100),
+        ]
+        with pytest.raises(ValueError, match="block length 0"):
+            next(run.signal_blocks(0))
+
+
+def test_a_jittering_clock_ends_blocks_unless_the_jitter_is_allowed(tmp_path: Path) -> None:
+    blocks = [block(k, 1, time=k / 1000 + 1e-5 * (k % 3)) for k in range(100)]
+    with RunReader(write(tmp_path / "run.h5", blocks)) as run:
+        assert [b.time for b in run.signal_blocks(50)] == [b.time for b in blocks]
+        assert [len(b) for b in run.signal_blocks(50, jitter=1e-4)] == [50, 50]
+
+
+READ = """
+import sys
+from monitor.recording import RunReader
+with RunReader(sys.argv[1]) as run:
+    rows = sum(len(b) for b in run.signal_blocks(100))
+    assert all(b.samples[0, 0] == b.index and not b.last for b in run.signal_blocks(100))
+    print(run.n_samples, rows, run.outcome)
+"""
+
+
+def test_another_process_and_another_thread_read_while_it_is_written(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.005)
+    seen = 0
+    for number in range(2000):
+        writer.signals(block(number * 10, 10))
+        if number == 0:
+            writer.results(no_results())
+            wait_for(lambda: writer.recorded > 0)
+        if number % 100 == 99:
+            acknowledged = writer.recorded
+            with RunReader(writer.path) as run:
+                assert run.outcome == "open"
+                assert seen <= acknowledged <= run.n_samples
+                assert all(b.samples[0, 0] == b.index for b in run.signal_blocks(64))
+                seen = run.n_samples
+        if number == 1000:
+            wait_for(lambda: writer.recorded == 10010)
+            other = subprocess.run([sys.executable, "-c", READ, writer.path], capture_output=True, text=True)
+            assert other.stdout.split() == ["10010", "10010", "open"], other.stderr
+    writer.close()
+    with RunReader(writer.path) as run:
+        assert (run.n_samples, run.outcome) == (20000, "clean")
+
+
+def test_a_restart_goes_on_in_the_same_file_other_channels_in_the_next(tmp_path: Path) -> None:
+    (tmp_path / "run.h5").write_bytes(b"mine")
+    other = stream(9, channels=CHANNELS[:2])
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.001)
+    for of, columns in ((stream(7), COLUMNS), (stream(8), COLUMNS), (other, COLUMNS), (other, COLUMNS[:1])):
+        writer.signals(block(0, 10, of))
+        writer.results(no_results(result_stream(of.epoch, columns)))
+    writer.signals(block(10, 10, other))
+    writer.close()
+    assert (tmp_path / "run.h5").read_bytes() == b"mine"
+    assert writer.path == tmp_path / "run-4.h5"
+    found = []
+    for name in ("run-2.h5", "run-3.h5", "run-4.h5"):
+        with RunReader(tmp_path / name) as run:
+            assert run.result_stream is not None and run.outcome == "clean"
+            epochs = [b.stream.epoch for b in run.signal_blocks(100)]
+            found.append((run.n_samples, epochs, len(run.stream.channels), len(run.result_stream.columns)))
+    assert found == [(20, [7, 8], 3, 2), (20, [9, 9], 2, 2), (10, [9], 2, 1)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run-2.h5", "run-3.h5", "run-4.h5", "run.h5"]
+
+
+def test_without_results_the_file_begins_after_two_seconds_of_signals(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.001)
+    writer.signals(block(0, 1999))
+    time.sleep(0.02)
+    assert writer.recorded == 0
+    writer.signals(block(1999, 1))
+    wait_for(lambda: writer.recorded == 2000)
+    writer.results(ResultBlock(result_stream(), 0, 0.0, np.ones((1, 2))))
+    writer.close()
+    with RunReader(writer.path) as run:
+        assert run.result_stream is None and run.outcome == "lossy"
+        assert [len(part) for part in run.results()] == [0, 0, 0, 0]
+
+
+def test_a_full_queue_drops_and_counts(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=60.0, queue_seconds=0.1)
+    for number in range(30):
+        writer.signals(block(number * 10, 10))
+        writer.results(no_results())
+    assert (writer.recorded, writer.unrecorded) == (0, 200)
+    writer.close()
+    writer.signals(block(300, 10))
+    assert (writer.recorded, writer.unrecorded) == (100, 210)
+    with RunReader(writer.path) as run:
+        assert (run.n_samples, run.outcome) == (100, "lossy")
+        assert not any(b.last for b in run.signal_blocks(10))
+
+
+def test_nothing_comes_and_nothing_is_left(tmp_path: Path) -> None:
+    RunWriter(tmp_path / "run.h5", {}).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError, match="folder"):
+        RunWriter(tmp_path / "nowhere" / "run.h5", {})
+    with pytest.raises(RunFileError, match="JSON"):
+        RunWriter(tmp_path / "run.h5", {"a": object()})
+    (tmp_path / "text.h5").write_text("x" * 100)
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["x"] = 1
+    for name, what in (
+        ("none.h5", "no such file"),
+        ("text.h5", "not an HDF5"),
+        ("other.h5", "not a run file"),
+    ):
+        with pytest.raises(RunFileError, match=what) as caught:
+            RunReader(tmp_path / name)
+        assert str(tmp_path / name) in str(caught.value)
+
+
+FULL = """
+import resource, sys, time
+import numpy as np
+from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunWriter, growing
+limit = int(sys.argv[3])
+free = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+if sys.argv[2] == "unreserved":
+    growing.GrowingFile._reserve = lambda self, size: None
+    abandon = growing.GrowingFile.abandon
+    # the limit holds for memory files too, a full disk does not
+    growing.GrowingFile.abandon = lambda self, outcome: (free(), abandon(self, outcome))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+writer = RunWriter(sys.argv[1], {}, flush_interval=0.001)
+of = Stream("rig", 1, 1000.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(16)))
+sent = 0
+while not writer.failed and sent < 10_000_000:
+    writer.signals(SignalBlock(of, sent, sent / 1000, np.full((500, 16), 1.0)))
+    sent += 500
+    while not writer.failed and sent - writer.recorded > 5000:
+        time.sleep(0.0005)
+free()
+writer.signals(SignalBlock(of, sent, sent / 1000, np.full((500, 16), 1.0)))
+writer.close()
+print(writer.recorded, writer.unrecorded, sent + 500, writer.failed)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
+@pytest.mark.parametrize("how", ["reserved", "unreserved"])
+def test_a_full_disk_ends_the_recording_and_nothing_else(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "run.h5"
+    limit = 30_000_000
+    done = subprocess.run([sys.executable, "-c", FULL, path, how, str(limit)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    recorded, unrecorded, sent, *why = done.stdout.split()
+    assert " ".join(why) == "File too large"
+    assert int(recorded) + int(unrecorded) == int(sent)
+    with RunReader(path) as run:
+        assert run.outcome == "truncated"
+        assert run.n_samples >= int(recorded) > 100_000
+        rows = [(b.index, len(b)) for b in run.signal_blocks(1 << 30)]
+        assert rows == [(0, run.n_samples)]
+        assert all((b.samples == 1.0).all() for b in run.signal_blocks(1000))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
+def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path / "run.h5", "reserved", "1000"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split()[0] == "0" and done.stdout.endswith("File too large\n")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,202 @@
+"""Each fault does what it says and nothing else; a channel that carries the sample number is the witness."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from replay.faults import FaultError, Faults, FaultySource, parse_faults
+from replay.formats import ArrayRecording
+from replay.players import RecordingPlayer
+
+RATE = 100.0
+N = 1000
+CHANNELS = (
+    Channel("x_c", Role.COMMAND, "m", "a"),
+    Channel("x_m", Role.MEASURED, "m", "a"),
+    Channel("k", Role.AUXILIARY),
+)
+NUMBERS = np.arange(N, dtype=np.float64)
+SAMPLES = np.column_stack((NUMBERS, NUMBERS, NUMBERS))
+
+
+def play(faults: Faults, seed: int = 0, length: int = 10, loop: int = 0) -> list[SignalBlock]:
+    recording = ArrayRecording(Stream("rig", 0, RATE, CHANNELS), SAMPLES)
+    player = RecordingPlayer(recording, speed=float("inf"), block_length=length, epoch=50, loop=loop > 0)
+    source = FaultySource(player, faults, seed)
+    blocks: list[SignalBlock] = []
+    while not source.ended and (not loop or len(blocks) < loop):
+        blocks += [item for item in source.receive(0.0) if isinstance(item, SignalBlock)]
+    return blocks
+
+
+def witness(blocks: Sequence[SignalBlock]) -> np.ndarray:
+    return np.concatenate([b.samples for b in blocks])[:, 2]
+
+
+def test_no_fault_changes_nothing() -> None:
+    blocks = play(Faults())
+    np.testing.assert_array_equal(np.concatenate([b.samples for b in blocks]), SAMPLES)
+    assert blocks[-1].last
+
+
+def test_dropped_blocks_leave_true_numbers_behind() -> None:
+    blocks = play(Faults(drop=0.3))
+    assert 50 < len(blocks) < 90
+    for block in blocks:
+        np.testing.assert_array_equal(block.samples[:, 2], block.index + np.arange(len(block)))
+    assert blocks[-1].last
+    assert len(play(Faults(drop=1.0))) == 1
+
+
+def test_duplicates_come_twice_in_a_row() -> None:
+    indices = [b.index for b in play(Faults(duplicate=0.3))]
+    twice = [i for i in range(1, len(indices)) if indices[i] == indices[i - 1]]
+    assert sorted(set(indices)) == list(range(0, N, 10))
+    assert len(indices) == N // 10 + len(twice)
+    assert 15 < len(twice) < 45
+    assert len(play(Faults(duplicate=1.0))) == 2 * (N // 10) - 1
+
+
+def test_reordered_blocks_change_places_with_the_next() -> None:
+    indices = [b.index // 10 for b in play(Faults(reorder=0.3))]
+    assert sorted(indices) == list(range(N // 10))
+    assert indices != sorted(indices)
+    assert max(abs(i - at) for at, i in enumerate(indices)) == 1
+    assert indices[-1] == N // 10 - 1
+    assert [b.index // 10 for b in play(Faults(reorder=1.0))][:4] == [1, 0, 3, 2]
+
+
+def test_jitter_moves_times_and_not_numbers() -> None:
+    blocks = play(Faults(jitter=0.002))
+    off = np.array([b.time - b.index / RATE for b in blocks])
+    assert 0.001 < np.max(np.abs(off)) <= 0.002
+    np.testing.assert_array_equal(witness(blocks), NUMBERS)
+
+
+def test_nan_hits_measured_channels_only() -> None:
+    samples = np.concatenate([b.samples for b in play(Faults(nan=0.1))])
+    holes = np.isnan(samples)
+    assert not holes[:, [0, 2]].any()
+    assert 60 < holes[:, 1].sum() < 140
+    np.testing.assert_array_equal(samples[~holes[:, 1], 1], NUMBERS[~holes[:, 1]])
+    chopped = np.concatenate([b.samples for b in play(Faults(nan=0.1), length=7)])
+    np.testing.assert_array_equal(np.isnan(chopped), holes)  # whatever the blocks
+
+
+@given(st.integers(1, 40), st.floats(0.0, 0.3), st.integers(0, 500))
+def test_a_delay_step_lags_the_measured_channel_by_just_that(length: int, delay: float, at: int) -> None:
+    blocks = play(Faults(delay_step=(at / RATE, delay)), length=length)
+    samples = np.concatenate([b.samples for b in blocks])
+    late = np.interp(NUMBERS - delay * RATE, NUMBERS, NUMBERS)
+    expected = np.where(at <= NUMBERS, late, NUMBERS)
+    np.testing.assert_allclose(samples[:, 1], expected, atol=2e-5)
+    np.testing.assert_array_equal(samples[:, [0, 2]], SAMPLES[:, [0, 2]])
+
+
+def test_a_delay_of_whole_samples_does_not_smear_nan() -> None:
+    samples = np.concatenate([b.samples for b in play(Faults(delay_step=(1.0, 0.05), gap=(2.0, 0.1)))])
+    kept = samples[:, 2] >= 100
+    np.testing.assert_array_equal(samples[kept, 1], samples[kept, 2] - 5)
+
+
+@given(st.integers(1, 40), st.integers(0, 1100), st.integers(0, 300))
+def test_a_gap_cuts_just_its_span(length: int, at: int, span: int) -> None:
+    blocks = play(Faults(gap=(at / RATE, span / RATE)), length=length)
+    kept = (at > NUMBERS) | (at + span <= NUMBERS)
+    np.testing.assert_array_equal(witness(blocks), NUMBERS[kept])
+    for block in blocks:
+        np.testing.assert_array_equal(block.samples[:, 2], block.index + np.arange(len(block)))
+        assert block.time == pytest.approx(block.index / RATE)
+    assert [b.last for b in blocks].count(True) == 1
+
+
+@given(st.integers(1, 40), st.integers(1, 999))
+def test_a_restart_begins_a_new_epoch_at_zero(length: int, at: int) -> None:
+    blocks = play(Faults(restart=at / RATE), length=length)
+    np.testing.assert_array_equal(witness(blocks), NUMBERS)
+    before = [b for b in blocks if b.stream.epoch == 50]
+    after = [b for b in blocks if b.stream.epoch == 51]
+    assert len(before) + len(after) == len(blocks)
+    assert sum(map(len, before)) == at
+    assert after[0].index == 0
+    for block in after:
+        assert block.samples[0, 2] == block.index + at
+        assert block.stream is after[0].stream
+
+
+def test_restarts_of_the_source_itself_stay_larger() -> None:
+    blocks = play(Faults(restart=5.0), loop=250)
+    epochs = [b.stream.epoch for b in blocks]
+    assert epochs == sorted(epochs)
+    assert sorted(set(epochs)) == [50, 51, 52, 53]
+    second = [b for b in blocks if b.stream.epoch == 52]
+    assert [b.index for b in second] == list(range(0, N, 10))
+    assert second[0].samples[0, 2] == 0.0
+
+
+def test_the_seed_decides_and_faults_do_not_disturb_each_other() -> None:
+    def lost(faults: Faults, seed: int) -> list[int]:
+        return [b.index for b in play(faults, seed)]
+
+    assert lost(Faults(drop=0.3), 1) == lost(Faults(drop=0.3), 1)
+    assert lost(Faults(drop=0.3), 1) != lost(Faults(drop=0.3), 2)
+    assert lost(Faults(drop=0.3), 1) == lost(Faults(drop=0.3, nan=0.5, jitter=0.1), 1)
+
+
+def test_events_pass_and_a_held_block_comes_out_at_the_end() -> None:
+    event = Event(EventKind.NOTE, 0.0, 0)
+    block = SignalBlock(Stream("rig", 1, RATE, CHANNELS), 0, 0.0, SAMPLES[:10])
+
+    class Brief:
+        ended = False
+        closed = False
+
+        def receive(self, timeout: float) -> list[SignalBlock | Event]:
+            self.ended = True
+            return [event, block]
+
+        def close(self) -> None:
+            self.closed = True
+
+    brief = Brief()
+    source = FaultySource(brief, Faults(reorder=1.0))
+    assert not source.ended
+    assert source.receive(0.0) == [event, block]
+    assert source.ended
+    source.close()
+    assert brief.closed
+
+
+def test_a_text_gives_the_faults() -> None:
+    text = "drop=0.01, nan=0.001,delay_step=10:0.005,restart=20,gap=3:1"
+    assert parse_faults(text) == Faults(
+        drop=0.01, nan=0.001, delay_step=(10.0, 0.005), restart=20.0, gap=(3.0, 1.0)
+    )
+    assert parse_faults("") == Faults()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("lose=1", "unknown fault 'lose=1'"),
+        ("drop", "'drop': not a number"),
+        ("drop=many", "'drop=many': not a number"),
+        ("drop=2", "drop=2: a probability is between 0 and 1"),
+        ("drop=nan", "a probability"),
+        ("drop=0.1,drop=0.2", "drop is given twice"),
+        ("gap=3", "'gap=3': write drop=P"),
+        ("gap=3:-1", "gap=3:-1: a time is not negative"),
+        ("restart=-1", "restart=-1: a time"),
+        ("restart=inf", "a time"),
+        ("drop=0.1:0.2", "write drop=P"),
+    ],
+)
+def test_a_wrong_text_is_one_clear_line(text: str, says: str) -> None:
+    with pytest.raises(FaultError) as caught:
+        parse_faults(text)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,78 @@
+"""Run files are recordings: gaps, restarts and all."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunWriter
+from replay.formats import RecordingError, Selection, open_recording
+from replay.players import RecordingPlayer
+
+CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
+RATE = 10.0
+
+
+def samples(start: int, n: int) -> np.ndarray:
+    return np.column_stack((np.arange(start, start + n), -np.arange(start, start + n))).astype(np.float64)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Samples 100 .. 119 and 140 .. 149 of one epoch, then 0 .. 9 of the next; witnesses 0 .. 39."""
+    path = tmp_path / "run.h5"
+    writer = RunWriter(path, {})
+    first, second = (Stream("rig", epoch, RATE, CHANNELS) for epoch in (7, 9))
+    writer.signals(SignalBlock(first, 100, 10.0, samples(0, 20)))
+    writer.signals(SignalBlock(first, 140, 14.0, samples(20, 10)))
+    writer.signals(SignalBlock(second, 0, 30.0, samples(30, 10), last=True))
+    writer.close()
+    return path
+
+
+def test_a_run_file_is_told_by_its_first_bytes(run: Path) -> None:
+    recording = open_recording(run.rename(run.with_name("run.any")))
+    assert recording.n_samples == 40
+    assert recording.stream.channels == CHANNELS
+    blocks = list(recording.blocks(15))
+    assert [(b.index, len(b)) for b in blocks] == [(100, 15), (115, 5), (140, 10), (0, 10)]
+    np.testing.assert_array_equal(np.concatenate([b.samples for b in blocks]), samples(0, 40))
+
+
+@pytest.mark.parametrize(
+    ("start", "witness"),
+    [(0.0, 0), (0.3, 3), (1.9, 19), (2.0, 20), (3.9, 20), (4.5, 25), (5.0, 30), (5.9, 39)],
+)
+def test_a_start_counts_missing_samples_too(run: Path, start: float, witness: int) -> None:
+    assert next(iter(open_recording(run).blocks(3, start))).samples[0, 0] == witness
+
+
+def test_a_player_passes_gaps_and_restarts_on(run: Path) -> None:
+    player = RecordingPlayer(open_recording(run), speed=float("inf"), block_length=50, epoch=1)
+    blocks: list[SignalBlock] = []
+    while not player.ended:
+        blocks += [item for item in player.receive(0.0) if isinstance(item, SignalBlock)]
+    assert [(b.stream.epoch, b.index, len(b)) for b in blocks] == [(1, 0, 20), (1, 40, 10), (2, 0, 10)]
+    assert [b.last for b in blocks] == [False, False, True]
+    with pytest.raises(RecordingError, match="nothing to play"):
+        RecordingPlayer(open_recording(run), start=6.0)
+
+
+def test_a_player_that_is_closed_early_lets_go_of_the_file(run: Path) -> None:
+    player = RecordingPlayer(open_recording(run), speed=float("inf"), block_length=1)
+    player.receive(0.0)
+    player.close()
+    assert player.ended
+    writer = RunWriter(run, {})
+    writer.close()
+
+
+def test_a_broken_run_and_columns_named_for_a_run_are_one_clear_line(run: Path) -> None:
+    with pytest.raises(RecordingError, match="leave out"):
+        open_recording(run, Selection(rate=1.0))
+    broken = run.with_name("broken.h5")
+    broken.write_bytes(run.read_bytes()[:60])
+    with pytest.raises(RecordingError) as caught:
+        open_recording(broken)
+    assert "\n" not in str(caught.value)
