@@ -111,8 +111,7 @@ class Stream:
                 if (actuator, role) not in found:
                     raise ValueError(f"actuator {actuator!r} has no {role} channel: add one or make it auxiliary")
         return tuple(
-            Pair(a, found[a, Role.COMMAND], found[a, Role.MEASURED], found.get((a, Role.FORCE)))
-            for a in actuators
+            Pair(a, found[a, Role.COMMAND], found[a, Role.MEASURED], found.get((a, Role.FORCE))) for a in actuators
         )
 
     @property

@@ -20,8 +20,8 @@ from monitor.blocks import (
 )
 from monitor.config import IndicatorSettings
 from monitor.continuity import Continuity
-from monitor.indicators.catalogue import all_indicators
 from monitor.indicators.base import RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.catalogue import all_indicators
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,9 @@ def _differ(command: Channel, measured: Channel) -> bool:
 def _unit(output: Output, command: Channel, measured: Channel) -> str:
     if output.unit == RATIO_UNIT:
         return f"{command.unit}/{measured.unit}" if _differ(command, measured) else "1"
-    unit = command.unit or "-"
-    return output.unit.replace(SIGNAL_UNIT, unit)
+    if SIGNAL_UNIT in output.unit and not command.unit:
+        return ""
+    return output.unit.replace(SIGNAL_UNIT, command.unit)
 
 
 def warm_up() -> None:

@@ -89,9 +89,7 @@ def decode_plain(body: bytes) -> PlainMessage:
     samples = np.empty((rows, len(columns)))
     for column, (channel, values) in enumerate(columns.items()):
         if len(values) != rows:
-            raise WireError(
-                f"{channel.name} has {len(values)} samples and the first channel {rows}: send as many"
-            )
+            raise WireError(f"{channel.name} has {len(values)} samples and the first channel {rows}: send as many")
         samples[:, column] = values
     index = _whole(raw.index, "index", MAX_INDEX)
     if rows == 0 and index is None:

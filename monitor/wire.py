@@ -162,8 +162,9 @@ class Decoder:
 def _decode_rows(payload: bytes, count: int, width: int) -> Samples:
     if count > MAX_ROWS:
         raise WireError(f"{count} rows in a message; the limit is {MAX_ROWS}")
-    if len(payload) != 8 * count * width:
-        raise WireError(f"the payload has {len(payload)} bytes; {count} rows of {width} need {8 * count * width}")
+    size = 8 * count * width
+    if len(payload) != size:
+        raise WireError(f"the payload has {len(payload)} bytes; {count} rows of {width} need {size}")
     rows: Samples = np.frombuffer(payload, dtype="<f8").reshape(count, width)
     return rows if sys.byteorder == "little" else rows.astype(np.float64)
 

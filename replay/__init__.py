@@ -1,0 +1,1 @@
+"""Recorded runs and simulations, turned into the stream that a rig would send."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from itertools import count
 from math import ceil, isfinite, pi
+from typing import Protocol
 
 import numpy as np
-import scipy.signal
 from numpy.typing import ArrayLike, NDArray
 
 Samples = NDArray[np.float64]
@@ -19,6 +19,28 @@ Response = NDArray[np.complex128]
 
 LONGEST = 1.0
 _CHUNK = 1024
+
+
+class Stepped(Protocol):
+    """Something that carries a specimen, sample by sample."""
+
+    position: float
+
+    def step(self, command: float) -> float:
+        """Take the next command [m] and return what is measured; `position` is then where it stands."""
+        ...
+
+
+class Drive(Protocol):
+    """The description of an actuator: it can be set going, and says its own tracking error."""
+
+    def begin(self, dt: float, rng: np.random.Generator) -> Stepped:
+        """Return the actuator at rest, to be stepped every `dt` seconds, its noise from `rng`."""
+        ...
+
+    def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
+        """Return (n,): measured/command at `frequency` [Hz] in the state of each time."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +102,10 @@ class Schedule:
                 )
             ends = time + self.ramp
 
+    def begin(self, dt: float, rng: np.random.Generator) -> Actuator:
+        """Return the actuator at rest, to be stepped every `dt` seconds."""
+        return Actuator(self, dt, rng)
+
     def trajectory(self, time: ArrayLike) -> Samples:
         """Return (4, n): gain, lag, delay and noise at the times, (n,) in s."""
         instants = np.asarray(time, dtype=np.float64)
@@ -92,7 +118,7 @@ class Schedule:
     def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
         """Return (n,): the steady-state response at `frequency` of the states that rule at the times."""
         gain, lag, delay, _ = self.trajectory(time)
-        shift = np.exp(-2j * pi * _positive(frequency) * _positive(dt))
+        shift = np.exp(-2j * pi * positive(frequency) * positive(dt))
         whole, gap, *weights = _delay_taps(delay / dt)
         delayed = sum(weight * shift ** (whole + i * gap) for i, weight in enumerate(weights))
         decay, before, now = _lag_weights(lag / dt)
@@ -104,7 +130,7 @@ class Actuator:
 
     def __init__(self, schedule: Schedule, dt: float, rng: np.random.Generator) -> None:
         self.position = 0.0
-        self._tunings = _tunings(schedule, _positive(dt), rng)
+        self._tunings = _tunings(schedule, positive(dt), rng)
         reach = 3 + ceil(3 * max(abs(state.delay) for _, state in schedule.changes) / dt)
         self._mask = (1 << (reach + 3).bit_length()) - 1
         self._ring = [0.0] * (self._mask + 1)
@@ -151,7 +177,8 @@ def _lag_weights(lag: Samples) -> tuple[Samples, Samples, Samples]:
     return decay, grown - decay, 1.0 - grown
 
 
-def _positive(value: float) -> float:
+def positive(value: float) -> float:
+    """Return a frequency or a time step; raises ValueError unless it is a positive number."""
     if not (isfinite(value) and value > 0.0):
         raise ValueError(f"{value} given as a frequency or a time step: must be a positive number")
     return value
@@ -165,7 +192,7 @@ def frequency_response(state: ActuatorState, frequency: float, dt: float | None 
     """
     if dt is not None:
         return complex(Schedule(((0.0, state),)).response(0.0, frequency, dt))
-    turn = 2j * pi * _positive(frequency)
+    turn = 2j * pi * positive(frequency)
     return complex(state.gain * np.exp(-turn * state.delay) / (1.0 + turn * state.lag))
 
 
@@ -181,69 +208,4 @@ def phase_error(response: complex | Response) -> Samples:
 
 def equivalent_delay(response: complex | Response, frequency: float) -> Samples:
     """Return -phase/(2 pi f) in s, positive when the measured signal lags."""
-    return 0.0 - phase_error(response) / (2.0 * pi * _positive(frequency))
-
-
-@dataclass(frozen=True)
-class BenchmarkPlant:
-    """Actuator and specimen of the community's benchmark problem (Silva et al. 2020), SI units, as published.
-
-    `mass`, `stiffness` and `damping_ratio` are the specimen's; the steps sit behind a zero-order hold.
-    """
-
-    mass: float = 29.13
-    stiffness: float = 1.190e6
-    damping_ratio: float = 0.0097
-    a1b0: float = 2.1283e13
-    a2: float = 4.2297e6
-    a3: float = 3.3
-    b1: float = 425.0
-    b2: float = 9.9976e4
-    gain: float = 1.0261
-
-    @property
-    def denominator(self) -> Samples:
-        """(6,): powers of s, highest first; the numerator is gain times a1b0."""
-        damping = 2.0 * self.damping_ratio * np.sqrt(self.stiffness * self.mass)
-        piston = np.polymul([1.0, self.a3], [self.mass, damping, self.stiffness])
-        loop = np.polymul([1.0, self.b1, self.b2], np.polyadd(piston, [self.a2, 0.0]))
-        return np.asarray(np.polyadd(loop, self.a1b0), dtype=np.float64)
-
-    def stepped(self, dt: float) -> tuple[Samples, Samples, Samples]:
-        """Return A (5, 5), B (5, 1) and C (1, 5) behind a zero-order hold of `dt` seconds."""
-        # with s dt for s, the coefficients stay near one
-        scaled = self.denominator[1:] / self.denominator[0] * _positive(dt) ** np.arange(1, 6)
-        system = np.vstack([-scaled, np.eye(4, 5)]), np.eye(5, 1), np.eye(1, 5, k=4), np.zeros((1, 1))
-        a, b, c, _, _ = scipy.signal.cont2discrete(system, 1.0, method="zoh")
-        return a, b, c * (scaled[-1] * self.gain * self.a1b0 / self.denominator[-1])
-
-    def frequency_response(self, frequency: float) -> complex:
-        """Return measured/command at `frequency` [Hz] of the continuous plant."""
-        return complex(self.gain * self.a1b0 / np.polyval(self.denominator, 2j * pi * _positive(frequency)))
-
-    def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
-        """Return (n,): measured/command of the stepped plant, half a step later than the continuous one."""
-        a, b, c = self.stepped(dt)
-        shift = np.exp(2j * pi * _positive(frequency) * dt)
-        return np.full(np.shape(time), (c @ np.linalg.solve(shift * np.eye(5) - a, b))[0, 0])
-
-    def respond(self, command: Samples, dt: float) -> Samples:
-        """Return the (n,) measured for a whole record of commands, from rest."""
-        _, measured, _ = scipy.signal.dlsim((*self.stepped(dt), np.zeros((1, 1)), dt), command)
-        return np.ascontiguousarray(measured[:, 0])
-
-
-class PlantActuator:
-    """A benchmark plant that is stepped sample by sample, from rest at zero."""
-
-    def __init__(self, plant: BenchmarkPlant, dt: float) -> None:
-        a, b, c = plant.stepped(dt)
-        self.position = 0.0
-        self._a, self._b, self._c = a, b[:, 0], c[0]
-        self._state = np.zeros(5)
-
-    def step(self, command: float) -> float:
-        """Take the next command and return what is measured, which is also `position`."""
-        self.position = float(self._c @ self._state)
-        self._state = self._a @ self._state + self._b * command
-        return self.position
+    return 0.0 - phase_error(response) / (2.0 * pi * positive(frequency))

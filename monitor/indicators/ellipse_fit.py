@@ -22,16 +22,18 @@ from monitor.indicators.kernel import kernel, part
 # order of the sums; the last is the area that the loop sweeps, twice
 X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE, SWEPT = range(15)
 N_SUMS = 15
+_BENT = 0.3
 
 
 class Ellipse(NamedTuple):
     """The fitted conic: ``e^2 + a x^2 + b x e + ... = 0``.
 
     ``half_width`` is that of the ellipse along x, the command's amplitude; ``found`` says that the conic is an
-    ellipse within the uncertainty of the fit.
+    ellipse, or a line within what noise and distortion do to one; ``resolved`` that its opening is known.
     """
 
     found: bool
+    resolved: bool
     a: float
     b: float
     half_width: float
@@ -69,7 +71,7 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     s_x, s_e = np.sqrt(max(t[XX] / n - u_1 * u_1, 0.0)), np.sqrt(max(t[EE] / n - v_1 * v_1, 0.0))
     if s_e <= 1e-15 * s_x:
         # a line: perfect but for the gain
-        return Ellipse(True, 0.0, 0.0, np.sqrt(2.0) * s_x)
+        return Ellipse(True, True, 0.0, 0.0, np.sqrt(2.0) * s_x)
     p, q = 1.0 / s_x, 1.0 / s_e
     u, v = u_1 * p, v_1 * q
     uu, uv, vv = t[XX] / n * p * p, t[XE] / n * p * q, t[EE] / n * q * q
@@ -120,15 +122,16 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     if not noise_correction:
         a, b, d_x, d_e = (1.0 + a) / (1.0 - a), b / (1.0 - a), d_x / (1.0 - a), d_e / (1.0 - a)
     if not np.isfinite(a + b + d_x + d_e):
-        return Ellipse(False, 0.0, 0.0, 0.0)
+        return Ellipse(False, False, 0.0, 0.0, 0.0)
 
     opening = a - 0.25 * b * b
     residual = max(var_vv - y_0 * y_0 - y_1 * y_1 - y_2 * y_2 - y_3 * y_3, 0.0) if noise_correction else 0.0
-    # four standard errors below zero it is a hyperbola, above that a line that noise bends
-    found = opening > -4.0 * np.sqrt(residual / (n * c_00)) - 1e-12
+    doubt = 4.0 * np.sqrt(residual / (n * c_00))
+    # in these units an ellipse opens by about one; a line that is bent a little must not pass for a hyperbola
+    found = opening > -max(doubt, _BENT)
     constant = -(vv + a * uu + b * uv + d_x * u + d_e * v)
     width = _half_width(opening, b, d_x, d_e, constant, residual)
-    return Ellipse(found, a * s_e * s_e * p * p, b * s_e * p, width * s_x)
+    return Ellipse(found, opening > doubt, a * s_e * s_e * p * p, b * s_e * p, width * s_x)
 
 
 @kernel
@@ -139,15 +142,15 @@ def _half_width(opening: float, b: float, d_x: float, d_e: float, constant: floa
     the standard deviation of a whole number of cycles, the square root of two, takes its place.
     """
     if opening <= 0.0:
-        return np.sqrt(2.0)
+        return float(np.sqrt(2.0))
     # noise of variance s in v gives the fit a residual of variance 4 s (1 - s) + 2 s^2, and -s in the constant
     noise = 1.0 - np.sqrt(max(1.0 - 0.5 * residual, 0.0))
     u_0 = (0.25 * b * d_e - 0.5 * d_x) / opening
     v_0 = -0.5 * (d_e + b * u_0)
     square = -(constant + 0.5 * (d_x * u_0 + d_e * v_0) + noise) / opening
     if not 0.25 < square < 8.0:
-        return np.sqrt(2.0)
+        return float(np.sqrt(2.0))
     # noise is known to about a twentieth, a whole number of cycles is off by about as much
     doubt = noise / opening
     trust = 1.0 / (1.0 + doubt * doubt)
-    return np.sqrt(trust * square + (1.0 - trust) * 2.0)
+    return float(np.sqrt(trust * square + (1.0 - trust) * 2.0))

@@ -117,9 +117,7 @@ def turn(
     for j in range(N_SUMS):
         prefix[pair, j] = 0.0
     counts[pair, 1] = 0
-    find_crossings(
-        times, ends, side, last, pair, float(clock[1]), ring[pair, :, 0], clock[0], mid_c, frame[pair, 3]
-    )
+    find_crossings(times, ends, side, last, pair, float(clock[1]), ring[pair, :, 0], clock[0], mid_c, frame[pair, 3])
 
 
 @kernel

@@ -11,7 +11,7 @@ from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.gate import Gate, GateLimits, gate_limits, new_gate, passes
-from monitor.indicators.hann_bins import Turn, from_start, hann, hann_peak
+from monitor.indicators.hann_bins import from_start, hann, hann_peak
 from monitor.indicators.kernel import kernel
 from monitor.indicators.sliding_spectrum import (
     COMMAND,
@@ -125,7 +125,7 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
         return new_spectrum(self.n_window, n, bins), marks, new_gate(n)
 
     def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_fdb(x_c, x_m, first, self.every, self._kernel_settings, *self._state, out)
+        _advance_fdb(x_c, x_m, first, self.every, out, self._kernel_settings, *self._state)
 
 
 @kernel
@@ -134,11 +134,11 @@ def _advance_fdb(
     x_m: Samples,
     first: int,
     every: int,
+    out: Samples,
     settings: _Settings,
     spectrum: Spectrum,
     marks: _Marks,
     gate: Gate,
-    out: Samples,
 ) -> None:
     # taken apart once: a field of a tuple costs a count of its holders at every use
     steps, factors, turns, half, ring, sums, reference, clock = spectrum
@@ -176,9 +176,7 @@ def _advance_fdb(
                     renewed[pair] = 0
                     peak = hann_peak(sums, pair, COMMAND, low, high, turn, power)
             spikes[pair] = 0.0
-            tone = tone_between_bins(
-                sums, pair, COMMAND, peak, bins.first, turn, half, factors, n_window, bin_square
-            )
+            tone = tone_between_bins(sums, pair, COMMAND, peak, bins.first, turn, half, factors, n_window, bin_square)
             b_c = from_start(hann(sums, pair, COMMAND, tone.at, turn), tone.at, steps, factors)
             b_m = from_start(hann(sums, pair, MEASURED, tone.at, turn), tone.at, steps, factors)
             b_c -= tone.image * b_c.conjugate()
@@ -198,9 +196,7 @@ def _advance_fdb(
 
 
 @kernel
-def _write(
-    b_c: complex, b_m: complex, frequency: float, amplitude: float, out: Samples, row: int, pair: int
-) -> None:
+def _write(b_c: complex, b_m: complex, frequency: float, amplitude: float, out: Samples, row: int, pair: int) -> None:
     square_c, square_m = b_c.real**2 + b_c.imag**2, b_m.real**2 + b_m.imag**2
     # below 1e-12 of the command a measured amplitude is the rounding of a dead channel
     if square_c == 0.0 or square_m <= 1e-24 * square_c:

@@ -53,4 +53,6 @@ def passes(gate: Gate, limits: GateLimits, pair: int, amplitude: float, good: in
         gate.quietest[pair] = np.inf
     if amplitude < gate.quietest[pair]:
         gate.quietest[pair] = amplitude
-    return bool(amplitude > 0.0 and amplitude >= limits.absolute and amplitude >= limits.relative * gate.loudest[pair])
+    return bool(
+        amplitude > 0.0 and amplitude >= limits.absolute and amplitude >= limits.relative * gate.loudest[pair]
+    )

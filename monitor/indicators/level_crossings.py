@@ -130,15 +130,20 @@ def _drop(times: Samples, ends: NDArray[np.int64], pair: int, way: int, oldest: 
 
 @kernel
 def crossing_frequency(times: Samples, ends: NDArray[np.int64], pair: int, oldest: float) -> float:
-    """Return cycles a sample from the crossings since `oldest`; NaN when they do not span a whole cycle."""
+    """Return cycles a sample from the crossings since `oldest`; NaN when there are none of each kind.
+
+    Where no two of a kind are in the window, half a cycle has to do.
+    """
     length = times.shape[2]
-    cycles, span = 0, 0.0
+    cycles, span = 0.0, 0.0
     for way in range(2):
         _drop(times, ends, pair, way, oldest)
         first, count = ends[pair, way, 0], ends[pair, way, 1]
         if count > 1:
             newest = first + count - 1
             newest = newest if newest < length else newest - length
-            cycles += count - 1
+            cycles += count - 1.0
             span += times[pair, way, newest] - times[pair, way, first]
-    return cycles / span if span > 0.0 else np.nan
+    if cycles == 0.0 and ends[pair, 0, 1] > 0 and ends[pair, 1, 1] > 0:
+        cycles, span = 0.5, abs(times[pair, 0, ends[pair, 0, 0]] - times[pair, 1, ends[pair, 1, 0]])
+    return float(cycles / span) if span > 0.0 else np.nan

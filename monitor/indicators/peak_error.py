@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel, part
 from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.kernel import kernel, part
 
 
 class LargestError(NamedTuple):
@@ -25,9 +25,10 @@ class PeakError(WindowedIndicator[LargestError]):
     The relative form is not valid where the command is zero throughout the window.
     """
 
-    outputs = (Output("peak_error", SIGNAL_UNIT, compares=True),
+    outputs = (
+        Output("peak_error", SIGNAL_UNIT, compares=True),
         Output("peak_error_relative", "1", compares=True),
-   )
+    )
     value_type = LargestError
     smallest_window = 1
 
@@ -43,7 +44,7 @@ class PeakError(WindowedIndicator[LargestError]):
         return candidates, stamps, ends, np.zeros((pairs, 2), dtype=np.int64)
 
     def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_peak(x_c, x_m, first, self.every, self.n_window, *self._state, out)
+        _advance_peak(x_c, x_m, first, self.every, out, self.n_window, *self._state)
 
 
 @kernel
@@ -52,12 +53,12 @@ def _advance_peak(
     x_m: Samples,
     first: int,
     every: int,
+    out: Samples,
     n_window: int,
     candidates: Samples,
     stamps: NDArray[np.int64],
     ends: NDArray[np.int64],
     counts: NDArray[np.int64],
-    out: Samples,
 ) -> None:
     row = 0
     until = (-first) % every

@@ -99,7 +99,7 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
         return new_ellipse_window(n, pairs), new_crossings(n, pairs), new_gate(pairs)
 
     def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_paei(x_c, x_m, first, self.every, self._kernel_settings, *self._state, out)
+        _advance_paei(x_c, x_m, first, self.every, out, self._kernel_settings, *self._state)
 
 
 @kernel
@@ -108,11 +108,11 @@ def _advance_paei(
     x_m: Samples,
     first: int,
     every: int,
+    out: Samples,
     settings: _Settings,
     window: EllipseWindow,
     crossings: Crossings,
     gate: Gate,
-    out: Samples,
 ) -> None:
     ring, suffix, prefix, frame, counts, clock = window
     times, ends, side, last = crossings
@@ -148,17 +148,23 @@ def _advance_paei(
             if not passes(gate, settings.limits, pair, amplitude, counts[pair, 0], n_window) or not ellipse.found:
                 continue
             in_phase = frame[pair, 2] - 0.5 * ellipse.b
-            quadrature = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
+            swept = centred_sweep(pair, sums, ring, frame, clock[0])
+            turn_rate = 2.0 * np.pi * crossing_frequency(times, ends, pair, float(clock[1] - n_window))
+            if ellipse.resolved:
+                quadrature = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
+                quadrature = quadrature if swept < 0.0 else -quadrature
+            else:
+                # too thin for a fit: the area it sweeps has no bias, but needs frequency and amplitude
+                quadrature = -swept / ((n_window - 1) * amplitude * amplitude * np.sin(turn_rate))
+                quadrature = quadrature if np.isfinite(quadrature) else 0.0
             gain = np.sqrt(in_phase * in_phase + quadrature * quadrature)
             if gain <= 1e-12:
                 continue
-            swept = centred_sweep(pair, sums, ring, frame, clock[0])
-            phase = np.arctan2(quadrature if swept < 0.0 else -quadrature, in_phase)
-            frequency = crossing_frequency(times, ends, pair, float(clock[1] - n_window))
+            phase = np.arctan2(quadrature, in_phase)
             out[row, pair, 0] = 1.0 / gain
             out[row, pair, 1] = amplitude * (1.0 - gain)
             out[row, pair, 2] = phase
-            out[row, pair, 3] = -phase / (2.0 * np.pi * frequency * settings.sample_rate)
+            out[row, pair, 3] = -phase / (turn_rate * settings.sample_rate)
         clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
         clock[1] += 1
         if give:

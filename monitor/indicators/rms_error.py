@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
 from monitor.indicators.base import LARGEST_SAMPLE, Output, WindowedIndicator
+from monitor.indicators.kernel import kernel
 from monitor.indicators.windowed_sums import new_sums, push, total
 
 
@@ -38,7 +38,7 @@ class RootMeanSquareError(WindowedIndicator[RmsError]):
         return (*new_sums(self.n_window, self.n_pairs, 2), np.zeros(self.n_pairs, dtype=np.int64))
 
     def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_nrmse(x_c, x_m, first, self.every, self.n_window, *self._state, out)
+        _advance_nrmse(x_c, x_m, first, self.every, out, self.n_window, *self._state)
 
 
 @kernel
@@ -47,12 +47,12 @@ def _advance_nrmse(
     x_m: Samples,
     first: int,
     every: int,
+    out: Samples,
     n_window: int,
     rows: Samples,
     prefix: Samples,
     since: NDArray[np.int64],
     good: NDArray[np.int64],
-    out: Samples,
 ) -> None:
     squares = np.zeros(2)
     row = 0

@@ -125,7 +125,7 @@ def add_sample(
         row_m[k] += d_m * factor
         fresh_c[k] += a_c * factor
         fresh_m[k] += a_m * factor
-    return max(abs(d_c), abs(d_m))
+    return float(max(abs(d_c), abs(d_m)))
 
 
 @kernel

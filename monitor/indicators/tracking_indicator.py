@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
 from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.kernel import kernel
 from monitor.indicators.windowed_sums import new_sums, push, total
 
 
@@ -45,7 +45,7 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
         return (*sums, previous, np.zeros(self.n_pairs), np.zeros(self.n_pairs, dtype=np.int64))
 
     def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_ti(x_c, x_m, first, self.every, self.n_window, *self._state, out)
+        _advance_ti(x_c, x_m, first, self.every, out, self.n_window, *self._state)
 
 
 @kernel
@@ -54,6 +54,7 @@ def _advance_ti(
     x_m: Samples,
     first: int,
     every: int,
+    out: Samples,
     n_window: int,
     rows: Samples,
     prefix: Samples,
@@ -61,7 +62,6 @@ def _advance_ti(
     previous: Samples,
     running: Samples,
     good: NDArray[np.int64],
-    out: Samples,
 ) -> None:
     segment = np.empty(1)
     row = 0

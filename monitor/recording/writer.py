@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from monitor.blocks import Event, ResultBlock, SignalBlock
+from monitor.health import Health
 from monitor.recording import layout
 from monitor.recording.growing import TROUBLE, reason
 from monitor.recording.run_files import RunFiles
@@ -99,6 +100,9 @@ class RunWriter:
     def event(self, event: Event) -> None:
         """Take an event."""
         self._put(event)
+
+    def health(self, health: Health) -> None:
+        """Do nothing: how the service was doing is in the events."""
 
     def _put(self, item: SignalBlock | ResultBlock | Event) -> bool:
         if self._full or self._failed or self._stop.is_set() or len(self._queue) >= _QUEUE_ITEMS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.blocks import SignalBlock, Stream
 from replay.formats.base import Format, RecordingError, Selection
@@ -19,6 +19,8 @@ _STRIDE = 1 << 16  # samples looked at together on the way to a start
 
 class RunRecording:
     """A run file; nothing is held in memory, and every pass over its blocks opens it anew.
+
+    ``settings`` are those of the service that recorded it.
 
     Raises
     ------
@@ -34,6 +36,7 @@ class RunRecording:
                 self._stream: Stream = reader.stream
                 self._n_samples = int(reader.n_samples)
                 outcome = str(reader.outcome)
+                self.settings: dict[str, Any] = dict(reader.settings)
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
         self._notes = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)

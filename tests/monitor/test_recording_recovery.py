@@ -169,7 +169,7 @@ def test_the_superblock_is_read_as_hdf5_wrote_it(closed: Path) -> None:
 
 def test_a_reader_that_nobody_closes_ends_quietly(closed: Path) -> None:
     mark_as_being_written(closed)
-    code = "import sys; from monitor.recording import RunReader; run = RunReader(sys.argv[1]); print(run.n_samples)"
+    code = "import sys; from monitor.recording import *; run = RunReader(sys.argv[1]); print(run.n_samples)"
     done = subprocess.run([sys.executable, "-c", code, closed], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "200000\n", "")
 

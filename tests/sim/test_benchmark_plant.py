@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from sim.actuator import BenchmarkPlant, PlantActuator, amplitude_ratio, equivalent_delay, phase_error
+from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
+from sim.benchmark_plant import BenchmarkPlant, PlantActuator
 
 RATE = 4096.0
 DT = 1.0 / RATE

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from sim.hybrid import demonstration_tests, simulate
+from sim.demonstration import demonstration_tests
+from sim.hybrid import simulate
 
 NAMES = ["north", "south", "roof"]
 

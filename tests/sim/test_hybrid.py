@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from sim.actuator import ActuatorState, BenchmarkPlant, Schedule
+from sim.actuator import ActuatorState, Schedule
+from sim.benchmark_plant import BenchmarkPlant
 from sim.excitation import BandNoise, Excitation, Harmonic, Loading
 from sim.hybrid import HybridInstability, HybridTest, Specimen, Structure, simulate
 

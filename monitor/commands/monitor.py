@@ -1,0 +1,137 @@
+"""`synchroscope monitor`: the service."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.commands.options import add_indicator_options, indicator_overrides
+
+if TYPE_CHECKING:
+    from monitor.config import Settings
+    from monitor.recording import RunWriter
+
+SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
+DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("config", nargs="?", type=Path, help="settings in TOML; options here go before them")
+    parser.add_argument(
+        "--connect",
+        action="append",
+        metavar="URL",
+        help=f"a rig's publisher (default {DEFAULT_SIGNALS}); repeatable",
+    )
+    parser.add_argument("--bind", action="append", metavar="URL", help="where rigs connect to; repeatable")
+    parser.add_argument("--rig", metavar="NAME", help="follow this rig only (default: the first that speaks)")
+    parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of plain senders that do not say it")
+    parser.add_argument("--publish", metavar="URL", help="where results go (default tcp://127.0.0.1:5556)")
+    parser.add_argument("--record", metavar="PATH", help="keep the run in this file, or in this folder")
+    parser.add_argument("--duration", type=float, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    add_indicator_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until told to stop."""
+    # told to stop while things are still being set up, it stops all the same
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    settings = _settings(arguments)
+
+    from monitor.engine import Monitor, warm_up
+    from monitor.service import Service
+    from monitor.transport.zeromq import ZmqResultSink, ZmqSource
+
+    say = (lambda _text: None) if arguments.quiet else _say
+    stream = settings.stream
+    with ExitStack() as stack:
+        source = ZmqSource(
+            stream.connect,
+            stream.bind,
+            rig=stream.rig,
+            sample_rate=stream.sample_rate,
+            stale_after=stream.stale_after,
+        )
+        stack.callback(source.close)
+        results = ZmqResultSink(settings.results.publish, signals=settings.results.signals)
+        stack.callback(results.close)
+        recorder = _recorder(settings) if settings.record.path else None
+        if recorder is not None:
+            stack.callback(recorder.close)
+        say("loading kernels; the first time they are compiled, which takes half a minute ...")
+        warm_up()
+        service = Service(
+            source,
+            Monitor(settings.indicators),
+            [results] if recorder is None else [results, recorder],
+            rig=stream.rig,
+            stale_after=stream.stale_after,
+            recording=lambda: ("", 0, 0) if recorder is None else _kept(recorder),
+        )
+        say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}")
+        deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
+        service.run(lambda: stop.is_set() or time.monotonic() >= deadline, once=arguments.once)
+    counts = service.counts
+    say(
+        f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "
+        f"{counts.rejected} messages refused, {counts.restarts} restarts"
+    )
+    if recorder is None:
+        return 0
+    if recorder.failed:
+        print(
+            f"synchroscope monitor: the recording {recorder.path} broke off: {recorder.failed}",
+            file=sys.stderr,
+        )
+        return 1
+    say(f"recorded {recorder.recorded} samples in {recorder.path}" if recorder.recorded else "nothing to record came")
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    from monitor.config import load_settings
+
+    stream = {"connect": arguments.connect, "bind": arguments.bind, "rig": arguments.rig}
+    stream |= {"sample_rate": arguments.rate}
+    sections = {
+        "stream": stream,
+        "results": {"publish": arguments.publish},
+        "record": {"path": arguments.record},
+        "indicators": indicator_overrides(arguments),
+    }
+    given = {name: {k: v for k, v in keys.items() if v is not None} for name, keys in sections.items()}
+    settings = load_settings(arguments.config, given)
+    if not settings.stream.connect and not settings.stream.bind:
+        stream_settings = settings.stream.model_copy(update={"connect": (DEFAULT_SIGNALS,)})
+        settings = settings.model_copy(update={"stream": stream_settings})
+    return settings
+
+
+def _recorder(settings: Settings) -> RunWriter:
+    from monitor.recording import RunWriter
+
+    path = Path(settings.record.path)
+    if path.is_dir() or settings.record.path.endswith(("/", "\\")):
+        path.mkdir(parents=True, exist_ok=True)
+        path /= f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}.h5"
+    return RunWriter(path, settings.model_dump(mode="json"), settings.record.flush_interval)
+
+
+def _kept(recorder: RunWriter) -> tuple[str, int, int]:
+    return str(recorder.path), recorder.recorded, recorder.unrecorded
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
