@@ -46,7 +46,7 @@ class ResultLink:
     def __init__(self, subscription: Subscription, clock: Callable[[], float] = time.monotonic) -> None:
         self._subscription = subscription
         self._clock = clock
-        self._heard = clock()
+        self._heard = self._served = clock()
 
     @classmethod
     def connect(cls, url: str, rig: str = "") -> Self:
@@ -65,13 +65,17 @@ class ResultLink:
         """Seconds since the service last said how it is, or since the link was made."""
         return self._clock() - self._heard
 
+    @property
+    def age(self) -> float:
+        """Seconds since results last came, or since the link was made."""
+        return self._clock() - self._served
+
     def look(self, timeout: float) -> Arrivals:
         """Return everything that has come; wait up to `timeout` s for the first of it."""
         health: Health | None = None
         events: list[Event] = []
         results: list[ResultBlock] = []
-        items = self._subscription.receive(timeout)
-        for item in items:
+        for item in self._subscription.receive(timeout):
             match item:
                 case Health():
                     health = item
@@ -83,6 +87,8 @@ class ResultLink:
                     pass
         if health is not None:
             self._heard = self._clock()
+        if results:
+            self._served = self._clock()
         return Arrivals(health, tuple(events), tuple(results))
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ IN_STEP = 0.001
 RIGHT_SIZE = 0.03
 """Deviation of the amplitude ratio from 1 that is taken for none."""
 FAR_BEHIND = math.radians(10.0)
-"""Phase from which a lag is shown as grave: it then takes a sixth off the damping force of a test."""
+"""Phase [rad] from which a lag is shown as grave: a sixth of the spring force then drives the motion."""
 
 NO_VALUE = "no value", "dim"
 

@@ -46,9 +46,9 @@ def register(name: str, summary: str, duration: float = 60.0) -> Callable[[Build
     return offer
 
 
-def simulations() -> tuple[Simulation, ...]:
-    """Return all that there are."""
-    return tuple(_registered.values())
+def names() -> tuple[str, ...]:
+    """Return the names of all simulations."""
+    return tuple(_registered)
 
 
 def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Recording:
@@ -59,7 +59,7 @@ def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Re
 
     Parameters
     ----------
-    name : one of `simulations`.
+    name : one of `names`.
     duration : s; by default the simulation's own.
     seed : of everything random.
 
@@ -135,6 +135,3 @@ def _recording(rig: str, rate: float, columns: dict[str, tuple[Samples, ...]]) -
     )
     samples = np.column_stack([column for group in columns.values() for column in group])
     return ArrayRecording(Stream(rig, 0, rate, channels), samples)
-
-
-NAMES = tuple(_registered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -18,3 +19,26 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def warm_kernels() -> None:
     """Compile or load every kernel."""
     warm_up()
+
+
+@pytest.fixture(scope="session")
+def long_run(warm_kernels):
+    """Run ten million samples on an offset 1000 times the amplitude: the last rows, and those of a fresh start."""
+    rate, n_window, block, blocks = 1000.0, 500, 1_000_000, 10
+
+    def signals(start, stop):
+        angle = 2.0 * np.pi * 7.3 / rate * np.arange(start, stop)
+        return np.cos(angle) + 1000.0, 0.93 * np.cos(angle - 0.21) - 1000.0
+
+    def run(kind):
+        total = block * blocks
+        indicator = kind(rate, n_window / rate, every=1000)
+        for start in range(0, total, block):
+            indicator.update_block(*signals(start, start + block))
+        rows = [indicator.update_block(*signals(total, total + 5000))]
+        fresh = kind(rate, n_window / rate, every=1000)
+        fresh.update_block(*signals(total - 1000, total), first=total - 1000)
+        rows.append(fresh.update_block(*signals(total, total + 5000)))
+        return rows
+
+    return run

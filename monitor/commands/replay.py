@@ -74,12 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _open(arguments: argparse.Namespace) -> Recording:
     from replay.formats import Selection, open_recording
-    from replay.simulations import NAMES, simulation
+    from replay.simulations import names, simulation
 
-    if arguments.source in NAMES and not Path(arguments.source).exists():
+    if arguments.source in names() and not Path(arguments.source).exists():
         return simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
     if not Path(arguments.source).exists():
-        raise ValueError(f"{arguments.source}: no such file, and no simulation ({', '.join(NAMES)})")
+        raise ValueError(f"{arguments.source}: no such file, and no simulation ({', '.join(names())})")
     selection = Selection(
         command=tuple(arguments.command),
         measured=tuple(arguments.measured),

@@ -8,19 +8,21 @@ import numpy as np
 
 
 class Reading(NamedTuple):
-    """Ratio command/measured, phase (positive: measured leads), and whether the conic is an ellipse."""
+    """Ratio command/measured, phase (positive: measured leads), and whether the loop's opening is certain."""
 
     ratio: float
     phase: float
-    is_ellipse: bool
+    is_open: bool
 
 
 def corrected_fit(x_c, x_m):
     """Return the reading of the fit that holds the coefficient of m^2, so that noise does not bias it."""
     u, v, slope, scale = _whiten(x_c, x_m)
     columns = np.stack([u * u, u * v, u, v, np.ones(len(u))], axis=1)
-    a, b = np.linalg.lstsq(columns, -v * v, rcond=None)[0][:2]
-    return _reading(a, b, slope, scale, u, v)
+    coefficients = np.linalg.lstsq(columns, -v * v, rcond=None)[0]
+    # four standard errors of the coefficient of u^2; below them the loop may as well be a line
+    doubt = 4.0 * np.sqrt(np.mean((columns @ coefficients + v * v) ** 2) / (len(u) * np.var(u * u)))
+    return _reading(*coefficients[:2], slope, scale, u, v, doubt)
 
 
 def ordinary_fit(x_c, x_m):
@@ -38,10 +40,10 @@ def _whiten(x_c, x_m):
     return x / np.std(x), e / np.std(e), slope, np.std(e) / np.std(x)
 
 
-def _reading(a, b, slope, scale, u, v):
+def _reading(a, b, slope, scale, u, v, doubt=0.0):
     opening = a - 0.25 * b * b
     in_phase, quadrature = slope - 0.5 * b * scale, np.sqrt(max(opening, 0.0)) * scale
     # the loop is walked clockwise when the measured signal leads
     swept = np.sum(u[:-1] * v[1:] - u[1:] * v[:-1])
     phase = np.arctan2(quadrature if swept < 0.0 else -quadrature, in_phase)
-    return Reading(1.0 / np.hypot(in_phase, quadrature), float(phase), bool(opening > 0.0))
+    return Reading(1.0 / np.hypot(in_phase, quadrature), float(phase), bool(opening > doubt))

@@ -43,7 +43,7 @@ def area_per_radian(tones):
     return 0.5 * tones.amplitude**2 * tones.gain * np.sin(tones.phase)
 
 
-def several_tones(rng, n, sample_rate, noise=0.05):
+def several_tones(rng, n, sample_rate, noise=0.05, lag=(0.1, 0.4)):
     """Return command and measured of three tones, the second one dominant, in white noise."""
     t = np.arange(n) / sample_rate
     x_c = np.full(n, rng.normal())
@@ -51,5 +51,5 @@ def several_tones(rng, n, sample_rate, noise=0.05):
     for amplitude, low, high in ((0.25, 0.02, 0.03), (1.0, 0.035, 0.045), (0.15, 0.06, 0.09)):
         angle = 2.0 * np.pi * rng.uniform(low, high) * sample_rate * t + rng.uniform(0.0, 6.0)
         x_c += amplitude * np.cos(angle)
-        x_m += amplitude * rng.uniform(0.85, 1.1) * np.cos(angle - rng.uniform(0.1, 0.4))
+        x_m += amplitude * rng.uniform(0.85, 1.1) * np.cos(angle - rng.uniform(*lag))
     return x_c + noise * rng.normal(size=n), x_m + noise * rng.normal(size=n)

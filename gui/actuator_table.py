@@ -1,0 +1,131 @@
+"""The table of the actuators, in as many columns as the terminal has room for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.table import Table
+from rich.text import Text
+
+from gui.history import History
+from gui.numbers import DASH, number
+from gui.sparkline import sparkline
+from gui.verdict import verdict
+
+HEADING_LINES = 3
+_LONGEST_NAME = 14
+_SHORTEST_CURVE = 10
+_LONGEST_CURVE = 60
+_SCALE = 9
+_WORTH_A_CURVE = 3  # rank up to which numbers stay and the curve goes
+_LEAST_SPAN = 2.0  # ms
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of numbers: `result` times `factor`; those with the largest `rank` give way first."""
+
+    heading: tuple[str, str, str]
+    result: str
+    factor: float
+    width: int
+    decimals: int
+    rank: int
+    style: str = ""
+
+
+_DEGREES = 180.0 / math.pi
+_NUMBERS = (
+    _Column(("FDB", "delay", "ms"), "fdb_delay", 1e3, 6, 1, 0),
+    _Column(("", "ratio", ""), "fdb_ratio", 1.0, 5, 3, 0),
+    _Column(("", "phase", "deg"), "fdb_phase", _DEGREES, 6, 1, 3),
+    _Column(("PAEI", "delay", "ms"), "paei_delay", 1e3, 6, 1, 5, "dim"),
+    _Column(("", "ratio", ""), "paei_ratio", 1.0, 5, 3, 6, "dim"),
+    _Column(("", "phase", "deg"), "paei_phase", _DEGREES, 6, 1, 7, "dim"),
+    _Column(("", "NRMSE", "%"), "nrmse", 100.0, 5, 1, 2),
+    _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 4),
+)
+_VERDICT = 13
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    name: int
+    columns: tuple[_Column, ...]
+    curve: int
+
+
+def _fit(names: tuple[str, ...], width: int) -> _Layout:
+    """Choose the columns: first the curve, then numbers in the order of their rank."""
+    name = min(_LONGEST_NAME, max(8, *map(len, names)))
+    columns: tuple[_Column, ...] = _NUMBERS
+    while True:
+        left = width - name - 1 - _VERDICT - sum(column.width + 1 for column in columns)
+        curve = left - _SCALE - 2
+        if curve >= _SHORTEST_CURVE:
+            return _Layout(name, columns, min(curve, _LONGEST_CURVE))
+        worst = max(column.rank for column in columns)
+        if worst == 0 or (worst <= _WORTH_A_CURVE and left >= 0):
+            return _Layout(name, columns, 0)
+        columns = tuple(column for column in columns if column.rank != worst)
+
+
+def actuator_table(history: History, width: int, rows: int, *, silent: str = "") -> Table:
+    """Return the table of the first actuators in at most `rows` lines below the heading.
+
+    Parameters
+    ----------
+    history : what to show.
+    width : characters.
+    rows : if there are more actuators, the last line says how many.
+    silent : why there are no values now; then none is shown, and this word is every verdict.
+    """
+    names = history.actuators
+    layout = _fit(names, width)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="", show_edge=False)
+    _add(table, ("", "", "actuator"), layout.name, "left", "bold")
+    for column in layout.columns:
+        _add(table, column.heading, column.width, "right", column.style)
+    if layout.curve:
+        _add(table, ("delay", f"last {history.seconds:.0f} s", ""), layout.curve, "left", "")
+        _add(table, ("", "from…to", "ms"), _SCALE, "left", "dim")
+    _add(table, ("", "", "verdict"), _VERDICT - 1, "left", "")
+    shown = names if len(names) <= rows else names[: max(0, rows - 1)]
+    for name in shown:
+        table.add_row(*_cells(history, name, layout, silent))
+    if len(shown) < len(names):
+        more = f"and {len(names) - len(shown)} more"
+        table.add_row(Text(more if len(more) <= layout.name else more[4:], style="dim"))
+    return table
+
+
+def _add(
+    table: Table,
+    heading: tuple[str, str, str],
+    width: int,
+    justify: Literal["left", "right"],
+    style: str,
+) -> None:
+    lines = Text("\n".join(heading), style="dim" if style == "dim" else "", no_wrap=True)
+    table.add_column(lines, width=width, justify=justify, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _cells(history: History, actuator: str, layout: _Layout, silent: str) -> list[Text]:
+    value: Callable[[str], float] = lambda name: math.nan if silent else history.value(actuator, name)  # noqa: E731
+    cells = [Text(actuator)]
+    cells += [Text(number(c.factor * value(c.result), c.width, c.decimals)) for c in layout.columns]
+    if layout.curve:
+        curve = sparkline(1e3 * history.trace(actuator, "fdb_delay"), layout.curve, _LEAST_SPAN)
+        cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
+    words, style = verdict(value("fdb_delay"), value("fdb_ratio"), value("fdb_phase"))
+    return [*cells, Text(silent or words, style=style)]
+
+
+def _scale(low: float, high: float) -> str:
+    if math.isnan(low):
+        return DASH
+    decimals = 0 if high - low >= 5.0 else 1
+    return f"{number(low, 4, decimals)}…{number(high, 4, decimals)}"

@@ -1,0 +1,165 @@
+"""One picture of a service: how it is, how its actuators follow, what happened last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rich.box import ROUNDED
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from gui.actuator_table import HEADING_LINES, actuator_table
+from gui.history import History
+from gui.numbers import count, shortened
+from monitor.blocks import Event, EventKind
+from monitor.health import Health
+
+_SILENCE = 2.5  # s without word from a service that speaks twice a second
+_EVENTS = 3
+_GAP = "   "
+_STATES = {
+    "connecting": ("○ connecting", "yellow"),
+    "waiting": ("○ waiting for the rig", "yellow"),
+    "receiving": ("● receiving", "bold green"),
+    "stale": ("▲ stale", "bold red"),
+    "ended": ("■ ended", "bold blue"),
+    "silent": ("▲ no word from the service", "bold red"),
+}
+_QUIET = (EventKind.STARTED, EventKind.ENDED, EventKind.NOTE)
+_TELLS = {
+    EventKind.GAP: "{} samples lost",
+    EventKind.DUPLICATE: "{} samples came twice",
+    EventKind.REORDERED: "{} samples came too late",
+    EventKind.REJECTED: "{} messages refused",
+}
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A rich renderable that fills what it is given and no more.
+
+    Parameters
+    ----------
+    history : of the results.
+    health : the newest word of the service; None before the first.
+    silence : s since then.
+    age : s since the newest results came.
+    events : the newest last.
+    """
+
+    history: History
+    health: Health | None = None
+    silence: float = 0.0
+    age: float = math.inf
+    events: Sequence[Event] = field(default_factory=tuple)
+
+    @property
+    def state(self) -> str:
+        """connecting, waiting, receiving, stale, ended or silent."""
+        if self.health is None:
+            return "connecting"
+        if self.silence > _SILENCE and self.health.state != "ended":
+            return "silent"
+        return self.health.state
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay it out: when lines are short, the frame goes first, then events, then actuators."""
+        width, height = options.max_width, options.height
+        actuators = max(1, len(self.history.actuators))
+        framed = _flow(self._fields(width - 4), width - 4)
+        plain = _flow(self._fields(width), width)
+        events, head = _EVENTS, len(framed) + 2
+        left = 10_000 if height is None else height - HEADING_LINES - 1
+        if left < head + actuators + events:
+            head = len(plain)
+        events = max(1, min(events, left - head - actuators))
+        if head == len(plain):
+            yield from plain
+        else:
+            yield Panel(Text("\n").join(framed), box=ROUNDED, title=self._title(), title_align="left")
+        yield self._actuators(width, max(2, left - head - events))
+        yield from self._told(width, events)
+
+    def _title(self) -> Text:
+        return Text("Synchroscope", style="bold")
+
+    def _fields(self, width: int) -> Iterator[list[Text]]:
+        """Give the groups of fields; each begins a line."""
+        word, style = _STATES.get(self.state, (self.state, ""))
+        health = self.health or Health()
+        first = [Text(word, style=style)]
+        if health.rig:
+            first.append(Text.assemble("rig ", (shortened(health.rig, 24), "bold")))
+        if health.sample_rate:
+            first.append(Text(f"{health.sample_rate:.5g} Hz said, {health.measured_rate:.5g} Hz measured"))
+        if health.sample_rate and self.state != "ended":
+            # the service tells its age now and then, the results theirs by coming
+            first.append(Text(f"data {min(health.age + self.silence, self.age):.1f} s old"))
+        yield first
+        counts = health.counts
+        yield [
+            Text(f"received {count(counts.received)}"),
+            *(
+                Text(f"{name} {count(number)}", style="bold yellow" if number else "")
+                for name, number in (
+                    ("lost", counts.lost),
+                    ("duplicates", counts.duplicates),
+                    ("restarts", counts.restarts),
+                    ("rejected", counts.rejected),
+                )
+            ),
+        ]
+        if not health.recording:
+            yield [Text("not recording", style="yellow")]
+            return
+        kept = Text(f"{count(health.recorded)} samples safe on disk")
+        room = max(12, width - len(kept) - len(_GAP) - len("recording "))
+        last = [Text.assemble("recording ", (shortened(health.recording, room), "bold")), kept]
+        if health.unrecorded:
+            last.append(Text(f"{count(health.unrecorded)} samples not kept", style="bold red"))
+        yield last
+
+    def _actuators(self, width: int, rows: int) -> Table | Text:
+        if not self.history.actuators:
+            return Text("no results yet: the first comes when a window is full", style="dim", overflow="ellipsis")
+        silent = {"stale": "stale", "silent": "no word"}.get(self.state, "")
+        return actuator_table(self.history, width, rows, silent=silent)
+
+    def _told(self, width: int, lines: int) -> Iterator[Text]:
+        yield Text("─ events " + "─" * max(0, width - 9), style="dim", no_wrap=True, overflow="crop")
+        told = [_sentence(event) for event in self.events[-lines:]] or [Text("nothing yet", style="dim")]
+        for text in told + [Text()] * (lines - len(told)):
+            text.no_wrap, text.overflow = True, "ellipsis"
+            text.truncate(width, overflow="ellipsis")
+            yield text
+
+
+def _flow(groups: Iterator[list[Text]], width: int) -> list[Text]:
+    """Put fields into lines; what has no room begins a new one."""
+    lines: list[Text] = []
+    for fields in groups:
+        line = Text()
+        for part in fields:
+            if line and line.cell_len + len(_GAP) + part.cell_len > width:
+                lines.append(line)
+                line = Text()
+            line = Text.assemble(line, _GAP if line else "", part)
+        lines.append(line)
+    for line in lines:
+        line.truncate(max(1, width), overflow="ellipsis")
+    return lines
+
+
+def _sentence(event: Event) -> Text:
+    # the times of a rig count from its start or from 1970
+    when = f"{event.time:.2f} s" if abs(event.time) < 1e8 else f"{datetime.fromtimestamp(event.time):%H:%M:%S}"
+    word = event.kind.value.replace("_", " ")
+    told = _TELLS[event.kind].format(count(event.count)) if event.kind in _TELLS else ""
+    parts = [part for part in (told, event.detail) if part]
+    style = "" if event.kind in _QUIET else "yellow"
+    return Text.assemble((f"{when:>10}  ", "dim"), (f"{word:<12}", style), ": ".join(parts))

@@ -1,0 +1,200 @@
+"""`synchroscope demo`: a simulated hybrid test over real sockets, watched live, and its truth at the end."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.commands.child import Child, ChildDied
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gui.dashboard import Dashboard
+
+SUMMARY = "run a simulated hybrid test over real sockets and watch it live"
+
+_SHORTEST = 9.0  # s, or windows would not fit between the changes
+_WINDOW = 2.0
+_RAMP = 2.0  # s in which the simulated load grows to its size
+_READY = "listening on"
+_POLL = 0.05
+_SPARE = 120.0  # s that the service outlives a parent that was killed
+_FINISHING = 60.0  # s for the service to work off what has been sent
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--headless", action="store_true", help="no live dashboard: lines, and the table at the end")
+    parser.add_argument("--duration", type=float, default=45.0, metavar="S", help="of the test (default 45 s)")
+    parser.add_argument("--record", type=Path, metavar="PATH", help="run file (default runs/demo-TIME.h5)")
+    parser.add_argument("--speed", default="1", metavar="X|max", help="times real time (default 1)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the test; return 0, or 1 when one of its processes died."""
+    if not _SHORTEST <= arguments.duration < math.inf:
+        raise ValueError(f"--duration {arguments.duration:g}: give {_SHORTEST:g} s or more")
+    _speed(arguments.speed)
+    record = arguments.record or Path("runs") / f"demo-{datetime.now():%Y%m%d-%H%M%S}.h5"
+    record.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with _told_to_end():
+            record = _watch(arguments, record)
+    except ChildDied as problem:
+        _say(f"synchroscope demo: {problem}")
+        return 1
+    except KeyboardInterrupt:
+        _say(f"stopped; what was recorded is in {record}" if record.exists() else "stopped")
+        raise
+    _report(record, min(_RAMP, arguments.duration / 6.0))
+    return 0
+
+
+def _watch(arguments: argparse.Namespace, record: Path) -> Path:
+    """Run the test to its end, and return where it was recorded."""
+    from rich.console import Console
+
+    live = not arguments.headless and sys.stdout.isatty()
+    console = Console() if live else Console(stderr=True)
+    with stage(arguments.duration, record, console, arguments.speed) as (dashboard, finished):
+        dashboard.run(finished, live=live)
+    # where the file was there already, the service chose another name
+    return Path(dashboard.health.recording) if dashboard.health and dashboard.health.recording else record
+
+
+@contextmanager
+def stage(
+    duration: float, record: Path, console: Console, speed: str = "1"
+) -> Iterator[tuple[Dashboard, Callable[[], bool]]]:
+    """Let a service and a publisher of the simulated test run, each in a process of its own.
+
+    Parameters
+    ----------
+    duration : of the test, s.
+    record : the run file.
+    console : where the dashboard is shown.
+    speed : times real time, or ``max``.
+
+    Yields
+    ------
+    The dashboard that listens to the service, and the function that tells whether all is over.
+
+    Raises
+    ------
+    ChildDied : one of the two processes ended too early.
+    """
+    from gui.dashboard import Dashboard
+    from gui.link import ResultLink
+
+    signals, results = _free_endpoints(2)
+    alone = duration / _speed(speed) + _SPARE
+    serve = ["monitor", "--connect", signals, "--publish", results, "--record", str(record), "--once"]
+    serve += ["--window", f"{_window(duration):g}", "--duration", f"{alone:.0f}"]
+    play = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", speed]
+    with Child("service", *serve) as service:
+        link = ResultLink.connect(results)
+        try:
+            _await_ready(service)
+            with Child("publisher", *play) as publisher:
+                yield Dashboard(link, console), _finished(service, publisher)
+            for line in service.news():
+                _say(line)
+        finally:
+            link.close()
+
+
+def _window(duration: float) -> float:
+    return min(_WINDOW, duration / _SHORTEST)
+
+
+def _await_ready(service: Child) -> None:
+    while True:
+        ended = service.ended
+        for line in service.news():
+            _say(line)
+            if line.startswith(_READY):
+                return
+        if ended:
+            raise ChildDied("the service ended before it was ready")
+        time.sleep(_POLL)
+
+
+def _finished(service: Child, publisher: Child) -> Callable[[], bool]:
+    deadline = math.inf
+
+    def finished() -> bool:
+        nonlocal deadline
+        if service.ended:
+            return True
+        if publisher.ended and deadline == math.inf:
+            deadline = time.monotonic() + _FINISHING
+        if time.monotonic() > deadline:
+            raise ChildDied(f"the service did not finish within {_FINISHING:g} s of the last sample")
+        return False
+
+    return finished
+
+
+def _report(record: Path, ramp: float) -> None:
+    from rich.console import Console
+
+    from monitor.commands.truth_table import print_truth
+    from replay.truth import compare
+
+    console = Console()
+    print_truth(compare(record, ramp), console)
+    for line in (
+        f"The run is in {record}. To look at it again:",
+        f"  synchroscope assess {record}",
+        f"  synchroscope replay {record}   (and beside it: synchroscope monitor)",
+    ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = math.inf if text == "max" else float(text)
+    except ValueError:
+        speed = 0.0
+    if not speed > 0.0:
+        raise ValueError(f"--speed {text}: must be a positive number or max")
+    return speed
+
+
+def _free_endpoints(number: int) -> list[str]:
+    """Return endpoints of loopback ports that are free at this moment."""
+    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
+    ports = [server.getsockname()[1] for server in taken]
+    for server in taken:
+        server.close()
+    return [f"tcp://127.0.0.1:{port}" for port in ports]
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """Let a closed terminal and SIGTERM end the test as Ctrl-C does."""
+
+    def interrupt(number: int, frame: object) -> None:  # noqa: ARG001 - as signal calls it
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,76 @@
+"""What was injected into a simulated test beside what was indicated, printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from replay.truth import Stretch
+
+_DASH = "—"
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """A table: its title, the attribute of `Tracking`, how it is written and how a difference is."""
+
+    title: str
+    name: str
+    factor: float
+    form: str
+    off_by: str
+    off_factor: float
+    off_form: str
+
+
+_QUANTITIES = (
+    _Quantity("Delay, ms (positive: the actuator lags)", "delay", 1e3, ".2f", "off by ms", 1e3, "+.2f"),
+    _Quantity("Amplitude ratio, command/measured", "ratio", 1.0, ".4f", "off by %", 100.0, "+.2f"),
+)
+
+
+def print_truth(stretches: Sequence[Stretch], console: Console) -> None:
+    """Print a table of delays and one of ratios, at most 80 characters wide."""
+    for quantity in _QUANTITIES:
+        console.print(Text(quantity.title, style="bold"))
+        console.print(_table(stretches, quantity))
+        console.print()
+    if any(math.isnan(stretch.injected.delay) for stretch in stretches):
+        console.print(Text(f"{_DASH}  this part of the run is too short for a window to settle in it", style="dim"))
+
+
+def _table(stretches: Sequence[Stretch], quantity: _Quantity) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("actuator", no_wrap=True, max_width=14, overflow="ellipsis")
+    table.add_column("part of the run", no_wrap=True)
+    for heading in ("injected", "FDB", quantity.off_by, "PAEI", quantity.off_by):
+        style = "dim" if heading == quantity.off_by else ""
+        table.add_column(heading, justify="right", no_wrap=True, style=style)
+    for before, stretch in zip([None, *stretches], stretches, strict=False):
+        same = before is not None and before.actuator == stretch.actuator
+        injected = getattr(stretch.injected, quantity.name)
+        cells = [_number(quantity.factor * injected, quantity.form)]
+        for tracking in (stretch.fdb, stretch.paei):
+            indicated = getattr(tracking, quantity.name)
+            cells += [
+                _number(quantity.factor * indicated, quantity.form),
+                _number(quantity.off_factor * (indicated - injected), quantity.off_form),
+            ]
+        slides = ", slides" if stretch.slides else ""
+        part = f"{stretch.start:.1f} to {stretch.stop:.1f} s{slides}"
+        table.add_row("" if same else stretch.actuator, part, *cells)
+    return table
+
+
+def _number(value: float, form: str) -> str:
+    if not math.isfinite(value):
+        return _DASH
+    text = f"{value:{form}}"
+    # nothing is ever "-0.00"
+    return text.replace("-", "+" if form.startswith("+") else "") if not float(text) else text

@@ -1,0 +1,83 @@
+"""The one list that every contract runs over: a new indicator in the catalogue is in it by itself."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from monitor.config import IndicatorSettings
+from monitor.indicators.base import WindowedIndicator
+from monitor.indicators.catalogue import all_indicators
+from tests.oracles.tones import Tones
+
+RATE = 100.0
+N_WINDOW = 50
+FREQUENCY = 6.3
+
+
+class Entry(NamedTuple):
+    """One indicator of the catalogue with one set of settings."""
+
+    which: int
+    name: str
+    settings: dict[str, Any]
+    n_pairs: int = 1
+
+    def make(self, *, n_pairs: int | None = None, **changes: Any) -> WindowedIndicator[Any]:
+        """Return a new indicator, with other settings where `changes` says so."""
+        settings = IndicatorSettings(**{"window": N_WINDOW / RATE, **self.settings, **changes})
+        return all_indicators(settings, RATE, n_pairs or self.n_pairs)[self.which]
+
+    @property
+    def every(self) -> int:
+        return int(self.settings.get("every", 1))
+
+    @property
+    def outputs(self):
+        """Name, unit and column of every output."""
+        return [(o.name, o.unit, j) for j, o in enumerate(self.make().outputs)]
+
+    def run(self, x_c, x_m, **changes):
+        """Return the rows of a new indicator over whole signals, (n_rows, n_pairs, n_outputs)."""
+        indicator = self.make(**changes)
+        return rows_of(indicator, x_c, x_m)
+
+
+def rows_of(indicator, x_c, x_m, **keywords):
+    """Update with (n, n_pairs) signals and return (n_rows, n_pairs, n_outputs)."""
+    x_c, x_m = (np.asarray(x).reshape(len(x), indicator.n_pairs) for x in (x_c, x_m))
+    rows = indicator.update_block(x_c, x_m, **keywords)
+    return rows.reshape(len(rows), indicator.n_pairs, len(indicator.outputs))
+
+
+def _entries():
+    kinds = [type(i).__name__ for i in all_indicators(IndicatorSettings(), RATE, 1)]
+    for which, name in enumerate(kinds):
+        yield Entry(which, name, {})
+    yield Entry(kinds.index("FrequencyDomainIndicator"), "own peaks", {"peak": "own"})
+    yield Entry(kinds.index("PhaseAmplitudeIndices"), "ordinary fit", {"noise_correction": False})
+    for which, name in enumerate(kinds):
+        yield Entry(which, f"{name} every 3", {"every": 3})
+        yield Entry(which, f"{name} 3 pairs", {}, n_pairs=3)
+
+
+ENTRIES = list(_entries())
+
+
+def tones(n, n_pairs=1, **changes):
+    """Return clean command and measured, (n, n_pairs) each, with another gain and phase for every pair."""
+    pairs = [
+        Tones(
+            FREQUENCY,
+            **{"gain": 0.9 + 0.15 * p, "phase": 0.2 - 0.3 * p, "offset_c": 0.3, "offset_m": -0.1, **changes},
+        ).signals(n, RATE)
+        for p in range(n_pairs)
+    ]
+    return tuple(np.stack(x, axis=1) for x in zip(*pairs, strict=True))
+
+
+def noisy(n, n_pairs=1, seed=0, noise=0.02):
+    """Return `tones` in noise."""
+    rng = np.random.default_rng(seed)
+    return tuple(x + noise * rng.normal(size=x.shape) for x in tones(n, n_pairs))

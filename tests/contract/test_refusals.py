@@ -1,0 +1,81 @@
+"""Every indicator: wrong shapes and settings are refused in one line that names what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.indicators.frequency_domain import FrequencyDomainIndicator
+from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
+from tests.contract.entries import ENTRIES
+
+every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+every_kind = pytest.mark.parametrize("kind", sorted({type(e.make()) for e in ENTRIES}, key=str))
+
+
+@every_entry
+def test_wrong_shapes(entry):
+    indicator, p = entry.make(), entry.n_pairs
+    for c, m in (
+        ((10, p), (9, p)),
+        ((10, p + 1), (10, p + 1)),
+        ((10, p, 1), (10, p, 1)),
+        ((), ()),
+        ((10,), (10, p)),
+        ((10, 0), (10, 0)),
+    ):
+        with pytest.raises(ValueError, match=r"\(n_samples, "):
+            indicator.update_block(np.zeros(c), np.zeros(m))
+    for c, m in ((p + 1, p + 1), (p, p + 1)):
+        with pytest.raises(ValueError, match=r"\(n_samples, "):
+            indicator.update(np.zeros(c), np.zeros(m))
+    fresh = entry.make().update_block(np.ones((3, p)), np.ones((3, p)))
+    np.testing.assert_array_equal(indicator.update_block(np.ones((3, p)), np.ones((3, p))), fresh)
+
+
+@every_kind
+@pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf])
+def test_sample_rate(kind, rate):
+    with pytest.raises(ValueError, match="sample_rate"):
+        kind(rate, 2.0)
+
+
+@every_kind
+@pytest.mark.parametrize("window", [0.0, -1.0, np.nan, np.inf, 0.004])
+def test_window(kind, window):
+    with pytest.raises(ValueError, match="window"):
+        kind(100.0, window)
+
+
+@every_kind
+@pytest.mark.parametrize("name", ["n_pairs", "every"])
+@pytest.mark.parametrize("value", [0, -3])
+def test_counts(kind, name, value):
+    with pytest.raises(ValueError, match=f"{name} = {value}"):
+        kind(100.0, 2.0, **{name: value})
+
+
+@pytest.mark.parametrize("kind", [FrequencyDomainIndicator, PhaseAmplitudeIndices])
+@pytest.mark.parametrize("name", ["gate", "relative_gate"])
+@pytest.mark.parametrize("value", [-0.1, np.nan])
+def test_gates(kind, name, value):
+    with pytest.raises(ValueError, match=name):
+        kind(100.0, 2.0, **{name: value})
+
+
+def test_relative_gate_below_one():
+    with pytest.raises(ValueError, match="relative_gate"):
+        PhaseAmplitudeIndices(100.0, 2.0, relative_gate=1.0)
+
+
+@pytest.mark.parametrize(
+    "band", [(5.0, 1.0), (2.0, 2.0), (-1.0, 5.0), (1.0, 41.0), (1.1, 1.2), (np.nan, 5.0), (1.0, np.inf)]
+)
+def test_band(band):
+    with pytest.raises(ValueError, match="band"):
+        FrequencyDomainIndicator(100.0, 2.0, band=band)
+
+
+def test_peak():
+    with pytest.raises(ValueError, match="peak"):
+        FrequencyDomainIndicator(100.0, 2.0, peak="both")

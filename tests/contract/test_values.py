@@ -1,0 +1,106 @@
+"""Every indicator: perfect tracking reads zero, injected errors are recovered, units change nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.contract.entries import ENTRIES, FREQUENCY, N_WINDOW, RATE, noisy, tones
+from tests.oracles import tracking_measures
+from tests.oracles.tones import Tones
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+N = 4 * N_WINDOW
+PERFECT = {
+    "ratio": 1.0,
+    "phase": 0.0,
+    "delay": 0.0,
+    "amplitude_error": 0.0,
+    "ti": 0.0,
+    "ti_total": 0.0,
+    "nrmse": 0.0,
+    "peak_error": 0.0,
+    "peak_error_relative": 0.0,
+}
+
+
+def quantity(name):
+    """``fdb_phase`` is a phase whoever measured it."""
+    return name.removeprefix("fdb_").removeprefix("paei_")
+
+
+@every_entry
+@given(seed=st.integers(0, 1000), scale=st.sampled_from([1.0, 1e-3, 1e5]))
+def test_perfect_tracking_reads_zero(entry, seed, scale):
+    x_c, _ = noisy(N, entry.n_pairs, seed, noise=0.1)
+    rows = entry.run(scale * x_c, scale * x_c)[-(N - N_WINDOW) // entry.every :]
+    for name, unit, j in entry.outputs:
+        if quantity(name) in PERFECT:
+            size = scale ** {"signal": 1, "signal^2": 2}.get(unit, 0)
+            np.testing.assert_allclose(
+                rows[..., j], PERFECT[quantity(name)], rtol=1e-12, atol=1e-12 * size, err_msg=name
+            )
+
+
+@every_entry
+@given(
+    gain=st.floats(0.2, 5.0),
+    phase=st.floats(0.01, 3.0),
+    lead=st.booleans(),
+    start=st.floats(0.0, 6.3),
+    frequency=st.floats(5.0, 9.9),
+)
+def test_injected_gain_and_delay_are_recovered(entry, gain, phase, lead, start, frequency):
+    own = entry.settings.get("peak") == "own"
+    # own peaks serve near the middle of a bin only: that is why they are not the default
+    frequency = FREQUENCY if own else frequency
+    close = {"rtol": 0.02, "atol": 0.06} if own else {"rtol": 1e-8, "atol": 1e-8}
+    truth = Tones(frequency, 3.0, gain, min(phase, 2.9) * (1.0 if lead else -1.0), start)
+    x_c, x_m = (np.repeat(x[:, None], entry.n_pairs, axis=1) for x in truth.signals(N, RATE))
+    rows = entry.run(x_c, x_m)[-(N - N_WINDOW) // entry.every :]
+    for name, _, j in entry.outputs:
+        got, kind = rows[..., j], quantity(name)
+        if kind in ("ratio", "phase", "amplitude_error"):
+            np.testing.assert_allclose(got, getattr(truth, kind), **close, err_msg=name)
+        elif kind == "frequency":
+            np.testing.assert_allclose(got, frequency, rtol=1e-8)
+        elif kind == "delay":
+            np.testing.assert_allclose(got, truth.delay, rtol=0.01 + 10.0 * own)
+            assert ((got < 0.0) == lead).all()
+        elif kind == "ti":
+            assert ((got > 0.0) == lead).all()
+        elif kind == "peak_error":
+            assert (got <= tracking_measures.peak_error(x_c, x_m)[0]).all()
+
+
+@every_entry
+@given(common=st.floats(-6.0, 6.0), measured=st.floats(-6.0, 6.0))
+def test_units_scale_values_as_they_say(entry, common, measured):
+    """In other units a ratio changes by the ratio of the units, a comparison is not asked for."""
+    x_c, x_m = noisy(N, entry.n_pairs)
+    base = entry.run(x_c, x_m)
+    a, b = 10.0**common, 10.0**measured
+    for scale_c, scale_m in ((a, a), (a, a * b)):
+        rows = entry.run(scale_c * x_c, scale_m * x_m)
+        for output, (name, unit, j) in zip(entry.make().outputs, entry.outputs, strict=True):
+            if output.compares and scale_c != scale_m:
+                continue
+            factor = {"ratio": scale_c / scale_m, "signal": scale_c, "signal^2": scale_c * scale_m}.get(unit, 1.0)
+            small = 1e-12 * scale_c * scale_m if unit == "signal^2" else 1e-12 * factor
+            np.testing.assert_allclose(rows[..., j], factor * base[..., j], rtol=1e-8, atol=small, err_msg=name)
+
+
+@every_entry
+def test_offsets_change_nothing_that_is_free_of_them(entry):
+    x_c, x_m = tones(N, entry.n_pairs)
+    base, moved = entry.run(x_c, x_m), entry.run(x_c + 1000.0, x_m - 1000.0)
+    for name, _, j in entry.outputs:
+        if quantity(name) in ("ratio", "phase", "frequency", "amplitude", "amplitude_error"):
+            np.testing.assert_allclose(moved[..., j], base[..., j], rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def test_the_tone_of_these_tests_does_not_fit_the_window():
+    assert (FREQUENCY * N_WINDOW / RATE) % 1.0 > 0.1

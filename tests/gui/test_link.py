@@ -1,0 +1,70 @@
+"""The link: what comes is sorted, nothing is lost, and silence is measured."""
+
+import numpy as np
+
+from gui.link import Arrivals, ResultLink
+from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.health import Health
+from monitor.transport.zeromq import ZmqResultSink
+
+RESULTS = ResultBlock(ResultStream("rig", 1, 100.0, 1, (Column("x", "s", "a"),)), 0, 0.0, np.ones((2, 1)))
+CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
+SIGNALS = SignalBlock(Stream("rig", 1, 100.0, CHANNELS), 0, 0.0, np.ones((2, 2)))
+EVENT = Event(EventKind.GAP, 1.0, 100, 5)
+
+
+class Subscription:
+    def __init__(self, *batches):
+        self.batches = list(batches)
+        self.closed = False
+
+    def receive(self, timeout):
+        return self.batches.pop(0) if self.batches else []
+
+    def close(self):
+        self.closed = True
+
+
+def test_arrivals_are_sorted_in_order():
+    other = Event(EventKind.NOTE, 2.0, 200)
+    subscription = Subscription([Health("old"), EVENT, RESULTS, SIGNALS, other, RESULTS, Health("new")])
+    link = ResultLink(subscription)
+    assert link.look(0.0) == Arrivals(Health("new"), (EVENT, other), (RESULTS, RESULTS))
+    assert link.look(0.0) == Arrivals()
+    link.close()
+    assert subscription.closed
+
+
+def test_silence_is_that_of_the_service_and_age_that_of_the_results():
+    now = 10.0
+    link = ResultLink(Subscription([Health()], [RESULTS], [EVENT]), lambda: now)
+    now = 11.0
+    assert (link.silence, link.age) == (1.0, 1.0)
+    link.look(0.0)
+    assert (link.silence, link.age) == (0.0, 1.0)
+    now = 13.0
+    link.look(0.0)
+    assert (link.silence, link.age) == (2.0, 0.0)
+    link.look(0.0)
+    assert (link.silence, link.age) == (2.0, 0.0)
+
+
+def test_a_real_service_is_heard():
+    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    link = ResultLink.connect(sink.endpoint)
+    try:
+        arrivals = Arrivals()
+        for _ in range(500):
+            sink.signals(SIGNALS)
+            sink.results(RESULTS)
+            sink.event(EVENT)
+            sink.health(Health("rig"))
+            arrivals = link.look(0.02)
+            if arrivals.health and arrivals.events and arrivals.results:
+                break
+        assert arrivals.health == Health("rig")
+        assert arrivals.events[0] == EVENT
+        np.testing.assert_array_equal(arrivals.results[0].values, RESULTS.values)
+    finally:
+        link.close()
+        sink.close()

@@ -1,0 +1,148 @@
+"""The picture at every width: nothing wraps, nothing is cut off, nothing that means nothing is a number."""
+
+import io
+import math
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from gui.history import History
+from gui.screen import Screen
+from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.health import Counts, Health
+
+OUTPUTS = {
+    "fdb_delay": 0.0123,
+    "fdb_ratio": 1.111,
+    "fdb_phase": -0.1,
+    "paei_delay": 0.0131,
+    "paei_ratio": 1.222,
+    "paei_phase": -0.2,
+    "nrmse": 0.334,
+    "fdb_frequency": 1.25,
+}
+HEALTH = Health(
+    "laboratory", "receiving", Counts(1_234_567, 128, 3, restarts=1), 1024.0, 1023.9, 0.01, "runs/demo.h5", 1_234_000
+)
+EVENTS = [
+    Event(EventKind.STARTED, 0.0, 0),
+    Event(EventKind.GAP, 12.5, 12800, 128),
+    Event(EventKind.REJECTED, 13.0, 0, 2, "a text that goes on and on and says what was wrong with it " * 3),
+    Event(EventKind.RESTART, 1.7e9, 0),
+]
+
+
+def followed(actuators=("north", "south", "roof"), values=None):
+    columns = tuple(Column(name, "", actuator) for actuator in actuators for name in OUTPUTS)
+    row = list((values or OUTPUTS).values()) * len(actuators)
+    history = History()
+    history.add(ResultBlock(ResultStream("laboratory", 1, 10.0, 1, columns), 0, 0.0, np.tile(row, (300, 1))))
+    return history
+
+
+def drawn(screen, width, height=None):
+    console = Console(file=io.StringIO(), record=True, width=width, height=height or 50, color_system=None)
+    console.print(screen, height=height)
+    lines = console.export_text().splitlines()
+    assert all(len(line.rstrip()) <= width for line in lines)
+    return lines
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
+def test_every_line_has_room_and_what_matters_is_there(width):
+    lines = drawn(Screen(followed(), HEALTH, 0.1, 0.0, EVENTS), width)
+    text = "\n".join(lines)
+    for word in ("● receiving", "laboratory", "1024 Hz said", "1023.9 Hz measured", "lost 128", "duplicates 3",
+                 "received 1,234,567", "restarts 1", "runs/demo.h5", "1,234,000 samples", "data 0.0 s old",
+                 "128 samples lost", "2 messages refused"):  # fmt: skip
+        assert word in text
+    rows = [line for line in lines if line.startswith(("north", "south", "roof"))]
+    assert len(rows) == 3
+    for row in rows:
+        assert "12.3 1.111" in row
+        assert row.rstrip().endswith("lags, under")
+        assert "…" not in row.replace("11.3…13.3", "")
+    assert sum(line.startswith("─ events") for line in lines) == 1
+    assert len(lines) <= 18
+
+
+def test_more_room_tells_more():
+    rows = {
+        w: next(li for li in drawn(Screen(followed(), HEALTH), w) if li.startswith("north")) for w in (80, 100, 140)
+    }
+    assert "13.1 1.222  -11.5  33.4  1.25" in rows[100]
+    assert "1.222" not in rows[80]
+    assert rows[80].count("▅") < rows[140].count("▅")
+    assert rows[80].count("▅") > 3
+
+
+def test_what_means_nothing_is_a_dash_in_every_column():
+    nothing = dict.fromkeys(OUTPUTS, math.nan)
+    row = next(line for line in drawn(Screen(followed(values=nothing), HEALTH), 100) if line.startswith("north"))
+    assert row.split() == ["north", *["—"] * 9, "no", "value"]
+
+
+@pytest.mark.parametrize(
+    ("state", "silence", "word", "end"),
+    [("stale", 0.1, "▲ stale", "stale"), ("receiving", 9.0, "▲ no word from the service", "no word")],
+)
+def test_old_values_are_not_shown_as_current(state, silence, word, end):
+    screen = Screen(followed(), Health("laboratory", state, sample_rate=1024.0, age=7.0), silence, 8.0)
+    lines = drawn(screen, 100)
+    assert any(word in line for line in lines)
+    row = next(line for line in lines if line.startswith("north"))
+    assert "12.3" not in row
+    assert row.rstrip().endswith(end)
+    assert "▅" in row
+
+
+def test_the_last_values_of_a_run_that_ended_stay():
+    lines = drawn(Screen(followed(), Health("laboratory", "ended"), 99.0, 99.0), 100)
+    assert any("■ ended" in line for line in lines)
+    assert any("12.3 1.111" in line for line in lines)
+
+
+@pytest.mark.parametrize("health", [None, Health()])
+def test_before_the_first_block(health):
+    text = "\n".join(drawn(Screen(History(), health), 80))
+    assert ("connecting" if health is None else "waiting for the rig") in text
+    assert "no results yet" in text
+    assert "nothing yet" in text
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 24), (100, 50), (140, 30)])
+def test_sixteen_actuators_fit(width, height):
+    names = [f"actuator-{i}" for i in range(1, 17)]
+    lines = drawn(Screen(followed(names), HEALTH, 0.1, 0.0, EVENTS), width, height)
+    assert len(lines) <= height
+    assert [line.split()[0] for line in lines if line.startswith("actuator-")] == names
+    assert any("restart" in line for line in lines[-3:])
+
+
+@pytest.mark.parametrize("height", [10, 14, 20, 24])
+def test_those_that_do_not_fit_are_counted(height):
+    names = [f"a{i}" for i in range(40)]
+    lines = drawn(Screen(followed(names), HEALTH, 0.1, 0.0, EVENTS), 100, height)
+    assert len(lines) <= height
+    shown = sum(line.startswith("a") and "lags" in line for line in lines)
+    assert any(f"{40 - shown} more" in line for line in lines)
+
+
+def test_long_names_and_paths_give_way():
+    name = "the-one-at-the-north-end-of-the-shaking-table"
+    health = Health("r" * 100, "receiving", recording="/mnt/" + "deep/" * 60 + "run.h5", unrecorded=7)
+    lines = drawn(Screen(followed([name]), health, 0.1, 0.0), 80)
+    text = "\n".join(lines)
+    assert "…" in text
+    assert "run.h5" in text
+    assert "7 samples not kept" in text
+    assert any(line.startswith("the-one-at-th") and line.rstrip().endswith("lags, under") for line in lines)
+
+
+def test_nothing_that_a_rig_says_is_taken_for_markup():
+    events = [Event(EventKind.NOTE, 0.0, 0, 0, "[bold]not bold[/bold] [/]")]
+    health = Health("[red]rig[/red]", "receiving", recording="runs/[x].h5")
+    text = "\n".join(drawn(Screen(followed(["[b]"]), health, 0.0, 0.0, events), 100))
+    for said in ("[bold]not bold[/bold] [/]", "[red]rig[/red]", "runs/[x].h5", "[b]"):
+        assert said in text

@@ -1,0 +1,140 @@
+"""Settings: every problem at once, by its key, and what lies over what."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.config import IndicatorSettings, Settings, SettingsError, load_settings
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(text):
+        path = tmp_path / "rig.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return make
+
+
+def refusal(path, overrides=None):
+    with pytest.raises(SettingsError) as problem:
+        load_settings(path, overrides or {})
+    text = str(problem.value)
+    assert "\n" not in text
+    return text
+
+
+def test_nothing_said_is_the_defaults():
+    assert load_settings(None, {}) == Settings()
+
+
+def test_an_empty_file_is_the_defaults(write):
+    assert load_settings(write(""), {}) == Settings()
+
+
+def test_a_file_is_read(write):
+    path = write(
+        "[stream]\nconnect = ['tcp://rig:5555', 'tcp://rig:5557']\nrig = 'north'\nsample_rate = 1024\n"
+        "[indicators]\nwindow = 3\nband = [0.5, 20]\npeak = 'own'\nnoise_correction = false\n"
+        "[results]\nsignals = false\n[record]\npath = 'runs'\n"
+    )
+    settings = load_settings(path, {})
+    assert settings.stream.connect == ("tcp://rig:5555", "tcp://rig:5557")
+    assert settings.stream.sample_rate == 1024.0
+    expected = IndicatorSettings(window=3.0, band=(0.5, 20.0), peak="own", noise_correction=False)
+    assert settings.indicators == expected
+    assert not settings.results.signals
+    assert settings.record.path == "runs"
+
+
+def test_every_problem_is_told_at_once_with_its_key(write):
+    path = write(
+        "colour = 'blue'\n[indicators]\nwindow = -1\nevery = 0\npeak = 'both'\nband = [1]\nwindwo = 3\n"
+        "relative_gate = 1.0\n[stream]\nstale_after = 'soon'\nconnect = 'tcp://x'\n[rekord]\npath = 'x'\n"
+    )
+    text = refusal(path)
+    for key in (
+        "indicators.window",
+        "indicators.every",
+        "indicators.peak",
+        "indicators.band",
+        "indicators.relative_gate",
+        "stream.stale_after",
+        "stream.connect",
+    ):
+        assert key in text
+    for key in ("indicators.windwo", "rekord", "colour"):
+        assert f"{key}: there is no such setting" in text
+    assert text.startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("window", "inf"),
+        ("window", "nan"),
+        ("window", "0.0"),
+        ("gate", "-1.0"),
+        ("relative_gate", "-0.1"),
+        ("every", "1.5"),
+        ("band", "[-1.0, 5.0]"),
+        ("band", "[0.0, inf]"),
+        ("noise_correction", "3"),
+    ],
+)
+def test_values_out_of_range(write, key, value):
+    assert f"indicators.{key}" in refusal(write(f"[indicators]\n{key} = {value}\n"))
+
+
+def test_what_is_not_toml(write):
+    text = refusal(write("[indicators\nwindow = 3\n"))
+    assert "is not TOML" in text
+    assert "line 1" in text
+
+
+def test_what_is_not_text(tmp_path):
+    path = tmp_path / "rig.toml"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    assert "is not TOML" in refusal(path)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    assert "none.toml: cannot be read" in refusal(tmp_path / "none.toml")
+    assert "cannot be read" in refusal(tmp_path)
+
+
+def test_a_section_that_is_a_number(write):
+    path = write("indicators = 3\n")
+    assert "indicators" in refusal(path)
+    assert "indicators" in refusal(path, {"indicators": {"window": 2.0}})
+
+
+def test_overrides_lie_over_the_file_which_lies_over_the_defaults(write):
+    path = write("[indicators]\nwindow = 3.0\nevery = 5\n")
+    settings = load_settings(path, {"indicators": {"window": 4.0}, "stream": {}, "record": {"path": "x.h5"}})
+    assert settings.indicators == IndicatorSettings(window=4.0, every=5)
+    assert settings.record.path == "x.h5"
+    assert settings.stream == Settings().stream
+
+
+def test_a_wrong_override_is_told_by_its_key():
+    assert refusal(None, {"indicators": {"window": -2.0}}).startswith("indicators.window: ")
+
+
+def test_an_override_may_put_a_wrong_file_right(write):
+    path = write("[indicators]\nwindow = -3.0\n")
+    assert load_settings(path, {"indicators": {"window": 4.0}}).indicators.window == 4.0
+
+
+def test_overrides_are_left_alone(write):
+    overrides = {"indicators": {"window": 4.0}}
+    load_settings(None, overrides)
+    load_settings(write("[indicators]\nevery = 2\n"), overrides)
+    assert overrides == {"indicators": {"window": 4.0}}
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError):
+        Settings().indicators.window = 3.0

@@ -1,0 +1,203 @@
+"""Continuity: whatever the network does, every sample is taken at most once, in order, and the counts add up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.continuity import Continuity
+
+RATE = 100.0
+CHANNELS = (
+    Channel("c", Role.COMMAND, "m", "a"),
+    Channel("m", Role.MEASURED, "m", "a"),
+    Channel("count", Role.AUXILIARY),
+)
+
+
+def stream(epoch=1, rig="rig", channels=CHANNELS):
+    return Stream(rig, epoch, RATE, channels)
+
+
+def block(start, stop, of=None, late=0.0, last=False):
+    """Samples start .. stop - 1, their own number in the last column."""
+    count = np.arange(start, stop, dtype=float)
+    samples = np.stack([0.0 * count, 0.0 * count, count], axis=1)
+    return SignalBlock(of or stream(), start, start / RATE + late, samples, last)
+
+
+def feed(*blocks):
+    follow = Continuity()
+    return [follow.accept(b) for b in blocks]
+
+
+def kinds(arrival):
+    return [event.kind for event in arrival.events]
+
+
+class Sent(NamedTuple):
+    """One message of a publisher: its epoch and samples start .. stop - 1."""
+
+    epoch: int
+    start: int
+    stop: int
+
+
+@st.composite
+def deliveries(draw):
+    """Cut streams of up to three epochs into blocks; drop, repeat, swap and delay some."""
+    sent = []
+    for epoch in range(1, 1 + draw(st.integers(1, 3))):
+        index = draw(st.integers(0, 50))
+        for length in draw(st.lists(st.integers(0, 12), min_size=1, max_size=12)):
+            sent.append(Sent(epoch, index, index + length))
+            index += length
+    arrived = [s for s in sent for _ in range(draw(st.sampled_from([1, 1, 1, 0, 2])))]
+    for _ in range(draw(st.integers(0, 6))):
+        if len(arrived) > 1:
+            i = draw(st.integers(0, len(arrived) - 1))
+            arrived.insert(draw(st.integers(0, len(arrived) - 1)), arrived.pop(i))
+    return arrived
+
+
+@settings(max_examples=150)
+@given(arrived=deliveries())
+def test_every_sample_once_in_order_and_the_counts_add_up(arrived):
+    follow, streams = Continuity(), {e: stream(e) for e in (1, 2, 3)}
+    taken, lost, repeated, epoch = {}, {}, {}, 0
+    for sent in arrived:
+        arrival = follow.accept(block(sent.start, sent.stop, streams[sent.epoch]))
+        assert arrival.started == (sent.epoch > epoch)
+        epoch = max(epoch, sent.epoch)
+        for event in arrival.events:
+            if event.kind is EventKind.GAP:
+                lost[epoch] = lost.get(epoch, 0) + event.count
+                assert arrival.broken
+            if event.kind in (EventKind.DUPLICATE, EventKind.REORDERED) and sent.epoch == epoch:
+                repeated[epoch] = repeated.get(epoch, 0) + event.count
+            assert event.kind is not EventKind.CLOCK_JUMP
+        if arrival.block is not None:
+            assert arrival.block.stream.epoch == sent.epoch == epoch
+            count = arrival.block.samples[:, 2]
+            np.testing.assert_array_equal(count, arrival.block.index + np.arange(len(arrival.block)))
+            np.testing.assert_allclose(arrival.block.time, arrival.block.index / RATE)
+            taken.setdefault(epoch, []).append((arrival.block.index, len(arrival.block)))
+    for e, blocks in taken.items():
+        received = sum(length for _, length in blocks)
+        ends = [index + length for index, length in blocks]
+        assert all(start >= end for (start, _), end in zip(blocks[1:], ends, strict=False))
+        assert received + lost.get(e, 0) == ends[-1] - blocks[0][0]
+    latest = 0
+    seen = dict.fromkeys(streams, 0)
+    for sent in arrived:
+        latest = max(latest, sent.epoch)
+        seen[sent.epoch] += (sent.stop - sent.start) if sent.epoch == latest else 0
+    for e, blocks in taken.items():
+        assert seen[e] == sum(length for _, length in blocks) + repeated.get(e, 0)
+
+
+def test_a_stream_in_order_has_one_event():
+    arrivals = feed(block(0, 5), block(5, 6), block(6, 6), block(6, 20))
+    assert [kinds(a) for a in arrivals] == [[EventKind.STARTED], [], [], []]
+    assert [a.started for a in arrivals] == [True, False, False, False]
+    assert not any(a.broken for a in arrivals)
+
+
+def test_a_gap_is_told_with_its_size():
+    _, arrival = feed(block(0, 5), block(9, 12))
+    (event,) = arrival.events
+    assert (event.kind, event.index, event.count, event.time) == (EventKind.GAP, 5, 4, pytest.approx(0.05))
+    assert arrival.broken
+    assert arrival.block.index == 9
+
+
+def test_a_heartbeat_tells_of_a_gap_at_the_end():
+    _, arrival, after = feed(block(0, 5), block(9, 9), block(9, 12))
+    assert kinds(arrival) == [EventKind.GAP]
+    assert arrival.events[0].count == 4
+    assert kinds(after) == []
+    assert len(after.block) == 3
+
+
+def test_an_old_heartbeat_is_nothing():
+    _, arrival, after = feed(block(0, 5), block(3, 3), block(5, 8))
+    assert (arrival.block, kinds(arrival), kinds(after)) == (None, [], [])
+
+
+def test_what_comes_twice_is_cut_off():
+    _, arrival = feed(block(0, 10), block(6, 14))
+    assert kinds(arrival) == [EventKind.DUPLICATE]
+    assert arrival.events[0].count == 4
+    np.testing.assert_array_equal(arrival.block.samples[:, 2], [10, 11, 12, 13])
+    assert not arrival.broken
+
+
+def test_what_comes_late_is_told_from_what_comes_twice():
+    arrivals = feed(block(0, 5), block(10, 15), block(5, 10), block(5, 10), block(15, 16))
+    assert [kinds(a) for a in arrivals[1:]] == [
+        [EventKind.GAP],
+        [EventKind.REORDERED],
+        [EventKind.DUPLICATE],
+        [],
+    ]
+    assert arrivals[2].block is None
+
+
+def test_a_restart_begins_anew_and_the_earlier_epoch_is_over():
+    first, again = stream(1), stream(2)
+    arrivals = feed(block(0, 50, first), block(0, 5, again), block(50, 60, first), block(5, 6, again))
+    assert kinds(arrivals[1]) == [EventKind.RESTART]
+    assert arrivals[1].started
+    assert kinds(arrivals[2]) == [EventKind.REORDERED]
+    assert arrivals[2].block is None
+    assert kinds(arrivals[3]) == []
+
+
+def test_other_channels_or_another_rig_begin_anew():
+    for other in (stream(1, channels=CHANNELS[:2]), stream(0, rig="other"), Stream("rig", 1, 200.0, CHANNELS)):
+        samples = np.zeros((3, len(other.channels)))
+        _, arrival = feed(block(0, 5), SignalBlock(other, 5, 0.05, samples))
+        assert arrival.started
+        assert kinds(arrival) == [EventKind.RESTART]
+
+
+def test_equal_streams_need_not_be_one_object():
+    _, arrival = feed(block(0, 5, stream()), block(5, 6, stream()))
+    assert kinds(arrival) == []
+
+
+@pytest.mark.parametrize("jump", [0.5, -0.5, 3600.0])
+def test_a_clock_that_jumps_breaks_the_windows(jump):
+    _, arrival, after = feed(block(0, 5), block(5, 10, late=jump), block(10, 15, late=jump))
+    assert kinds(arrival) == [EventKind.CLOCK_JUMP]
+    assert arrival.broken
+    assert len(arrival.block) == 5
+    assert kinds(after) == []
+
+
+def test_jitter_is_no_jump():
+    arrivals = feed(block(0, 5), block(5, 10, late=0.02), block(10, 15, late=-0.02))
+    assert not any(a.broken for a in arrivals)
+
+
+def test_the_end_is_told_once():
+    arrivals = feed(block(0, 5), block(5, 8, last=True), block(5, 8, last=True), block(8, 8, last=True))
+    assert [EventKind.ENDED in kinds(a) for a in arrivals] == [False, True, False, False]
+
+
+def test_an_end_that_comes_late_takes_nothing_back():
+    """Samples 10 .. 19 were taken already: they must not be taken again."""
+    *_, after = feed(block(0, 20), block(5, 10, last=True), block(10, 25))
+    assert EventKind.GAP not in kinds(after)
+    np.testing.assert_array_equal(after.block.samples[:, 2], np.arange(20, 25))
+
+
+def test_the_first_block_may_begin_anywhere():
+    (arrival,) = feed(block(1000, 1005))
+    assert kinds(arrival) == [EventKind.STARTED]
+    assert arrival.block.index == 1000

@@ -1,0 +1,148 @@
+"""FDB: exact for a tone, its definition for anything else, and the trap of own peaks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.indicators.frequency_domain import FrequencyDomainIndicator
+from tests.oracles import frequency_domain as oracle
+from tests.oracles.strategies import cases
+from tests.oracles.tones import Tones, several_tones
+from tests.oracles.tracking_measures import at_every_sample
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+RATIO, PHASE, DELAY, FREQUENCY, AMPLITUDE = range(5)
+RATE, N = 200.0, 100
+HIGHEST = 10
+
+
+@given(case=cases(), lift=st.sampled_from([0.0, 1000.0]))
+def test_a_tone_is_read_exactly(case, lift):
+    tones = case.tones
+    tones = tones._replace(offset_c=lift * tones.amplitude, offset_m=-lift * tones.amplitude)
+    rows = case._replace(tones=tones).newest(FrequencyDomainIndicator)
+    np.testing.assert_allclose(rows[:, RATIO], tones.ratio, rtol=1e-8)
+    np.testing.assert_allclose(rows[:, PHASE], tones.phase, atol=1e-8)
+    np.testing.assert_allclose(rows[:, FREQUENCY], tones.frequency, rtol=1e-8)
+    np.testing.assert_allclose(rows[:, DELAY], tones.delay, rtol=1e-8, atol=1e-8 / tones.frequency)
+    # Hann's gain is that of a long window: off by the square of its length
+    np.testing.assert_allclose(rows[:, AMPLITUDE], tones.amplitude, rtol=1e-8 + 10.0 / case.n_window**4)
+
+
+@settings(max_examples=15)
+@given(case=cases())
+def test_a_tone_is_read_as_nonlinear_least_squares_reads_it(case):
+    row = case.newest(FrequencyDomainIndicator, rows=0)[-1]
+    x_c, x_m = case.tones.signals(case.n_window, case.sample_rate)
+    guess = 1.01 * case.tones.frequency / case.sample_rate
+    ratio, phase, frequency = oracle.exact_tone(x_c, x_m, guess)
+    np.testing.assert_allclose(row[RATIO], ratio, rtol=1e-8)
+    np.testing.assert_allclose(row[PHASE], phase, atol=1e-8)
+    np.testing.assert_allclose(row[FREQUENCY], frequency * case.sample_rate, rtol=1e-8)
+
+
+@pytest.mark.parametrize("cycles", [1.02, 1.1, 1.5, 2.0])
+def test_a_tone_is_exact_from_one_cycle_on(cycles):
+    tones = Tones(cycles * RATE / N, 1.0, 0.8, -0.4, 0.7)
+    rows = FrequencyDomainIndicator(RATE, N / RATE).update_block(*tones.signals(3 * N, RATE))[N - 1 :]
+    np.testing.assert_allclose(rows[:, PHASE], tones.phase, atol=1e-8)
+    np.testing.assert_allclose(rows[:, RATIO], tones.ratio, rtol=1e-8)
+
+
+def test_less_than_a_cycle_is_no_tone():
+    x_c, x_m = Tones(0.7 * RATE / N).signals(3 * N, RATE)
+    rows = FrequencyDomainIndicator(RATE, N / RATE).update_block(x_c, x_m)
+    assert np.isnan(rows).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_several_tones_in_noise_after_every_sample(seed):
+    x_c, x_m = several_tones(np.random.default_rng(seed), 6 * N, RATE)
+    rows = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.0).update_block(x_c, x_m)[N - 1 :]
+    expected = at_every_sample(lambda c, m: oracle.between_bins(c, m, 1, HIGHEST), x_c, x_m, N)
+    np.testing.assert_allclose(rows[:, RATIO], expected[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(rows[:, PHASE], expected[:, 1], atol=1e-9)
+    np.testing.assert_allclose(rows[:, FREQUENCY], expected[:, 2] * RATE / N, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_own_peaks_after_every_sample(seed):
+    x_c, x_m = several_tones(np.random.default_rng(seed), 6 * N, RATE)
+    indicator = FrequencyDomainIndicator(RATE, N / RATE, peak="own", relative_gate=0.0)
+    rows = indicator.update_block(x_c, x_m)[N - 1 :]
+    expected = at_every_sample(lambda c, m: oracle.at_own_peaks(c, m, 1, HIGHEST), x_c, x_m, N)
+    np.testing.assert_allclose(rows[:, [RATIO, PHASE]], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_own_peaks_in_neighbouring_bins_are_off_by_half_a_turn():
+    rng = np.random.default_rng(3)
+    tones = Tones(4.5 * RATE / N, 1.0, 0.95, -0.1)
+    x_c, x_m = (x + 0.01 * rng.normal(size=x.shape) for x in tones.signals(40 * N, RATE))
+    own, common = (
+        FrequencyDomainIndicator(RATE, N / RATE, peak=peak).update_block(x_c, x_m)[N - 1 :, PHASE]
+        for peak in ("own", "command")
+    )
+    trapped = np.abs(own - tones.phase) > 2.5
+    assert 0.02 < trapped.mean() < 0.5
+    np.testing.assert_allclose(np.abs(own[trapped] - tones.phase), np.pi, atol=0.2)
+    np.testing.assert_allclose(common, tones.phase, atol=0.02)
+
+
+def test_a_bin_alone_is_worse_than_the_tone_between():
+    """The plain form errs by the image at the negative frequency, which the exact form takes out."""
+    tones = Tones(1.5 * RATE / N, 1.0, 0.9, 0.5)
+    x_c, x_m = tones.signals(2 * N, RATE)
+    plain = at_every_sample(lambda c, m: oracle.at_common_bin(c, m, 1, HIGHEST), x_c, x_m, N)
+    rows = FrequencyDomainIndicator(RATE, N / RATE).update_block(x_c, x_m)[N - 1 :]
+    assert np.max(np.abs(plain[:, 1] - tones.phase)) > 0.01
+    assert np.max(np.abs(rows[:, PHASE] - tones.phase)) < 1e-10
+
+
+@pytest.mark.parametrize("lead", [0.3, -0.3])
+def test_measured_that_leads_has_positive_phase_and_negative_delay(lead):
+    value = FrequencyDomainIndicator(RATE, N / RATE)
+    value.update_block(*Tones(7.0, phase=lead).signals(N, RATE))
+    assert np.sign(value.value.phase) == np.sign(lead)
+    assert np.sign(value.value.delay) == -np.sign(lead)
+
+
+def test_the_band_is_where_the_frequency_is_sought():
+    t = np.arange(3 * N) / RATE
+    x_c = np.sin(2 * np.pi * 6.0 * t) + 0.3 * np.sin(2 * np.pi * 30.0 * t)
+    x_m = 0.9 * np.sin(2 * np.pi * 6.0 * t - 0.1) + 0.15 * np.sin(2 * np.pi * 30.0 * t - 0.6)
+    for band, ratio, phase, frequency in (
+        (None, 1 / 0.9, -0.1, 6.0),
+        ((2.0, 50.0), 1 / 0.9, -0.1, 6.0),
+        ((20.0, 50.0), 2.0, -0.6, 30.0),
+    ):
+        indicator = FrequencyDomainIndicator(RATE, N / RATE, band=band)
+        row = indicator.update_block(x_c, x_m)[-1]
+        np.testing.assert_allclose(row[[RATIO, PHASE, FREQUENCY]], (ratio, phase, frequency), rtol=1e-6)
+
+
+def test_the_gates():
+    quiet, loud = Tones(7.0, 0.01), Tones(7.0, 1.0)
+    x = np.concatenate([loud.signals(4 * N, RATE)[0], quiet.signals(3 * N, RATE)[0]])
+    ratio = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.02).update_block(x, x)[:, RATIO]
+    assert np.isfinite(ratio[N - 1 : 4 * N]).all()
+    assert np.isnan(ratio[5 * N :]).all()
+    ratio = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.0).update_block(x, x)[:, RATIO]
+    assert np.isfinite(ratio[N - 1 :]).all()
+    ratio = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.0, gate=0.02).update_block(x, x)[:, RATIO]
+    assert np.isnan(ratio[5 * N :]).all()
+
+
+def test_a_spike_does_not_shut_the_relative_gate():
+    x_c, x_m = Tones(7.0, 1.0, phase=-0.1).signals(10 * N, RATE)
+    x_c[3 * N] = 1e6
+    rows = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.5).update_block(x_c, x_m)
+    np.testing.assert_allclose(rows[4 * N :, PHASE], -0.1, atol=1e-8)
+
+
+def test_ten_million_samples_on_a_large_offset_leave_no_drift(long_run):
+    """The state after a long run is that of an indicator that saw the last samples only."""
+    rows, fresh = long_run(FrequencyDomainIndicator)
+    np.testing.assert_allclose(rows, fresh, rtol=1e-9, atol=1e-9)
