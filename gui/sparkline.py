@@ -8,7 +8,8 @@ import numpy as np
 
 from monitor.blocks import Samples
 
-_BARS = "▁▂▃▄▅▆▇█"
+# no full block: it would touch the line above
+_BARS = "▁▂▃▄▅▆▇"
 _GAP = " "
 
 

@@ -61,13 +61,13 @@ def test_what_is_invalid_now_is_told_from_what_was_valid_last():
     assert history.last_valid("a", "fdb_delay") == 3.0
 
 
-@pytest.mark.parametrize("missing", [100, 100_000, 1 << 50])
+@pytest.mark.parametrize("missing", [100, 100_000, 10**15])
 def test_a_gap_stays_empty_and_costs_nothing(missing):
     history, results = History(seconds=3.0, rate=10.0), stream()
-    history.add(ResultBlock(results, 0, 0.0, rows(0, 100)))
-    history.add(ResultBlock(results, 100 + missing, 0.0, rows(100, 110)))
+    history.add(ResultBlock(results, 0, 0.0, rows(0, 300)))
+    history.add(ResultBlock(results, 300 + missing, 0.0, rows(300, 310)))
     trace = history.trace("a", "fdb_delay")
-    assert trace[-1] == 109.0
+    assert trace[-1] == 309.0
     instants = min(missing // 10, 29)
     assert np.isnan(trace[-1 - instants : -1]).all()
     assert np.isfinite(trace[: -1 - instants]).all()

@@ -73,8 +73,8 @@ def test_more_room_tells_more():
     }
     assert "13.1 1.222  -11.5  33.4  1.25" in rows[100]
     assert "1.222" not in rows[80]
-    assert rows[80].count("▅") < rows[140].count("▅")
-    assert rows[80].count("▅") > 3
+    assert rows[80].count("▄") < rows[140].count("▄")
+    assert rows[80].count("▄") > 3
 
 
 def test_what_means_nothing_is_a_dash_in_every_column():
@@ -94,7 +94,7 @@ def test_old_values_are_not_shown_as_current(state, silence, word, end):
     row = next(line for line in lines if line.startswith("north"))
     assert "12.3" not in row
     assert row.rstrip().endswith(end)
-    assert "▅" in row
+    assert "▄" in row
 
 
 def test_the_last_values_of_a_run_that_ended_stay():

@@ -65,7 +65,7 @@ def deliveries(draw):
     return arrived
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(arrived=deliveries())
 def test_every_sample_once_in_order_and_the_counts_add_up(arrived):
     follow, streams = Continuity(), {e: stream(e) for e in (1, 2, 3)}
@@ -122,6 +122,15 @@ def test_a_heartbeat_tells_of_a_gap_at_the_end():
     assert arrival.events[0].count == 4
     assert kinds(after) == []
     assert len(after.block) == 3
+
+
+@pytest.mark.parametrize("before", [(), (block(0, 40, stream(0)),)], ids=["first", "restarted"])
+def test_a_stream_that_begins_with_a_heartbeat_has_no_jump(before):
+    """Its clock starts where it says, be it at zero or in this century."""
+    *_, start, after = feed(*before, block(0, 0, late=1.7e9), block(0, 5, late=1.7e9))
+    assert start.started
+    assert kinds(after) == []
+    assert not after.broken
 
 
 def test_an_old_heartbeat_is_nothing():
