@@ -53,7 +53,7 @@ class History:
             return
         stream = block.stream
         index = block.index + np.arange(len(block)) * stream.every
-        instants: NDArray[np.int64] = self._origin + (index * (self.rate / stream.sample_rate)).astype(np.int64)
+        instants: NDArray[np.int64] = (index * (self.rate / stream.sample_rate)).astype(np.int64)
         instants += self._origin
         newest = int(instants[-1])
         if newest > self._head:

@@ -69,11 +69,15 @@ class Child:
 
     def stop(self) -> None:
         """End it: asked first, which lets a service close its recording, killed if it does not listen."""
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
+        try:
+            if self._process.poll() is None:
+                self._process.terminate()
                 self._process.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            # after a second Ctrl-C, too
+            if self._process.poll() is None:
                 self._process.kill()
                 self._process.wait()
-        self._folder.cleanup()
+            self._folder.cleanup()

@@ -42,6 +42,16 @@ class Snapshot:
     count: int
 
 
+def check_window(sample_rate: float, window: float, smallest: int) -> int:
+    """Return the samples in a window; raises ValueError when the rate or the window is out of range."""
+    if not 0.0 < sample_rate < np.inf:
+        raise ValueError(f"sample_rate = {sample_rate} Hz: must be a positive number")
+    n_window = round(window * sample_rate) if 0.0 < window < np.inf else 0
+    if n_window < smallest:
+        raise ValueError(f"window = {window} s: must hold at least {smallest} samples at {sample_rate} Hz")
+    return n_window
+
+
 class WindowedIndicator(ABC, Generic[Value]):
     """An indicator of tracking over a sliding window, for one or many actuators at once.
 
@@ -69,13 +79,7 @@ class WindowedIndicator(ABC, Generic[Value]):
     def __init__(
         self, sample_rate: float, window: float, *, n_pairs: int = 1, every: int = 1, **settings: Any
     ) -> None:
-        if not 0.0 < sample_rate < np.inf:
-            raise ValueError(f"sample_rate = {sample_rate} Hz: must be a positive number")
-        n_window = round(window * sample_rate) if 0.0 < window < np.inf else 0
-        if n_window < self.smallest_window:
-            raise ValueError(
-                f"window = {window} s: must hold at least {self.smallest_window} samples at {sample_rate} Hz"
-            )
+        n_window = check_window(sample_rate, window, self.smallest_window)
         if n_pairs < 1 or every < 1:
             raise ValueError(f"n_pairs = {n_pairs}, every = {every}: must be 1 or more")
         self.sample_rate = float(sample_rate)

@@ -8,40 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator, check_window
 from monitor.indicators.dominant_tone import tone_between_bins
-from monitor.indicators.gate import Gate, GateLimits, gate_limits, new_gate, passes
+from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hann_bins import from_start, hann, hann_peak
 from monitor.indicators.kernel import kernel
 from monitor.indicators.sliding_spectrum import (
     COMMAND,
     MEASURED,
-    Bins,
     Spectrum,
     add_sample,
     advance_clock,
+    begin_pair,
     choose_bins,
+    is_worn,
     new_spectrum,
     renew,
-    spoiled,
 )
-
-
-class _Settings(NamedTuple):
-    """What the kernel must know, as plain numbers."""
-
-    sample_rate: float
-    limits: GateLimits
-    own_peaks: bool
-    bins: Bins
-
-
-class _Marks(NamedTuple):
-    """Per pair: good samples in a row, samples since the sums were renewed, largest step since the last look."""
-
-    good: NDArray[np.int64]
-    renewed: NDArray[np.int64]
-    spike: Samples
 
 
 class FrequencyDomainError(NamedTuple):
@@ -104,7 +87,10 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     ) -> None:
         if peak not in ("command", "own"):
             raise ValueError(f"peak = {peak!r}: must be 'command' or 'own'")
-        self._chosen = (band, gate_limits(gate, relative_gate), peak == "own")
+        self._limits = gate_limits(gate, relative_gate)
+        self._own_peaks = peak == "own"
+        n_window = check_window(sample_rate, window, self.smallest_window)
+        self._bins = choose_bins(n_window, sample_rate, band)
         super().__init__(
             sample_rate,
             window,
@@ -116,16 +102,17 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
             relative_gate=relative_gate,
         )
 
-    def _new_state(self) -> tuple[Spectrum, _Marks, Gate]:
-        band, limits, own_peaks = self._chosen
-        bins = choose_bins(self.n_window, self.sample_rate, band)
-        self._kernel_settings = _Settings(self.sample_rate, limits, own_peaks, bins)
+    def _new_state(self) -> tuple[Spectrum, NDArray[np.int64], Gate]:
         n = self.n_pairs
-        marks = _Marks(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n))
-        return new_spectrum(self.n_window, n, bins), marks, new_gate(n)
+        # good samples in a row
+        good = np.zeros(n, dtype=np.int64)
+        return new_spectrum(self.n_window, n, self._bins), good, new_gate(n)
 
     def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_fdb(x_c, x_m, first, self.every, out, self._kernel_settings, *self._state)
+        spectrum, good, gate = self._state
+        settings = (self.sample_rate, self._own_peaks, *self._limits, *self._bins)
+        # taken apart for the call: handing over a tuple of arrays as one takes 2 us more
+        _advance_fdb(x_c, x_m, first, self.every, out, *settings, *(*spectrum, good, *gate))
 
 
 @kernel
@@ -135,17 +122,31 @@ def _advance_fdb(
     first: int,
     every: int,
     out: Samples,
-    settings: _Settings,
-    spectrum: Spectrum,
-    marks: _Marks,
-    gate: Gate,
+    sample_rate: float,
+    own_peaks: bool,
+    absolute: float,
+    relative: float,
+    first_bin: int,
+    low_bin: int,
+    high_bin: int,
+    last_bin: int,
+    steps: Samples,
+    factors: Samples,
+    turns: Samples,
+    half: Samples,
+    ring: Samples,
+    sums: Samples,
+    loudest: Samples,
+    age: NDArray[np.int64],
+    clock: NDArray[np.int64],
+    good: NDArray[np.int64],
+    gate_loudest: Samples,
+    gate_quietest: Samples,
+    gate_began: NDArray[np.int64],
 ) -> None:
-    # taken apart once: a field of a tuple costs a count of its holders at every use
-    steps, factors, turns, half, ring, sums, reference, clock = spectrum
-    good, renewed, spikes = marks
-    n_window, bins = ring.shape[1], settings.bins
-    low, high = bins.low - bins.first, bins.high - bins.first
-    power = np.zeros(steps.shape[0] // 2)
+    n_window = ring.shape[1]
+    low, high = low_bin - first_bin, high_bin - first_bin
+    power = np.zeros(last_bin - first_bin + 1)
     bin_square = np.sin(np.pi / n_window) ** 2
     row = 0
     until = (-first) % every
@@ -157,11 +158,12 @@ def _advance_fdb(
             c, m = x_c[i, pair], x_m[i, pair]
             if abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE:
                 good[pair] += 1
+                if good[pair] == 1:
+                    begin_pair(pair, c, m, ring, sums, loudest)
+                add_sample(pair, clock[0], c, m, factors, ring, sums, loudest)
             else:
                 good[pair] = 0
-                c, m = ring[pair, clock[0] - 1, 0], ring[pair, clock[0] - 1, 1]
-            spikes[pair] = max(spikes[pair], add_sample(pair, c, m, factors, ring, sums, reference, clock))
-            renewed[pair] += 1
+            age[pair] += 1
             if not give:
                 continue
             for j in range(out.shape[2]):
@@ -169,28 +171,27 @@ def _advance_fdb(
             if good[pair] < n_window:
                 continue
             peak = hann_peak(sums, pair, COMMAND, low, high, turn, power)
-            if renewed[pair] >= n_window // 4:
-                measured = hann(sums, pair, MEASURED, peak, turn)
-                if spoiled(spikes[pair], power[peak - low], measured.real**2 + measured.imag**2):
-                    renew(pair, steps, ring, sums)
-                    renewed[pair] = 0
-                    peak = hann_peak(sums, pair, COMMAND, low, high, turn, power)
-            spikes[pair] = 0.0
-            tone = tone_between_bins(sums, pair, COMMAND, peak, bins.first, turn, half, factors, n_window, bin_square)
+            measured = hann(sums, pair, MEASURED, peak, turn)
+            if is_worn(pair, power[peak - low], measured.real**2 + measured.imag**2, loudest, age, n_window):
+                renew(pair, steps, ring, sums, loudest, age)
+                peak = hann_peak(sums, pair, COMMAND, low, high, turn, power)
+            tone = tone_between_bins(sums, pair, COMMAND, peak, first_bin, turn, half, factors, n_window, bin_square)
             b_c = from_start(hann(sums, pair, COMMAND, tone.at, turn), tone.at, steps, factors)
             b_m = from_start(hann(sums, pair, MEASURED, tone.at, turn), tone.at, steps, factors)
             b_c -= tone.image * b_c.conjugate()
             b_m -= tone.image * b_m.conjugate()
             amplitude = 2.0 * np.sqrt(b_c.real**2 + b_c.imag**2) / (tone.gain * (1.0 - tone.image * tone.image))
-            is_open = passes(gate, settings.limits, pair, amplitude, good[pair], n_window)
-            if settings.own_peaks:
+            is_open = passes(
+                gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude, good[pair], n_window
+            )
+            if own_peaks:
                 own = hann_peak(sums, pair, MEASURED, low, high, turn, power)
                 b_c = from_start(hann(sums, pair, COMMAND, peak, turn), peak, steps, factors)
                 b_m = from_start(hann(sums, pair, MEASURED, own, turn), own, steps, factors)
             # less than one cycle is no tone
             if is_open and tone.frequency > 0.999:
-                _write(b_c, b_m, tone.frequency * settings.sample_rate / n_window, amplitude, out, row, pair)
-        advance_clock(steps, factors, sums, clock, n_window)
+                _write(b_c, b_m, tone.frequency * sample_rate / n_window, amplitude, out, row, pair)
+        advance_clock(steps, factors, clock, n_window)
         if give:
             row += 1
 

@@ -44,15 +44,23 @@ def new_gate(n_pairs: int) -> Gate:
 
 
 @part
-def passes(gate: Gate, limits: GateLimits, pair: int, amplitude: float, good: int, n_window: int) -> bool:
+def passes(
+    loudest: Samples,
+    quietest: Samples,
+    began: NDArray[np.int64],
+    absolute: float,
+    relative: float,
+    pair: int,
+    amplitude: float,
+    good: int,
+    n_window: int,
+) -> bool:
     """Take the window's amplitude, at `good` samples since the last bad one; say whether the gate is open."""
-    if good <= gate.began[pair] or good - gate.began[pair] > 2 * n_window:
-        if good > gate.began[pair] and gate.quietest[pair] < np.inf:
-            gate.loudest[pair] = max(gate.loudest[pair], gate.quietest[pair])
-        gate.began[pair] = good
-        gate.quietest[pair] = np.inf
-    if amplitude < gate.quietest[pair]:
-        gate.quietest[pair] = amplitude
-    return bool(
-        amplitude > 0.0 and amplitude >= limits.absolute and amplitude >= limits.relative * gate.loudest[pair]
-    )
+    if good <= began[pair] or good - began[pair] > 2 * n_window:
+        if good > began[pair] and quietest[pair] < np.inf:
+            loudest[pair] = max(loudest[pair], quietest[pair])
+        began[pair] = good
+        quietest[pair] = np.inf
+    if amplitude < quietest[pair]:
+        quietest[pair] = amplitude
+    return bool(amplitude > 0.0 and amplitude >= absolute and amplitude >= relative * loudest[pair])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
@@ -18,7 +19,7 @@ from monitor.indicators.ellipse_window import (
     push,
     turn,
 )
-from monitor.indicators.gate import Gate, GateLimits, gate_limits, new_gate, passes
+from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.kernel import kernel
 from monitor.indicators.level_crossings import Crossings, crossing_frequency, forget_crossings, new_crossings
 
@@ -34,12 +35,6 @@ class PhaseAmplitudeError(NamedTuple):
     amplitude_error: float
     phase: float
     delay: float
-
-
-class _Settings(NamedTuple):
-    sample_rate: float
-    limits: GateLimits
-    noise_correction: bool
 
 
 class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
@@ -82,8 +77,8 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
-        limits = gate_limits(gate, relative_gate)
-        self._kernel_settings = _Settings(float(sample_rate), limits, bool(noise_correction))
+        self._limits = gate_limits(gate, relative_gate)
+        self._noise_correction = bool(noise_correction)
         super().__init__(
             sample_rate,
             window,
@@ -99,7 +94,10 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
         return new_ellipse_window(n, pairs), new_crossings(n, pairs), new_gate(pairs)
 
     def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_paei(x_c, x_m, first, self.every, out, self._kernel_settings, *self._state)
+        window, crossings, gate = self._state
+        settings = (self.sample_rate, self._noise_correction, *self._limits)
+        # taken apart for the call: handing over a tuple of arrays as one takes 2 us more
+        _advance_paei(x_c, x_m, first, self.every, out, *settings, *window, *crossings, *gate)
 
 
 @kernel
@@ -109,13 +107,24 @@ def _advance_paei(
     first: int,
     every: int,
     out: Samples,
-    settings: _Settings,
-    window: EllipseWindow,
-    crossings: Crossings,
-    gate: Gate,
+    sample_rate: float,
+    noise_correction: bool,
+    absolute: float,
+    relative: float,
+    ring: Samples,
+    suffix: Samples,
+    prefix: Samples,
+    frame: Samples,
+    counts: NDArray[np.int64],
+    clock: NDArray[np.int64],
+    times: Samples,
+    ends: NDArray[np.int64],
+    side: NDArray[np.int64],
+    last: Samples,
+    gate_loudest: Samples,
+    gate_quietest: Samples,
+    gate_began: NDArray[np.int64],
 ) -> None:
-    ring, suffix, prefix, frame, counts, clock = window
-    times, ends, side, last = crossings
     n_window = ring.shape[1]
     sums = np.empty(N_SUMS)
     row = 0
@@ -143,9 +152,20 @@ def _advance_paei(
                 turn(pair, ring, suffix, prefix, frame, counts, clock, times, ends, side, last)
                 counts[pair, 2] = 0
                 collect(pair, suffix, prefix, counts, sums)
-            ellipse = fit_ellipse(sums, float(n_window), settings.noise_correction)
+            ellipse = fit_ellipse(sums, float(n_window), noise_correction)
             amplitude = ellipse.half_width
-            if not passes(gate, settings.limits, pair, amplitude, counts[pair, 0], n_window) or not ellipse.found:
+            is_open = passes(
+                gate_loudest,
+                gate_quietest,
+                gate_began,
+                absolute,
+                relative,
+                pair,
+                amplitude,
+                counts[pair, 0],
+                n_window,
+            )
+            if not is_open or not ellipse.found:
                 continue
             in_phase = frame[pair, 2] - 0.5 * ellipse.b
             swept = centred_sweep(pair, sums, ring, frame, clock[0])
@@ -164,7 +184,7 @@ def _advance_paei(
             out[row, pair, 0] = 1.0 / gain
             out[row, pair, 1] = amplitude * (1.0 - gain)
             out[row, pair, 2] = phase
-            out[row, pair, 3] = -phase / (turn_rate * settings.sample_rate)
+            out[row, pair, 3] = -phase / (turn_rate * sample_rate)
         clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
         clock[1] += 1
         if give:

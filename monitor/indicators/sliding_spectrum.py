@@ -1,11 +1,13 @@
 """A sliding discrete Fourier transform of command and measured signal that does not drift.
 
 Every sample costs two multiply-adds a bin: the sample that enters minus the one that leaves, times a factor
-that has the window for its period, so that what was added is removed again with the same factor. Rounding
-is forgotten by a second, add-only set of sums that starts afresh every window and then takes over; after a
-spike, whose rounding would be seen until then, the sums are made anew from the stored window.
+that has the window for its period, so that what was added is removed again with the same factor. What rounding
+is left then walks at random and stays below 1e-12 of the loudest spectrum for a million samples. The sums are
+made anew from the stored window after so many, and whenever the spectrum has fallen far below what has passed
+through it, a spike or a loud motion, whose rounding would show.
 
-Bin 0 is held at zero: constant offsets do not exist for what reads the spectrum.
+A pair begins, and begins again after a bad sample, as if it had stood still at its first value for ever: so
+offsets never enter the sums, and bin 0 is held at zero.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from numpy.typing import NDArray
 from monitor.blocks import Samples
 from monitor.indicators.kernel import kernel, part
 
-# rows of the sums; the fresh sums of both follow. A row holds all real parts, then all imaginary parts
-COMMAND, MEASURED, _FRESH = 0, 1, 2
-# a spike this much larger than the spectrum's peak leaves a rounding of 1e-13 of the peak behind
-_SPIKE = 450.0
+# rows of the sums; a row holds all real parts, then all imaginary parts
+COMMAND, MEASURED = 0, 1
+# what is this much smaller than what has passed has lost 1e-13 of itself to rounding
+_FALLEN = 450.0
+_RENEWED_AFTER = 1 << 20
 _VECTOR = 16
 
 
@@ -40,8 +43,9 @@ class Spectrum(NamedTuple):
     ``steps``, ``factors`` (2 n_bins,): turn of every bin from sample to sample, and up to the newest sample;
     ``turns`` (2, n_window): cosine and sine of the turn from slot 0 to the oldest sample, by newest slot;
     ``half`` (2, n_bins): sine and cosine of half the angle a sample; ``ring`` (n_pairs, n_window, 2);
-    ``sums`` (n_pairs, 4, 2 n_bins); ``reference`` (n_pairs, 2); ``clock`` (2,): slot of the sample that comes
-    next, age of the fresh sums.
+    ``sums`` (n_pairs, 2, 2 n_bins); ``loudest`` (n_pairs, 2): squares of the largest step and peak of command and
+    measured signal that the sums remember; ``age`` (n_pairs,): samples since they were made anew; ``clock`` (1,):
+    slot of the sample that comes next.
     """
 
     steps: Samples
@@ -50,7 +54,8 @@ class Spectrum(NamedTuple):
     half: Samples
     ring: Samples
     sums: Samples
-    reference: Samples
+    loudest: Samples
+    age: NDArray[np.int64]
     clock: NDArray[np.int64]
 
 
@@ -92,81 +97,76 @@ def new_spectrum(n_window: int, n_pairs: int, bins: Bins) -> Spectrum:
         turns=np.stack([np.cos(turn), np.sin(turn)]),
         half=np.stack([np.sin(half), np.cos(half)]),
         ring=np.zeros((n_pairs, n_window, 2)),
-        sums=np.zeros((n_pairs, 4, 2 * len(k))),
-        reference=np.zeros((n_pairs, 2)),
-        clock=np.zeros(2, dtype=np.int64),
+        sums=np.zeros((n_pairs, 2, 2 * len(k))),
+        loudest=np.zeros((n_pairs, 2)),
+        age=np.zeros(n_pairs, dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
     )
+
+
+@kernel
+def begin_pair(pair: int, c: float, m: float, ring: Samples, sums: Samples, loudest: Samples) -> None:
+    """Let a pair have stood at (c, m) for ever."""
+    for slot in range(ring.shape[1]):
+        ring[pair, slot, 0], ring[pair, slot, 1] = c, m
+    sums[pair] = 0.0
+    loudest[pair] = 0.0
 
 
 @part
 def add_sample(
-    pair: int,
-    c: float,
-    m: float,
-    factors: Samples,
-    ring: Samples,
-    sums: Samples,
-    reference: Samples,
-    clock: NDArray[np.int64],
-) -> float:
-    """Let one sample of a pair in and the oldest out; return the larger of the two steps between them."""
-    slot = clock[0]
-    if clock[1] == 0:
-        reference[pair, 0], reference[pair, 1] = c, m
+    pair: int, slot: int, c: float, m: float, factors: Samples, ring: Samples, sums: Samples, loudest: Samples
+) -> None:
+    """Let one sample of a pair in and the oldest out."""
     d_c, d_m = c - ring[pair, slot, 0], m - ring[pair, slot, 1]
     ring[pair, slot, 0], ring[pair, slot, 1] = c, m
-    a_c, a_m = c - reference[pair, 0], m - reference[pair, 1]
+    loudest[pair, 0] = max(loudest[pair, 0], d_c * d_c)
+    loudest[pair, 1] = max(loudest[pair, 1], d_m * d_m)
     rows = sums[pair]
-    # four rows in one loop: each factor is fetched once
-    row_c, row_m, fresh_c, fresh_m = rows[0], rows[1], rows[2], rows[3]
+    # both rows in one loop: each factor is fetched once
+    row_c, row_m = rows[COMMAND], rows[MEASURED]
     for k in range(factors.shape[0]):
-        factor = factors[k]
-        row_c[k] += d_c * factor
-        row_m[k] += d_m * factor
-        fresh_c[k] += a_c * factor
-        fresh_m[k] += a_m * factor
-    return float(max(abs(d_c), abs(d_m)))
+        row_c[k] += d_c * factors[k]
+        row_m[k] += d_m * factors[k]
 
 
 @kernel
-def advance_clock(steps: Samples, factors: Samples, sums: Samples, clock: NDArray[np.int64], n_window: int) -> None:
-    """After all pairs have had their sample: turn the factors on, and let the fresh sums take over in time."""
+def advance_clock(steps: Samples, factors: Samples, clock: NDArray[np.int64], n_window: int) -> None:
+    """Turn the factors on, after all pairs have had their sample."""
     clock[0] += 1
-    clock[1] += 1
     if clock[0] == n_window:
         # the factors begin again at one, so their rounding has the window for its period too
         clock[0] = 0
         _begin(factors, steps)
     else:
         _turn(factors, steps)
-    if clock[1] == n_window:
-        clock[1] = 0
-        for pair in range(sums.shape[0]):
-            for row in range(_FRESH):
-                for k in range(sums.shape[2]):
-                    sums[pair, row, k] = sums[pair, _FRESH + row, k]
-                    sums[pair, _FRESH + row, k] = 0.0
+
+
+@part
+def is_worn(pair: int, power_c: float, power_m: float, loudest: Samples, age: NDArray[np.int64], n: int) -> bool:
+    """Whether the sums of a pair, whose peaks have these squared magnitudes, should be made anew."""
+    loudest[pair, 0] = max(loudest[pair, 0], power_c)
+    loudest[pair, 1] = max(loudest[pair, 1], power_m)
+    limit = _FALLEN * _FALLEN
+    fallen = loudest[pair, 0] > limit * power_c or loudest[pair, 1] > limit * power_m
+    # not again at once, where something loud outside the band stays; and each pair at a time of its own
+    return bool(fallen and age[pair] >= n // 16) or bool(age[pair] >= _RENEWED_AFTER + 977 * pair)
 
 
 @kernel
-def renew(pair: int, steps: Samples, ring: Samples, sums: Samples) -> None:
+def renew(pair: int, steps: Samples, ring: Samples, sums: Samples, loudest: Samples, age: NDArray[np.int64]) -> None:
     """Make a pair's sums anew from the stored window."""
     factors = np.empty_like(steps)
     _begin(factors, steps)
-    sums[pair, :_FRESH] = 0.0
+    sums[pair] = 0.0
     for slot in range(ring.shape[1]):
         c, m = ring[pair, slot, 0] - ring[pair, 0, 0], ring[pair, slot, 1] - ring[pair, 0, 1]
         for k in range(factors.shape[0]):
             sums[pair, COMMAND, k] += c * factors[k]
             sums[pair, MEASURED, k] += m * factors[k]
         _turn(factors, steps)
-
-
-@part
-def spoiled(spike: float, command_power: float, measured_power: float) -> bool:
-    """Whether a step that left could have spoiled a spectrum whose peaks have these squared magnitudes."""
-    limit = (spike / _SPIKE) ** 2
-    return limit > command_power or limit > measured_power
+    loudest[pair] = 0.0
+    age[pair] = 0
 
 
 @kernel

@@ -1,0 +1,27 @@
+"""How long things take, measured in turns so that a busy machine troubles all of them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from time import perf_counter
+
+Seconds = list[float]
+
+
+def in_turns(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, Seconds]:
+    """Call every run once for warmth, then `repeats` times in the order A B C A B C; return the s of each call."""
+    taken: dict[str, Seconds] = {name: [] for name in runs}
+    for run in runs.values():
+        run()
+    for _ in range(repeats):
+        for name, run in runs.items():
+            start = perf_counter()
+            run()
+            taken[name].append(perf_counter() - start)
+    return taken
+
+
+def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Return the median of the ratios of runs that were neighbours in time."""
+    return median(a / b for a, b in zip(ours, theirs, strict=True))

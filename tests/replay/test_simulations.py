@@ -1,0 +1,124 @@
+"""The simulations by name, and what was injected beside what the real engine indicates of them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Role
+from monitor.config import IndicatorSettings
+from monitor.engine import Monitor
+from monitor.recording import RunWriter
+from replay.formats import RecordingError
+from replay.simulations import names, simulation
+from replay.truth import compare
+from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
+from sim.benchmark_plant import BenchmarkPlant
+
+UNITS = {
+    "command": "m",
+    "measured": "m",
+    "force": "N",
+    "true_ratio": "1",
+    "true_phase": "rad",
+    "true_delay": "s",
+}
+
+
+@pytest.mark.parametrize(("name", "actuators", "rate"), [
+    ("hybrid", ["north", "south", "roof"], 1024.0),
+    ("plant", ["plant"], 4096.0),
+])  # fmt: skip
+def test_a_simulation_is_a_recording_with_its_truth(name, actuators, rate):
+    recording = simulation(name, duration=2.0)
+    stream = recording.stream
+    assert (stream.rig, stream.sample_rate, recording.n_samples) == (name, rate, 2 * rate)
+    assert [pair.actuator for pair in stream.pairs] == actuators
+    assert all(pair.force is not None for pair in stream.pairs)
+    assert [channel.name for channel in stream.channels] == [f"{a}.{what}" for a in actuators for what in UNITS]
+    for channel in stream.channels:
+        assert channel.unit == UNITS[channel.name.split(".")[1]]
+        assert (channel.role is Role.AUXILIARY) == (".true_" in channel.name) == (channel.actuator == "")
+    samples = np.vstack([block.samples for block in recording.blocks(999)])
+    assert np.isfinite(samples).all()
+
+
+def test_the_seed_decides():
+    one, same, other = (simulation("hybrid", duration=1.0, seed=seed).samples for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+def test_an_unknown_name_is_answered_with_those_there_are():
+    assert names() == ("hybrid", "plant")
+    with pytest.raises(RecordingError, match=r"^there is no simulation 'hydrib': choose hybrid or plant$"):
+        simulation("hydrib")
+
+
+@pytest.mark.parametrize("duration", [0.0, -1.0, 1e-9, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["hybrid", "plant"])
+def test_a_duration_must_be_one(name, duration):
+    with pytest.raises(ValueError, match=r"^simulation duration [^\n]*$"):
+        simulation(name, duration=duration)
+
+
+def test_the_truth_of_the_plant_is_its_response_at_the_frequency_of_the_sweep():
+    recording = simulation("plant", duration=7.0)
+    dt = 1.0 / 4096.0
+    for time in (0.0, 1.0, 3.3, 6.9):
+        frequency = 1.0 + time  # 1 to 8 Hz in 7 s
+        row = recording.samples[round(time / dt)]
+        response = BenchmarkPlant().response(0.0, frequency, dt)
+        expected = amplitude_ratio(response), phase_error(response), equivalent_delay(response, frequency)
+        np.testing.assert_allclose(row[3:], expected, rtol=2e-4)
+
+
+def recorded(tmp_path, name, duration, window, every=16):
+    path = tmp_path / "run.h5"
+    monitor = Monitor(IndicatorSettings(window=window, every=every))
+    writer = RunWriter(path, {"indicators": {"window": window}})
+    for block in simulation(name, duration=duration).blocks(500):
+        update = monitor.update(block)
+        writer.signals(update.signals)
+        writer.results(update.results)
+    writer.close()
+    return path
+
+
+def test_what_is_indicated_is_what_was_injected(tmp_path, warm_kernels):
+    stretches = compare(recorded(tmp_path, "hybrid", 24.0, 2.0), ramp=2.0)
+    assert [(s.actuator, s.start, s.stop, s.slides) for s in stretches] == [
+        ("north", 0.0, pytest.approx(8.0, abs=0.01), False),
+        ("north", pytest.approx(8.5, abs=0.01), pytest.approx(16.0, abs=0.01), False),
+        ("north", pytest.approx(16.5, abs=0.01), 24.0, False),
+        ("south", 0.0, pytest.approx(12.0, abs=0.01), False),
+        ("south", pytest.approx(12.5, abs=0.01), 24.0, False),
+        ("roof", 0.0, pytest.approx(8.0, abs=0.01), False),
+        ("roof", pytest.approx(8.0, abs=0.01), pytest.approx(16.0, abs=0.01), True),
+        ("roof", pytest.approx(16.0, abs=0.01), 24.0, False),
+    ]
+    injected = [0.012, 0.025, -0.002, 0.0, 0.00798, 0.005, 0.0175, 0.030]
+    for stretch, delay in zip(stretches, injected, strict=True):
+        assert stretch.injected.delay == pytest.approx(delay, abs=5e-5)
+        for indicated in (stretch.fdb, stretch.paei):
+            assert indicated.delay == pytest.approx(stretch.injected.delay, abs=5e-4)
+            assert indicated.ratio == pytest.approx(stretch.injected.ratio, rel=1e-2)
+
+
+def test_a_part_too_short_for_a_window_has_no_value(tmp_path, warm_kernels):
+    stretches = compare(recorded(tmp_path, "hybrid", 9.0, 1.9), ramp=1.5)
+    north = [stretch for stretch in stretches if stretch.actuator == "north"]
+    assert [math.isnan(stretch.fdb.delay) for stretch in north] == [True, True, True]
+    assert math.isnan(north[0].injected.ratio)
+    assert not math.isnan(next(s for s in stretches if s.actuator == "south" and s.start > 0).paei.ratio)
+
+
+def test_a_run_without_truth_is_refused(tmp_path):
+    from monitor.blocks import Channel, SignalBlock, Stream
+
+    channels = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
+    writer = RunWriter(tmp_path / "run.h5", {})
+    writer.signals(SignalBlock(Stream("rig", 1, 100.0, channels), 0, 0.0, np.ones((9, 2))))
+    writer.close()
+    with pytest.raises(RecordingError, match="no truth to compare with"):
+        compare(tmp_path / "run.h5")
