@@ -50,10 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0.0 < arguments.speed <= _FASTEST:
         raise ValueError(f"--speed {arguments.speed:g}: give a positive number, at most {_FASTEST:g}")
     record = arguments.record or Path("runs") / f"demo-{datetime.now():%Y%m%d-%H%M%S}.h5"
+    if record.exists():
+        raise ValueError(f"--record {record}: is there already, give another name")
     record.parent.mkdir(parents=True, exist_ok=True)
     try:
         with _told_to_end():
-            record = _watch(arguments, record)
+            _watch(arguments, record)
     except ChildDied as problem:
         _say(f"synchroscope demo: {problem}")
         return 1
@@ -64,16 +66,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _watch(arguments: argparse.Namespace, record: Path) -> Path:
-    """Run the test to its end, and return where it was recorded."""
+def _watch(arguments: argparse.Namespace, record: Path) -> None:
+    """Run the test to its end."""
     from rich.console import Console
 
     live = not arguments.headless and sys.stdout.isatty()
     console = Console() if live else Console(stderr=True)
     with stage(arguments.duration, record, console, arguments.speed) as (dashboard, finished):
         dashboard.run(finished, live=live)
-    # where the file was there already, the service chose another name
-    return Path(dashboard.health.recording) if dashboard.health and dashboard.health.recording else record
 
 
 @contextmanager

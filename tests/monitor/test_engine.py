@@ -141,13 +141,13 @@ def test_a_gap_is_one_sample_that_is_not_a_number(every, missing):
     kept = np.r_[0:start, stop - 1 : 700]
     x_c[stop - 1] = np.nan
     for position, indicator in enumerate(all_indicators(settings(), RATE, 1)):
-        expected = indicator.update_block(x_c[kept], x_m[kept])
+        expected = indicator.update_block(x_c[kept, 0], x_m[kept, 0])
         at = sum(len(i.outputs) for i in all_indicators(settings(), RATE, 1)[:position])
         for row, index in zip(expected, kept, strict=True):
             if index in found and index != stop - 1:
-                np.testing.assert_array_equal(found[index][0, at : at + len(row)], row)
+                np.testing.assert_array_equal(found[index][at : at + len(row)], row)
     for index, values in found.items():
-        assert np.isnan(values[0, 0]) == (index < N - 1 or stop <= index < stop + N - 1)
+        assert np.isnan(values[0]) == (index < N - 1 or stop <= index < stop + N - 1)
 
 
 def test_a_clock_jump_makes_one_window_invalid_too():
