@@ -1,14 +1,38 @@
-"""The one way in which kernels are compiled."""
+"""The one way in which kernels are compiled, and where they are kept."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from numba import njit
+from numba import config, njit
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def _folder() -> str:
+    """Return a folder of compiled kernels that is this version's alone.
+
+    Numba compiles a kernel anew when its own file changes, but not when a kernel that it calls does, in another file:
+    an update would leave old code running. So the name of the folder tells what all the sources are.
+    """
+    here = Path(__file__).parent
+    sources = sorted(here.glob("*.py"))
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    if config.CACHE_DIR:
+        base = Path(config.CACHE_DIR)
+    elif os.access(here, os.W_OK):
+        base = here / "__pycache__"
+    else:
+        base = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return str(base / f"synchroscope-kernels-{digest}")
+
+
+_FOLDER = _folder()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -17,7 +41,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Of the fast-math freedoms only the fused multiply-add is taken: it changes no NaN and, being the same
     code for every sample, nothing between one way of cutting the stream and another.
     """
-    compiled: Callable[P, R] = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(function)
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    try:
+        decorate = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+        compiled: Callable[P, R] = decorate(function)
+    finally:
+        config.CACHE_DIR = before
     return compiled
 
 

@@ -1,0 +1,92 @@
+"""The dashboard's loop on a clock that only moves when it waits."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from gui.dashboard import Dashboard
+from gui.link import ResultLink
+from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.health import Counts, Health
+
+COLUMNS = tuple(Column(name, "", "north") for name in ("fdb_delay", "fdb_ratio", "fdb_phase"))
+STREAM = ResultStream("rig", 1, 100.0, 1, COLUMNS)
+
+
+class Rig:
+    """A clock and a subscription: ten rows of results in every 0.1 s, health twice a second."""
+
+    def __init__(self, lasts):
+        self.now, self.sent, self.lasts = 0.0, 0, lasts
+
+    def clock(self):
+        return self.now
+
+    def receive(self, timeout):
+        self.now += min(timeout, 0.1)
+        if self.now > self.lasts:
+            return []
+        self.sent += 10
+        block = ResultBlock(STREAM, self.sent - 10, self.now, np.tile([0.012, 1.001, -0.1], (10, 1)))
+        state = "ended" if self.now + 0.11 > self.lasts else "receiving"
+        return [block, Health("rig", state, Counts(self.sent), 100.0, 100.0)]
+
+    def close(self):
+        """Nothing is held."""
+
+
+def watched(rig, **console):
+    screen = Console(file=io.StringIO(), width=100, height=30, **console)
+    return Dashboard(ResultLink(rig, rig.clock), screen, clock=rig.clock), screen
+
+
+def test_away_from_a_terminal_it_says_a_line_now_and_then():
+    rig = Rig(10.0)
+    dashboard, console = watched(rig)
+    dashboard.run(lambda: rig.now > 9.5)
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert line.endswith("| north 12.0 ms, ratio 1.001 (lags)")
+        assert line.startswith("receiving: ")
+        assert "\x1b" not in line
+
+
+def test_on_a_terminal_it_draws_ten_times_a_second_and_stays_at_the_end():
+    rig = Rig(2.0)
+    dashboard, console = watched(rig, force_terminal=True)
+    dashboard.run(lambda: rig.now > 1.95)
+    entered, _, rest = console.file.getvalue().partition("\x1b[?1049h")
+    assert entered == ""
+    live, _, after = rest.rpartition("\x1b[?1049l")
+    assert live.count("Synchroscope") == pytest.approx(20, abs=2)
+    assert after.count("Synchroscope") == 1
+    assert "north" in after
+
+
+def test_ctrl_c_gives_the_terminal_back():
+    rig = Rig(5.0)
+    dashboard, console = watched(rig, force_terminal=True)
+
+    def interrupted():
+        if rig.now > 1.0:
+            raise KeyboardInterrupt
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        dashboard.run(interrupted)
+    text = console.file.getvalue()
+    assert text.rindex("\x1b[?1049l") > text.rindex("\x1b[?1049h")
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+
+
+def test_only_so_many_events_are_kept():
+    rig = Rig(0.0)
+    dashboard, _ = watched(rig)
+    events = [Event(EventKind.NOTE, float(i), i) for i in range(5000)]
+    rig.receive = lambda timeout: events
+    assert dashboard.take(0.0)
+    assert len(dashboard.events) == 100
+    assert dashboard.events[-1] == events[-1]
