@@ -6,9 +6,13 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from numba import config, njit
+import numba
+from numba import njit
+
+# its attributes are made when numba starts, so that no type checker knows them
+config: Any = numba.config
 
 P = ParamSpec("P")
 R = TypeVar("R")
