@@ -95,7 +95,7 @@ class Service:
             update = self._monitor.update(block)
         except ValueError as problem:
             # settings that do not fit this stream: say so, and keep the samples all the same
-            self._note(Event(EventKind.REJECTED, block.time, block.index, 1, f"no indicators: {problem}"))
+            self._note(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = Update(block, None, ())
         if update.signals is not None:
             self._pass_on(update.signals, update.results)

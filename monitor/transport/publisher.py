@@ -95,8 +95,8 @@ class SignalPublisher:
 
         If reliable this waits, for as long as it takes, while a subscriber's queue is full.
         """
-        self._notice()
         taken = self._outlet.offer(self._encoder.encode(block), wait=self._reliable)
+        self._notice()
         self._next = block.tail(len(block))
         self._sent = monotonic()
         return taken

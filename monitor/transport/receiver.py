@@ -53,6 +53,7 @@ class Receiver(Generic[Item]):
         self._poller = zmq.Poller()
         self._links: list[Link] = []
         self._refused, self._reason, self._reported = 0, "", -_REPORT_EVERY
+        self._looked = -_TICK
         self._time, self._index = 0.0, 0
         try:
             for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
@@ -71,35 +72,54 @@ class Receiver(Generic[Item]):
 
         Messages refused make one event at most four times a second, however many there are.
         """
-        deadline = monotonic() + timeout
+        now = monotonic()
+        deadline = now + timeout
         while self._links:
-            left = deadline - monotonic()
-            self._poller.poll(ceil(1000 * min(max(left, 0.0), _TICK)))
-            found = self._collect()
-            if found or left <= 0:
+            found = self._collect(now)
+            if found or now >= deadline:
                 return found
+            self._wait(ceil(1000 * min(deadline - now, _TICK)), found)
+            if found:
+                return found
+            now = monotonic()
         return []
 
-    def _collect(self) -> list[Item | Event]:
+    def _wait(self, milliseconds: int, found: list[Item | Event]) -> None:
+        if len(self._links) > 1:
+            self._poller.poll(milliseconds)
+            return
+        # one link, as a rule: what comes is handed on at once, without a look for more
+        frames = self._links[0].wait(milliseconds)
+        if frames is not None:
+            self._accept(self._links[0], frames, found)
+
+    def _collect(self, now: float) -> list[Item | Event]:
         found: list[Item | Event] = []
+        look = now >= self._looked + _TICK
         for link in self._links:
-            found += [self._event(kind, 0, detail) for kind, detail in link.notices()]
+            if look:
+                found += [self._event(kind, 0, detail) for kind, detail in link.notices()]
             for frames in link.messages(_BATCH):
-                try:
-                    items = self._read(frames, link.url)
-                except ValueError as problem:
-                    self._refused += 1
-                    self._reason = self._reason or str(problem)
-                    continue
-                link.praise()
-                for item in items:
-                    if isinstance(item, SignalBlock | ResultBlock):
-                        self._time, self._index = item.time, item.index
-                    found.append(item)
-        if self._refused and monotonic() - self._reported >= _REPORT_EVERY:
+                self._accept(link, frames, found)
+        if look:
+            self._looked = now
+        if self._refused and now - self._reported >= _REPORT_EVERY:
             found.append(self._event(EventKind.REJECTED, self._refused, self._reason))
-            self._refused, self._reason, self._reported = 0, "", monotonic()
+            self._refused, self._reason, self._reported = 0, "", now
         return found
+
+    def _accept(self, link: Link, frames: Frames, found: list[Item | Event]) -> None:
+        try:
+            items = self._read(frames, link.url)
+        except ValueError as problem:
+            self._refused += 1
+            self._reason = self._reason or str(problem)
+            return
+        link.praise()
+        for item in items:
+            if isinstance(item, SignalBlock | ResultBlock):
+                self._time, self._index = item.time, item.index
+            found.append(item)
 
     def _event(self, kind: EventKind, count: int, detail: str) -> Event:
         """Stamp an event with where the stream is; the sender's clock is the only one that is recorded."""

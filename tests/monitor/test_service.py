@@ -1,0 +1,207 @@
+"""The service's loop, fed from memory and timed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.config import IndicatorSettings
+from monitor.engine import Monitor
+from monitor.health import Counts
+from monitor.service import Service
+from monitor.transport.memory import MemorySink, MemorySource
+
+RATE = 100.0
+CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
+STREAM = Stream("rig", 1, RATE, CHANNELS)
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+
+def block(index: int, rows: int = 50, stream: Stream = STREAM, last: bool = False) -> SignalBlock:
+    angle = 0.3 * (index + np.arange(float(rows)))
+    samples = np.column_stack([np.sin(angle), 0.9 * np.sin(angle - 0.1)])
+    return SignalBlock(stream, index, index / RATE, samples, last)
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Script:
+    """A source that lets time pass: numbers are seconds of silence, everything else is handed out."""
+
+    clock: Clock
+    steps: list[float | SignalBlock | Event]
+    at: Iterator[float | SignalBlock | Event] = field(init=False)
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.at = iter(self.steps)
+
+    def receive(self, timeout: float) -> tuple[SignalBlock | Event, ...]:
+        step = next(self.at, None)
+        if isinstance(step, float):
+            self.clock.now += step
+            return ()
+        self.ended = step is None
+        return () if step is None else (step,)
+
+    def close(self) -> None:
+        self.ended = True
+
+
+def serve(items, settings: IndicatorSettings | None = None, **options) -> tuple[Service, MemorySink]:
+    sink = MemorySink()
+    service = Service(MemorySource(items), Monitor(settings or IndicatorSettings(window=0.5)), [sink], **options)
+    service.run(lambda: False, once=True)
+    return service, sink
+
+
+def watch(steps, **options) -> tuple[Service, MemorySink]:
+    clock, sink = Clock(), MemorySink()
+    service = Service(Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, **options)
+    service.run(lambda: False)
+    return service, sink
+
+
+def test_samples_results_and_events_reach_the_sink_in_order() -> None:
+    service, sink = serve([block(0), block(50), block(100, last=True)])
+    assert [b.index for b in sink.signals_seen] == [0, 50, 100]
+    assert [(b.index, len(b)) for b in sink.results_seen] == [(0, 50), (50, 50), (100, 50)]
+    assert [e.kind for e in sink.events_seen] == [EventKind.STARTED, EventKind.ENDED]
+    assert service.counts == Counts(received=150)
+    whole = Monitor(IndicatorSettings(window=0.5)).update(block(0, 150)).results
+    assert np.concatenate([b.values for b in sink.results_seen]).tobytes() == whole.values.tobytes()
+    assert not sink.closed
+
+
+def test_every_kind_of_loss_is_counted() -> None:
+    later = replace(STREAM, epoch=2)
+    jumped = replace(block(50, stream=later), time=9.0)
+    items = [
+        *(block(0), block(70), block(50, 20), block(70), block(120, 30)),
+        Event(EventKind.REJECTED, 0.0, 0, 3, "not a message"),
+        Event(EventKind.RECONNECTED, 0.0, 0, 0, "the sender went away"),
+        *(block(0, stream=later), jumped, block(100, stream=STREAM)),
+    ]
+    service, sink = serve(items)
+    assert service.counts == Counts(
+        received=230,
+        lost=20,
+        gaps=1,
+        reordered=20 + 50,
+        duplicates=50,
+        restarts=1,
+        clock_jumps=1,
+        rejected=3,
+        reconnects=1,
+    )
+    assert sink.health_seen[-1].counts == service.counts
+    assert sum(len(b) for b in sink.signals_seen) == 230
+
+
+def test_another_rig_is_refused() -> None:
+    other = replace(STREAM, rig="other")
+    service, sink = serve([block(0), block(0, stream=other), block(50)])
+    assert {b.stream.rig for b in sink.signals_seen} == {"rig"}
+    assert service.counts == Counts(received=100, rejected=1)
+    (refused,) = (e for e in sink.events_seen if e.kind is EventKind.REJECTED)
+    assert "'other'" in refused.detail
+
+
+def test_the_rig_that_is_asked_for_is_the_one_that_is_followed() -> None:
+    other = replace(STREAM, rig="other")
+    service, sink = serve([block(0), block(0, stream=other)], rig="other")
+    assert [b.stream.rig for b in sink.signals_seen] == ["other"]
+    assert service.counts == Counts(received=50, rejected=1)
+
+
+def test_sinks_are_served_in_their_order() -> None:
+    order: list[str] = []
+
+    class Named(MemorySink):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def signals(self, block: SignalBlock) -> None:
+            order.append(self.name)
+
+    service = Service(MemorySource([block(0), block(50)]), Monitor(), [Named("first"), Named("second")])
+    service.run(lambda: False)
+    assert order == ["first", "second"] * 2
+
+
+def test_once_ends_with_the_last_block_and_without_it_a_new_run_may_follow() -> None:
+    items = [block(0, last=True), block(0, stream=replace(STREAM, epoch=2))]
+    assert serve(items)[0].counts.received == 50
+    service = Service(MemorySource(items), Monitor(), [])
+    service.run(lambda: False)
+    assert service.counts == Counts(received=100, restarts=1)
+
+
+def test_told_to_stop_it_stops() -> None:
+    sink = MemorySink()
+    service = Service(MemorySource(), Monitor(), [sink])
+    service.run(lambda: len(sink.health_seen) > 0)
+    assert [h.state for h in sink.health_seen] == ["waiting", "waiting"]
+
+
+def test_health_is_told_at_the_start_twice_a_second_and_at_the_end() -> None:
+    steps = [0.3, 0.3, *(item for i in range(10) for item in (block(10 * i, 10), 0.1)), 0.2, 3.0, 3.0]
+    _, sink = watch([*steps, block(100, 10, last=True), 0.6])
+    assert [h.state for h in sink.health_seen] == [
+        *("waiting", "waiting"),
+        *("receiving", "receiving"),
+        *("receiving", "stale", "ended", "ended"),
+    ]
+    assert [h.counts.received for h in sink.health_seen] == [0, 0, 50, 100, 100, 100, 110, 110]
+    assert [round(h.measured_rate) for h in sink.health_seen[:4]] == [0, 0, 100, 100]
+    assert sink.health_seen[5].age == pytest.approx(6.3)
+    assert sink.health_seen[0].sample_rate == 0.0
+    assert {h.sample_rate for h in sink.health_seen[2:]} == {RATE}
+
+
+def test_a_stale_stream_that_goes_on_is_received_again() -> None:
+    _, sink = watch([block(0), 1.5, block(50), 0.6], stale_after=1.0)
+    assert [h.state for h in sink.health_seen] == ["waiting", "stale", "receiving", "receiving"]
+
+
+def test_an_ended_stream_that_restarts_is_received_again() -> None:
+    _, sink = watch([block(0, last=True), 0.6, block(0, stream=replace(STREAM, epoch=2)), 0.6])
+    assert [h.state for h in sink.health_seen] == ["waiting", "ended", "receiving", "receiving"]
+
+
+def test_health_tells_what_is_recorded() -> None:
+    _, sink = serve([block(0)], recording=lambda: ("run.h5", 40, 2))
+    assert (sink.health_seen[-1].recording, sink.health_seen[-1].recorded) == ("run.h5", 40)
+    assert sink.health_seen[-1].unrecorded == 2
+
+
+def test_settings_that_do_not_fit_the_stream_are_told_once_and_the_samples_pass_on() -> None:
+    service, sink = serve([block(0), block(50), block(100)], IndicatorSettings(window=0.05))
+    assert [b.index for b in sink.signals_seen] == [0, 50, 100]
+    assert not sink.results_seen
+    (note,) = (e for e in sink.events_seen if "no indicators" in e.detail)
+    assert note.kind is EventKind.NOTE
+    assert "window = 0.05 s" in note.detail
+    # nothing was refused
+    assert service.counts == Counts(received=150)
+
+
+def test_the_first_block_tells_the_columns_even_when_it_is_empty() -> None:
+    _, sink = serve([block(0, 0), block(0, 0), block(0)], IndicatorSettings(window=0.5, every=200))
+    assert [len(b) for b in sink.results_seen] == [0, 1]
+    assert len(sink.signals_seen) == 3
