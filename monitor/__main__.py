@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module, metadata
+from typing import NoReturn
 
 COMMANDS = ("demo", "monitor", "replay", "assess", "recover")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
 
 
 def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
     words = sys.argv[1:] if words is None else words
-    parser = argparse.ArgumentParser(
+    name = "synchroscope"
+    try:
+        arguments = _parser().parse_args(words)
+        name = f"synchroscope {arguments.subcommand}"
+        code = int(import_module(f"monitor.commands.{arguments.subcommand}").run(arguments))
+        # here and not at exit, where nobody could catch what goes wrong
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # whoever read our output has gone; what is left of it goes nowhere
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return 1
+    except (ValueError, OSError) as problem:
+        print(f"{name}: {problem}", file=sys.stderr)
+        return 2
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
         prog="synchroscope",
         description="Live tracking indicators for hybrid simulation: how late and how large each actuator is.",
     )
@@ -21,19 +49,7 @@ def main(words: list[str] | None = None) -> int:
     for name in COMMANDS:
         module = import_module(f"monitor.commands.{name}")
         module.add_arguments(choices.add_parser(name, help=module.SUMMARY, description=module.SUMMARY))
-    arguments = parser.parse_args(words)
-    command = import_module(f"monitor.commands.{arguments.subcommand}")
-    try:
-        return int(command.run(arguments))
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # whoever read our output has gone; nothing is left to be said to them
-        sys.stderr.close()
-        return 1
-    except (ValueError, OSError) as problem:
-        print(f"synchroscope {arguments.subcommand}: {problem}", file=sys.stderr)
-        return 2
+    return parser
 
 
 if __name__ == "__main__":

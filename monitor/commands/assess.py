@@ -145,7 +145,8 @@ def _print_table(path: Path, assessment: Assessment, notes: list[str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(soft_wrap=True)
+    # in a pipe Rich takes 80 columns for granted, and cuts the numbers
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110)
     console.print(
         f"[bold]{path}[/bold]  {assessment.samples} samples, {assessment.duration:.4g} s at "
         f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s"

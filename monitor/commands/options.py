@@ -29,6 +29,22 @@ def indicator_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
+def positive(text: str) -> float:
+    """Read a positive number, for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: must be a positive number")
+    return number
+
+
+def add_insecure_option(parser: argparse.ArgumentParser) -> None:
+    """Offer to bind where other machines can reach it."""
+    parser.add_argument("--insecure", action="store_true", help="let a --bind or --publish be open to other machines")
+
+
 def add_column_options(parser: argparse.ArgumentParser) -> None:
     """Offer the choice of columns in a file written by others."""
     group = parser.add_argument_group("columns of a file written by others")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options
+from monitor.commands.options import add_column_options, add_insecure_option, positive
 
 if TYPE_CHECKING:
     from replay.formats import Recording
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of a simulation, and of the faults")
     parser.add_argument("--faults", default="", metavar="TEXT", help="for example drop=0.01,nan=0.001,restart=20")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a monitor before the first sample")
+    add_insecure_option(parser)
     add_column_options(parser)
 
 
@@ -39,6 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.faults import FaultySource, parse_faults
     from replay.players import RecordingPlayer
 
+    if arguments.bind and arguments.connect:
+        raise ValueError("--bind and --connect are both given: leave one out")
+    faults = parse_faults(arguments.faults)
     recording = _open(arguments)
     player = RecordingPlayer(
         recording,
@@ -48,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         block_length=arguments.block,
         live_time=arguments.live_time,
     )
-    faults = parse_faults(arguments.faults)
     source = FaultySource(player, faults, arguments.seed) if arguments.faults else player
     bind = "" if arguments.connect else arguments.bind or "tcp://127.0.0.1:5555"
-    publisher = SignalPublisher(bind, connect=arguments.connect or "", reliable=True)
+    publisher = SignalPublisher(bind, connect=arguments.connect or "", reliable=True, insecure=arguments.insecure)
+    linger = 0.0
     try:
         _say(f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}")
         if not arguments.no_wait and not publisher.subscribed:
@@ -66,9 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
                     sent += len(item)
             publisher.idle()
         _say(f"{sent} samples sent")
+        linger = 30.0
     finally:
         source.close()
-        publisher.close(linger=30.0)
+        # told to stop, it does not wait for those who lag
+        publisher.close(linger)
     return 0
 
 
@@ -101,10 +107,10 @@ def _summary(recording: Recording) -> str:
 
 
 def _speed(text: str) -> float:
-    speed = float("inf") if text == "max" else float(text)
-    if not speed > 0.0:
-        raise argparse.ArgumentTypeError(f"{text}: must be a positive number or max")
-    return speed
+    try:
+        return float("inf") if text == "max" else positive(text)
+    except argparse.ArgumentTypeError as problem:
+        raise argparse.ArgumentTypeError(f"{problem} or max") from None
 
 
 def _say(text: str) -> None:

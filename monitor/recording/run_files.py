@@ -84,9 +84,10 @@ class RunFiles:
             self._signals.append(block)
             self._bytes += block.samples.nbytes
         if self._file is None:
-            self._rows += len(block)
+            # the results of this block may come next: only an earlier one's have failed to come
             if self._rows >= _PATIENCE * stream.sample_rate:
                 self._begin()
+            self._rows += len(block)
 
     def _take_results(self, block: ResultBlock) -> None:
         stream, known = block.stream, self._result_stream

@@ -29,8 +29,8 @@ class RunWriter:
         channels or another rate goes to the next free name.
     settings : what the run was computed with; anything that JSON can say.
     flush_interval : s from one flush to the next; a kill loses no more than that.
-    queue_seconds : how much of the stream waits in memory while the disk is slow; what comes after is
-        dropped and counted, and the outcome is then ``lossy``.
+    queue_seconds, queue_bytes : how much of the stream may wait in memory while the disk is slow, the larger of
+        the two; what comes after is dropped and counted, and the outcome is then ``lossy``.
 
     Raises
     ------
@@ -43,6 +43,7 @@ class RunWriter:
         settings: Mapping[str, Any],
         flush_interval: float = 0.5,
         queue_seconds: float = 30.0,
+        queue_bytes: int = 1 << 26,
     ) -> None:
         folder = Path(path).parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -55,11 +56,13 @@ class RunWriter:
             ) from problem
         self._interval = flush_interval
         self._queue_seconds = queue_seconds
+        self._queue_bytes = queue_bytes
         self._offered = self._dropped = 0
         self._lossy = self._full = False
         self._failed = ""
         self._outcome: str | None = None
         self._stop = threading.Event()
+        self._wake = threading.Event()
         self._queue: deque[SignalBlock | ResultBlock | Event] = deque()
         self._thread = threading.Thread(target=self._run, name="run-writer", daemon=True)
         self._thread.start()
@@ -88,7 +91,12 @@ class RunWriter:
         """Take samples; blocks come from one thread, in the order of the stream."""
         rows = len(block)
         waiting = self._offered - self._dropped - self._files.fetched
-        self._full = waiting >= self._queue_seconds * block.stream.sample_rate
+        width = 8 * len(block.stream.channels)
+        room = max(self._queue_seconds * block.stream.sample_rate, self._queue_bytes / width)
+        self._full = waiting >= room
+        if waiting >= room / 4:
+            # faster than real time: the writer must not sleep while the queue fills
+            self._wake.set()
         self._offered += rows
         if not self._put(block):
             self._dropped += rows
@@ -121,11 +129,14 @@ class RunWriter:
         if not self._stop.is_set():
             self._outcome = outcome
             self._stop.set()
+            self._wake.set()
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            while not self._stop.wait(self._interval):
+            while not self._stop.is_set():
+                self._wake.wait(self._interval)
+                self._wake.clear()
                 self._drain()
             self._drain()
             self._files.end(self._outcome)

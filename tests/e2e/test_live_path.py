@@ -155,7 +155,9 @@ def test_a_real_record_arrives_as_it_is_assessed(start, kept) -> None:
 def test_in_real_time_a_late_client_sees_results_and_health(start, record, kept) -> None:
     path = record(2500)
     rig = start("replay", path, "--bind", ANY_PORT)
-    service = start("monitor", "--connect", rig.publishing, "--publish", ANY_PORT, "--record", kept, "--once", *WINDOW)
+    service = start(
+        "monitor", "--connect", rig.publishing, "--publish", ANY_PORT, "--record", kept, "--once", *WINDOW
+    )
     service.until("listening")
     began = monotonic()
     sleep(0.5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -44,7 +46,7 @@ def record(n, n_pairs=1, seed=0):
 
 
 def cut(stream, samples, edges, first=0):
-    for a, b in zip(edges, edges[1:], strict=False):
+    for a, b in itertools.pairwise(edges):
         block = samples[a:b].copy()
         block.flags.writeable = False
         yield SignalBlock(stream, first + a, (first + a) / RATE, block)

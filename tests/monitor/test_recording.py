@@ -232,18 +232,32 @@ def test_without_results_the_file_begins_after_two_seconds_of_signals(tmp_path: 
         assert [len(part) for part in run.results()] == [0, 0, 0, 0]
 
 
-def test_a_full_queue_drops_and_counts(tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=60.0, queue_seconds=0.1)
-    for number in range(30):
-        writer.signals(block(number * 10, 10))
-        writer.results(no_results())
-    assert (writer.recorded, writer.unrecorded) == (0, 200)
+def test_a_full_queue_drops_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=60.0, queue_seconds=0.1, queue_bytes=0)
+    with monkeypatch.context() as asleep:
+        # a disk that does not come back: the writer's thread is not woken
+        asleep.setattr(writer._wake, "set", lambda: None)
+        for number in range(30):
+            writer.signals(block(number * 10, 10))
+            writer.results(no_results())
+        assert (writer.recorded, writer.unrecorded) == (0, 200)
     writer.close()
     writer.signals(block(300, 10))
     assert (writer.recorded, writer.unrecorded) == (100, 210)
     with RunReader(writer.path) as run:
         assert (run.n_samples, run.outcome) == (100, "lossy")
         assert not any(b.last for b in run.signal_blocks(10))
+
+
+def test_faster_than_real_time_nothing_is_dropped(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=60.0, queue_seconds=30.0, queue_bytes=1 << 20)
+    for number in range(200):
+        writer.signals(block(number * 4096, 4096))
+        writer.results(no_results())
+        wait_for(lambda: writer._offered - writer._files.fetched < 50_000)
+    writer.close()
+    with RunReader(writer.path) as run:
+        assert (run.n_samples, run.outcome) == (200 * 4096, "clean")
 
 
 def test_nothing_comes_and_nothing_is_left(tmp_path: Path) -> None:

@@ -167,8 +167,8 @@ def test_health_is_told_at_the_start_twice_a_second_and_at_the_end() -> None:
         *("receiving", "receiving"),
         *("receiving", "stale", "ended", "ended"),
     ]
-    assert [h.counts.received for h in sink.health_seen] == [0, 0, 50, 100, 100, 100, 110, 110]
-    assert [round(h.measured_rate) for h in sink.health_seen[:4]] == [0, 0, 100, 100]
+    assert [h.counts.received for h in sink.health_seen] == [0, 0, 60, 100, 100, 100, 110, 110]
+    assert [round(h.measured_rate) for h in sink.health_seen[:4]] == [0, 0, 100, 67]
     assert sink.health_seen[5].age == pytest.approx(6.3)
     assert sink.health_seen[0].sample_rate == 0.0
     assert {h.sample_rate for h in sink.health_seen[2:]} == {RATE}

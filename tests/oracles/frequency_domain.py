@@ -25,9 +25,7 @@ def at_common_bin(x_c, x_m, low, high):
 
 def at_own_peaks(x_c, x_m, low, high):
     """Return (ratio, phase) with each signal read at its own peak bin, as the paper prints it."""
-    return _compare(
-        hann_spectrum(x_c)[peak_bin(x_c, low, high)], hann_spectrum(x_m)[peak_bin(x_m, low, high)]
-    )
+    return _compare(hann_spectrum(x_c)[peak_bin(x_c, low, high)], hann_spectrum(x_m)[peak_bin(x_m, low, high)])
 
 
 def between_bins(x_c, x_m, low, high):
@@ -53,9 +51,7 @@ def between_bins(x_c, x_m, low, high):
     theta = np.clip(np.arccos(np.clip(cosine, -1.0, 1.0)), lowest, highest)
     wave, probe = np.exp(1j * theta * np.arange(n)), hann * np.exp(-2j * np.pi * at * np.arange(n) / n)
     tone, image = probe @ wave, probe @ wave.conj()
-    matrix = np.array(
-        [[(tone + image).real, (image - tone).imag], [(tone + image).imag, (tone - image).real]]
-    )
+    matrix = np.array([[(tone + image).real, (image - tone).imag], [(tone + image).imag, (tone - image).real]])
     parts = [np.linalg.solve(matrix, [s.real, s.imag]) for s in (probe @ x_c, probe @ x_m)]
     return (*_compare(*(complex(re, im) for re, im in parts)), theta * n / (2.0 * np.pi))
 
