@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from monitor.engine import warm_up
-
 settings.register_profile("local", deadline=None, max_examples=40)
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -18,6 +16,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 @pytest.fixture(scope="session")
 def warm_kernels() -> None:
     """Compile or load every kernel."""
+    # here, so that tests without kernels do not wait for numba
+    from monitor.engine import warm_up
+
     warm_up()
 
 

@@ -254,7 +254,7 @@ def test_faster_than_real_time_nothing_is_dropped(tmp_path: Path) -> None:
     for number in range(200):
         writer.signals(block(number * 4096, 4096))
         writer.results(no_results())
-        wait_for(lambda: writer._offered - writer._files.fetched < 50_000)
+        wait_for(lambda: writer._offered - writer._files.fetched < 20_000)
     writer.close()
     with RunReader(writer.path) as run:
         assert (run.n_samples, run.outcome) == (200 * 4096, "clean")

@@ -1,0 +1,51 @@
+"""Every benchmark, run with tiny sizes as its user would run it: figures that are numbers, and no claim on speed."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "benchmarks", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+
+
+@pytest.mark.parametrize(
+    ("name", "figures"), [("kernels", 16), ("throughput", 3), ("latency", 4), ("recording", 4)]
+)
+def test_every_figure_is_a_number(name: str, figures: int, warm_kernels: None) -> None:
+    done = _run(name, "--quick", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["machine"]["cores"] >= 1
+    assert len(said["figures"]) == figures
+    for figure in said["figures"]:
+        assert figure["benchmark"] == name
+        # only what is counted, such as stalls, can be nothing
+        least = 0.0 if figure["unit"] == "" else sys.float_info.min
+        numbers = [figure["value"]]
+        if figure["against"]:
+            numbers += [figure["other"]] + [figure["ratio"]] * (figure["ratio"] is not None)
+        assert all(math.isfinite(number) and number >= least for number in numbers), figure
+
+
+def test_the_table_shows_what_is_aimed_at(warm_kernels: None) -> None:
+    done = _run("throughput", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert "of real time" in done.stdout
+    assert "blocks of 64" in done.stdout
+
+
+def test_an_unknown_name_is_a_mistake_in_one_line() -> None:
+    done = _run("speed")
+    assert done.returncode == 2
+    assert "there is no benchmark 'speed': choose from kernels, " in done.stderr
+    assert "Traceback" not in done.stderr
