@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.figures import REAL_TIME, US, Figure
 from benchmarks.throughput import make_samples, make_stream
 from benchmarks.timing import median_ratio
-from monitor.blocks import ResultBlock, ResultStream, SignalBlock
+from monitor.blocks import ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.config import IndicatorSettings
 from monitor.engine import Monitor
 from monitor.recording import RunWriter
@@ -37,8 +37,9 @@ def run(quick: bool) -> Iterator[Figure]:
     results = _results(blocks)
     recorders: dict[str, Callable[[Path], Taken]] = {
         "signals": lambda path: _ours(path, blocks, []),
+        "signals, plain": lambda path: _plain(path, blocks, []),
         "signals and results": lambda path: _ours(path, blocks, results),
-        AGAINST: lambda path: _plain(path, blocks),
+        "signals and results, plain": lambda path: _plain(path, blocks, results),
     }
     taken: dict[str, list[Taken]] = {name: [] for name in recorders}
     with TemporaryDirectory(prefix="synchroscope-benchmark-") as folder:
@@ -79,28 +80,38 @@ def _ours(path: Path, blocks: list[SignalBlock], results: list[ResultBlock]) -> 
     return calls, total
 
 
-def _plain(path: Path, blocks: list[SignalBlock]) -> Taken:
+def _plain(path: Path, blocks: list[SignalBlock], results: list[ResultBlock]) -> Taken:
     begin = perf_counter()
-    width = blocks[0].samples.shape[1]
     calls = []
     with h5py.File(path, "w") as file:
-        data = file.create_dataset("samples", (0, width), np.float64, maxshape=(None, width), chunks=(256, width))
-        for block in blocks:
+        signals = _dataset(file, "signals", blocks[0].samples)
+        values = _dataset(file, "results", results[0].values) if results else None
+        for i, block in enumerate(blocks):
             start = perf_counter()
-            data.resize(len(data) + len(block), axis=0)
-            data[-len(block) :] = block.samples
+            _append(signals, block.samples)
             file.flush()
             calls.append(perf_counter() - start)
+            if values is not None:
+                _append(values, results[i].values)
+                file.flush()
     return calls, perf_counter() - begin
+
+
+def _dataset(file: h5py.File, name: str, like: Samples) -> h5py.Dataset:
+    width = like.shape[1]
+    return file.create_dataset(name, (0, width), np.float64, maxshape=(None, width), chunks=(256, width))
+
+
+def _append(data: h5py.Dataset, rows: Samples) -> None:
+    data.resize(len(data) + len(rows), axis=0)
+    data[-len(rows) :] = rows
 
 
 def _figures(taken: dict[str, list[Taken]], stream_time: float) -> Iterator[Figure]:
     def figure(case: str, unit: str, name: str, scaled: Callable[[Taken], float], **targets: float) -> Figure:
-        ours, theirs = [scaled(t) for t in taken[name]], [scaled(t) for t in taken[AGAINST]]
+        ours, theirs = [scaled(t) for t in taken[name]], [scaled(t) for t in taken[f"{name}, plain"]]
         ratio = median_ratio(ours, theirs)
-        return Figure(
-            "recording", case, median(ours), unit, min(ours), AGAINST, median(theirs), ratio, **targets
-        )
+        return Figure("recording", case, median(ours), unit, min(ours), AGAINST, median(theirs), ratio, **targets)
 
     yield figure("a call with 64 samples", US, "signals", lambda t: 1e6 * median(t[0]), most_ratio=1.0)
     yield figure("its slowest call", US, "signals", lambda t: 1e6 * max(t[0]))

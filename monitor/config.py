@@ -6,10 +6,21 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+def _rising(band: tuple[float, float]) -> tuple[float, float]:
+    if band[0] >= band[1]:
+        raise ValueError("must rise from low to high")
+    return band
+
+
+Band = Annotated[tuple[NotNegative, Positive], AfterValidator(_rising)]
+# a window of a day: longer ones are a slip of the unit, and would not fit in memory
+Window = Annotated[float, Field(gt=0.0, le=86400.0)]
 
 
 class SettingsError(ValueError):
@@ -23,9 +34,9 @@ class _Section(BaseModel):
 class IndicatorSettings(_Section):
     """What the indicators need to know; see their classes for what each setting means."""
 
-    window: Positive = 2.0
+    window: Window = 2.0
     every: Annotated[int, Field(ge=1)] = 1
-    band: tuple[NotNegative, Positive] | None = None
+    band: Band | None = None
     peak: Literal["command", "own"] = "command"
     noise_correction: bool = True
     gate: NotNegative = 0.0

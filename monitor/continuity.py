@@ -54,6 +54,7 @@ class Continuity:
         self._stream = block.stream
         self._missing.clear()
         self._ended = False
+        self._next, self._time = block.index, block.time
         events = [_event(kind, block, 0, detail)]
         return Arrival(self._take(block, events), started=True, events=tuple(events))
 
@@ -71,6 +72,9 @@ class Continuity:
                 late = self._fills(block.index, block.index + old)
                 events.append(_event(EventKind.REORDERED if late else EventKind.DUPLICATE, block, old))
             if old == len(block) and not block.last:
+                return Arrival(None, events=tuple(events))
+            # an end that is older than what was taken ends nothing anew and takes nothing back
+            if block.index + old < self._next:
                 return Arrival(None, events=tuple(events))
             block = block.tail(old)
         if not broken and len(block) and self._clock_jumped(block):

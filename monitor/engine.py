@@ -106,7 +106,7 @@ class Monitor:
             width = len(indicator.outputs)
             values[:, :, column : column + width] = indicator.update_block(x_c, x_m, first=block.index)
             column += width
-        rows = values.reshape(n_rows, -1)
+        rows = values.reshape(n_rows, len(self._command) * self._width)
         rows[:, self._meaningless] = np.nan
         time = block.time + (first_row - block.index) * block.stream.dt
         return ResultBlock(self._results, first_row, time, rows, block.last)
@@ -121,6 +121,8 @@ def _unit(output: Output, command: Channel, measured: Channel) -> str:
         return f"{command.unit}/{measured.unit}" if _differ(command, measured) else "1"
     if SIGNAL_UNIT in output.unit and not command.unit:
         return ""
+    if _differ(command, measured) and output.unit == f"{SIGNAL_UNIT}^2":
+        return f"{command.unit}*{measured.unit}"
     return output.unit.replace(SIGNAL_UNIT, command.unit)
 
 

@@ -90,20 +90,24 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     c_22, c_23, c_33 = uu - u * u, uv - u * v, vv - v * v
     r_0, r_1, r_2, r_3 = uu * vv - uuvv, uv * vv - uvvv, u * vv - uvv, v * vv - vvv
     var_vv = vvvv - vv * vv
+    rho = 0.0
     if not noise_correction:
         # regressor u^2 - v^2 and target -(u^2 + v^2) instead
-        c_uv, c_vv_0 = uuvv - uu * vv, var_vv
-        c_00_ = c_00 - 2.0 * c_uv + c_vv_0
-        r_0_ = -(c_00 - c_vv_0)
-        c_01, c_02, c_03, r_1, r_2, r_3 = (
-            c_01 + r_1,
+        # the frame's slope is that of an earlier window: what is left of it, rho, must not enter the norm
+        rho = c_23
+        c_00, c_01, c_02, c_03, c_11, c_12, c_13, r_0, r_1, r_2, r_3 = (
+            c_00 + 2.0 * r_0 + var_vv,
+            c_01 + rho * r_0 + r_1 + rho * var_vv,
             c_02 + r_2,
             c_03 + r_3,
-            r_1 - c_01,
+            c_11 + 2.0 * rho * r_1 + rho * rho * var_vv,
+            c_12 + rho * r_2,
+            c_13 + rho * r_3,
+            var_vv - c_00,
+            r_1 - c_01 - rho * r_0 + rho * var_vv,
             r_2 - c_02,
             r_3 - c_03,
         )
-        c_00, r_0 = c_00_, r_0_
 
     # Cholesky, written out
     l_00 = np.sqrt(c_00)
@@ -120,7 +124,8 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     b = (y_1 - l_21 * d_x - l_31 * d_e) / l_11
     a = (y_0 - l_10 * b - l_20 * d_x - l_30 * d_e) / l_00
     if not noise_correction:
-        a, b, d_x, d_e = (1.0 + a) / (1.0 - a), b / (1.0 - a), d_x / (1.0 - a), d_e / (1.0 - a)
+        norm = 1.0 - a - rho * b
+        a, b, d_x, d_e = (1.0 + a) / norm, b / norm, d_x / norm, d_e / norm
     if not np.isfinite(a + b + d_x + d_e):
         return Ellipse(False, False, 0.0, 0.0, 0.0)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.ellipse_fit import EE, N_SUMS, SWEPT, XX, E, X, add_powers
+from monitor.indicators.ellipse_fit import EE, N_SUMS, SWEPT, XE, XX, E, X, add_powers
 from monitor.indicators.kernel import kernel, part
 from monitor.indicators.level_crossings import find_crossings, watch_crossing
 
@@ -22,7 +22,8 @@ class EllipseWindow(NamedTuple):
     """The arrays of the window.
 
     ``ring`` (n_pairs, n_window, 2); ``suffix`` (n_pairs, n_window + 1, n_sums); ``prefix`` (n_pairs, n_sums);
-    ``frame`` (n_pairs, 4): origin of c and m, slope g, margin of the level crossings; ``counts`` (n_pairs, 3):
+    ``frame`` (n_pairs, 6): origin of c and m, slope g, margin of the level crossings, squares of the farthest x
+    and e that left since the last look; ``counts`` (n_pairs, 3):
     good samples in a row, samples since the last turn, samples since the last early turn; ``clock`` (2,): slot
     and number of the sample that is being taken.
     """
@@ -41,7 +42,7 @@ def new_ellipse_window(n_window: int, n_pairs: int) -> EllipseWindow:
         ring=np.zeros((n_pairs, n_window, 2)),
         suffix=np.zeros((n_pairs, n_window + 1, N_SUMS)),
         prefix=np.zeros((n_pairs, N_SUMS)),
-        frame=np.zeros((n_pairs, 4)),
+        frame=np.zeros((n_pairs, 6)),
         counts=np.zeros((n_pairs, 3), dtype=np.int64),
         clock=np.zeros(2, dtype=np.int64),
     )
@@ -74,6 +75,9 @@ def push(
         e_0 = ring[pair, slot - 1, 1] - frame[pair, 1] - frame[pair, 2] * x_0
         prefix[pair, SWEPT] += x_0 * e - x * e_0
     add_powers(x, e, prefix, pair)
+    x_old = ring[pair, slot, 0] - frame[pair, 0]
+    e_old = ring[pair, slot, 1] - frame[pair, 1] - frame[pair, 2] * x_old
+    frame[pair, 4], frame[pair, 5] = max(frame[pair, 4], x_old * x_old), max(frame[pair, 5], e_old * e_old)
     ring[pair, slot, 0], ring[pair, slot, 1] = c, m
     counts[pair, 1] += 1
     counts[pair, 2] += 1
@@ -153,10 +157,17 @@ def collect(pair: int, suffix: Samples, prefix: Samples, counts: NDArray[np.int6
 
 
 @part
-def misplaced(sums: Samples, n: int) -> bool:
+def misplaced(sums: Samples, n: int, margin: float) -> bool:
     """Whether the frame's origin lies so far from the points that their powers cancel; NaN says yes."""
     x, e = sums[X] / n, sums[E] / n
-    return not (10.0 * x * x <= 9.0 * sums[XX] / n and 10.0 * e * e <= 9.0 * sums[EE] / n)
+    xx, ee = sums[XX] / n, sums[EE] / n
+    var_x, var_e, cov = xx - x * x, ee - e * e, sums[XE] / n - x * e
+    return not (
+        10.0 * x * x <= 9.0 * xx
+        and 10.0 * e * e <= 9.0 * ee
+        and margin * margin <= var_x
+        and cov * cov <= 0.9 * var_x * var_e
+    )
 
 
 @part

@@ -79,7 +79,8 @@ def _advance_peak(
                 command = candidates[pair, 1, ends[pair, 1, 0]]
                 valid = counts[pair, 1] >= n_window
                 out[row, pair, 0] = error if valid else np.nan
-                out[row, pair, 1] = error / command if valid and command > 0.0 else np.nan
+                relative = error / command if valid and command > 0.0 else np.nan
+                out[row, pair, 1] = relative if relative < np.inf else np.nan
         if give:
             row += 1
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
-from monitor.indicators.ellipse_fit import N_SUMS, fit_ellipse
+from monitor.indicators.ellipse_fit import EE, N_SUMS, XX, E, X, fit_ellipse
 from monitor.indicators.ellipse_window import (
     EllipseWindow,
     centred_sweep,
@@ -148,7 +148,12 @@ def _advance_paei(
             if counts[pair, 0] < n_window:
                 continue
             collect(pair, suffix, prefix, counts, sums)
-            if counts[pair, 2] >= n_window // 8 and misplaced(sums, n_window):
+            # what leaves and stood far out has bent the frame that the others are seen in
+            var_x = sums[XX] / n_window - (sums[X] / n_window) ** 2
+            var_e = sums[EE] / n_window - (sums[E] / n_window) ** 2
+            outlier = frame[pair, 4] > 16.0 * var_x or frame[pair, 5] > 16.0 * var_e
+            frame[pair, 4] = frame[pair, 5] = 0.0
+            if (outlier or counts[pair, 2] >= n_window // 8) and misplaced(sums, n_window, frame[pair, 3]):
                 turn(pair, ring, suffix, prefix, frame, counts, clock, times, ends, side, last)
                 counts[pair, 2] = 0
                 collect(pair, suffix, prefix, counts, sums)

@@ -71,6 +71,7 @@ def _advance_nrmse(
                 command = total(rows, prefix, since, pair, 1)
                 valid = good[pair] >= n_window and command > 0.0
                 error = total(rows, prefix, since, pair, 0)
-                out[row, pair, 0] = np.sqrt(error / command) if valid else np.nan
+                value = np.sqrt(error / command) if valid else np.nan
+                out[row, pair, 0] = value if value < np.inf else np.nan
         if give:
             row += 1

@@ -166,7 +166,8 @@ def renew(pair: int, steps: Samples, ring: Samples, sums: Samples, loudest: Samp
             sums[pair, MEASURED, k] += m * factors[k]
         _turn(factors, steps)
     loudest[pair] = 0.0
-    age[pair] = 0
+    # a burst leaves sample by sample: sixteen times in a row are free, then one in n/16 samples
+    age[pair] = min(age[pair], ring.shape[1]) - ring.shape[1] // 16
 
 
 @kernel

@@ -42,9 +42,7 @@ class Clock:
         """Return the index and time [s] from which the samples of `block` are timed."""
         span = (block.index - self._index) / block.stream.sample_rate
         away = abs(self._time + span - block.time)
-        if block.stream.epoch != self._epoch or not away <= _ROUNDING * np.spacing(
-            abs(self._time) + abs(span)
-        ):
+        if block.stream.epoch != self._epoch or not away <= _ROUNDING * np.spacing(abs(self._time) + abs(span)):
             self._epoch, self._index, self._time = block.stream.epoch, block.index, block.time
         return self._index, self._time
 

@@ -94,8 +94,7 @@ def read_result_stream(file: h5py.File, epoch: int) -> ResultStream | None:
     if layout.COLUMNS not in file:
         return None
     columns = tuple(
-        Column(text(row["name"]), text(row["unit"]), text(row["actuator"]))
-        for row in file[layout.COLUMNS][()]
+        Column(text(row["name"]), text(row["unit"]), text(row["actuator"])) for row in file[layout.COLUMNS][()]
     )
     rate, every = float(file.attrs["sample_rate"]), int(file.attrs["every"])
     return ResultStream(text(file.attrs["rig"]), epoch, rate, every, columns)

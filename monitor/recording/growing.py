@@ -98,9 +98,7 @@ class GrowingFile:
             for name, datasets in self._series.items()
             for dataset in datasets
         ]
-        return sum(
-            _allocated(dataset, len(dataset) + more) for dataset, more in [*grown, (self._events, events)]
-        )
+        return sum(_allocated(dataset, len(dataset) + more) for dataset, more in [*grown, (self._events, events)])
 
     def _reserve(self, size: int) -> None:
         """Take the room first: HDF5 cannot go back once a write of its own has failed."""

@@ -49,9 +49,7 @@ def series_names(group: str) -> tuple[str, str, str, str]:
     return DATA[group], "time", "epoch", "index"
 
 
-def create(
-    file: h5py.File, stream: Stream, results: ResultStream | None, settings: bytes, created: datetime
-) -> None:
+def create(file: h5py.File, stream: Stream, results: ResultStream | None, settings: bytes, created: datetime) -> None:
     """Write everything but samples, results and events, and make room for these.
 
     Without `results` there is no results group, and the attribute ``every`` is 0.

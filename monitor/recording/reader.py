@@ -136,9 +136,7 @@ class RunReader:
                 at = end
             start += at
 
-    def _read(
-        self, name: str, start: int, stop: int
-    ) -> tuple[Samples, NDArray[np.float64], Integers, Integers]:
+    def _read(self, name: str, start: int, stop: int) -> tuple[Samples, NDArray[np.float64], Integers, Integers]:
         group = self._file[name]
         try:
             data, time, epoch, index = (group[column][start:stop] for column in layout.series_names(name))

@@ -59,9 +59,7 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     with contents.opened(source) as (file, block):
         try:
             contents.read_stream(file, 0)
-            rows = {
-                name: contents.written_rows(file, name, block.size, tolerant=True) for name in layout.DATA
-            }
+            rows = {name: contents.written_rows(file, name, block.size, tolerant=True) for name in layout.DATA}
             events = contents.read_events(file, block.size, tolerant=True)
             placed = max(len(file[layout.SIGNALS][name]) for name in layout.series_names(layout.SIGNALS))
             found = contents.read_outcome(file)
@@ -98,9 +96,7 @@ def _check_room(file: h5py.File, rows: dict[str, int], wanted: Path) -> None:
 
 def _copy(source: h5py.File, target: h5py.File, rows: dict[str, int]) -> None:
     for name, value in source.attrs.items():
-        target.attrs[name] = (
-            layout.fixed_text(contents.text(value)) if isinstance(value, str | bytes) else value
-        )
+        target.attrs[name] = layout.fixed_text(contents.text(value)) if isinstance(value, str | bytes) else value
     for name in (layout.SETTINGS, layout.CHANNELS, layout.COLUMNS):
         if name in source:
             target.create_dataset(name, data=source[name][()], dtype=source[name].dtype)

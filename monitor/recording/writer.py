@@ -51,9 +51,7 @@ class RunWriter:
         try:
             self._files = RunFiles(Path(path), msgspec.json.encode(dict(settings)))
         except (TypeError, ValueError) as problem:
-            raise layout.RunFileError(
-                f"{path}: the settings cannot be stored as JSON: {problem}"
-            ) from problem
+            raise layout.RunFileError(f"{path}: the settings cannot be stored as JSON: {problem}") from problem
         self._interval = flush_interval
         self._queue_seconds = queue_seconds
         self._queue_bytes = queue_bytes

@@ -21,11 +21,7 @@ from monitor.transport import endpoint
 from monitor.wire import Frames
 
 _FIRST_BACKOFF = 0.1
-_FAILED = (
-    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL
-    | zmq.Event.HANDSHAKE_FAILED_PROTOCOL
-    | zmq.Event.HANDSHAKE_FAILED_AUTH
-)
+_FAILED = zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
 _WATCHED = (
     zmq.Event.CONNECTED
     | zmq.Event.CONNECT_DELAYED

@@ -85,9 +85,7 @@ class SignalPublisher:
             prefix = message[1:]
             if message[:1] == b"\x00":
                 self._subscriptions.discard(prefix)
-            elif message[:1] == b"\x01" and (
-                prefix.startswith(_ALL_SIGNALS) or _ALL_SIGNALS.startswith(prefix)
-            ):
+            elif message[:1] == b"\x01" and (prefix.startswith(_ALL_SIGNALS) or _ALL_SIGNALS.startswith(prefix)):
                 self._subscriptions.add(prefix)
 
     def send(self, block: SignalBlock) -> bool:
