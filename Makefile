@@ -18,7 +18,8 @@ test: $(VENV)/dev.stamp
 benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
-pictures: $(VENV)/dev.stamp
+pictures: $(VENV)/run.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[pictures]'
 	$(BIN)/python -m docs.pictures
 
 $(VENV)/bin/python:

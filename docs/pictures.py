@@ -6,9 +6,14 @@ import os
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 from rich.console import Console
 
 from monitor.commands.demo import stage
+from monitor.config import IndicatorSettings
+from replay.assessment import assess
+from replay.simulations import simulation
 
 IMAGES = Path(__file__).parent / "images"
 DURATION = 45.0
@@ -26,15 +31,45 @@ def dashboard(path: Path) -> None:
     path.write_text(console.export_svg(title="synchroscope demo"), encoding="utf-8")
 
 
+def indicators(path: Path) -> None:
+    """Draw what was injected into the simulated test, and what the indicators made of it."""
+    recording = simulation("hybrid", duration=60.0)
+    found = assess(recording, IndicatorSettings(window=2.0))
+    truth = {channel.name: column for column, channel in enumerate(recording.stream.channels)}
+    samples = np.concatenate([block.samples for block in recording.blocks(4096)])
+    time = found.series.time - found.series.time[0]
+    width = len(found.series.columns) // len(found.pairs)
+    names = [column.name for column in found.series.columns[:width]]
+    figure, axes = plt.subplots(2, len(found.pairs), figsize=(10.0, 4.6), sharex=True, layout="constrained")
+    for i, assessed in enumerate(found.pairs):
+        actuator = assessed.pair.actuator
+        rows = (("delay", 1e3, "delay [ms]"), ("ratio", 1.0, "command / measured [-]"))
+        for axis, (quantity, factor, label) in zip(axes[:, i], rows, strict=True):
+            injected = factor * samples[:, truth[f"{actuator}.true_{quantity}"]]
+            axis.plot(time, injected, color="0.75", linewidth=5, label="injected")
+            for kind, style in (("fdb", "-"), ("paei", "--")):
+                column = i * width + names.index(f"{kind}_{quantity}")
+                axis.plot(time, factor * found.series.values[:, column], style, linewidth=1.3, label=kind.upper())
+            axis.set_ylabel(label if i == 0 else "")
+            axis.grid(alpha=0.3)
+        axes[1, i].set_ylim(0.85, 1.2)
+        axes[0, i].set_title(actuator)
+        axes[1, i].set_xlabel("time [s]")
+    axes[0, 0].legend(loc="lower left", fontsize="small")
+    figure.savefig(path, dpi=110)
+
+
 def main() -> None:
     """Make all pictures."""
-    IMAGES.mkdir(exist_ok=True)
+    images = IMAGES.resolve()
+    images.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         # the path of the recording is in the picture
         os.chdir(folder)
         Path("runs").mkdir()
-        dashboard(IMAGES.resolve() / "dashboard.svg")
-        os.chdir(IMAGES)
+        dashboard(images / "dashboard.svg")
+        os.chdir(images)
+    indicators(images / "indicators.png")
 
 
 if __name__ == "__main__":
