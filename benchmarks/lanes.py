@@ -13,18 +13,33 @@ from typing import Self
 import zmq
 
 from benchmarks.throughput import make_samples, make_stream
-from monitor.blocks import ResultBlock, SignalBlock
-from monitor.transport.zeromq import ResultSubscriber, SignalPublisher
+from monitor import wire
+from monitor.blocks import SignalBlock
+from monitor.wire import Decoder, Encoder, Frames
 
 _INDEX = struct.Struct("<q")
 _PATIENCE = 90.0
 
 
 class Lane(ABC):
-    """A process between a publisher and a subscriber that both are here, on one clock."""
+    """A process between a publisher and a subscriber that are both here: on one clock, with the same bare sockets.
 
-    def __init__(self, *words: str) -> None:
-        self._process = subprocess.Popen([sys.executable, "-m", *words])
+    Parameters
+    ----------
+    topic : what is subscribed to.
+    words : module and arguments of the process, where SOURCE and RESULTS stand for the endpoints.
+    """
+
+    def __init__(self, topic: bytes, *words: str) -> None:
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._publisher = self._context.socket(zmq.PUB)
+        source = f"tcp://127.0.0.1:{self._publisher.bind_to_random_port('tcp://127.0.0.1')}"
+        results = f"tcp://127.0.0.1:{free_port()}"
+        given = {"SOURCE": source, "RESULTS": results}
+        self._process = subprocess.Popen([sys.executable, "-m", *(given.get(word, word) for word in words)])
+        self._subscriber = self._context.socket(zmq.SUB)
+        self._subscriber.subscribe(topic)
+        self._subscriber.connect(results)
 
     def __enter__(self) -> Self:
         return self
@@ -32,83 +47,71 @@ class Lane(ABC):
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait()
-        self.close()
+        self._context.destroy(linger=0)
 
     @abstractmethod
+    def encode(self, index: int) -> Frames:
+        """Return the message with the sample of that index."""
+
+    @abstractmethod
+    def decode(self, frames: Frames) -> int | None:
+        """Return the index of the sample that is answered, None if there is no answer in the message."""
+
     def send(self, index: int) -> None:
         """Send the sample of that index."""
+        self._publisher.send_multipart(self.encode(index))
 
-    @abstractmethod
-    def receive(self, timeout: float) -> list[int]:
-        """Return the indices whose results have come; wait up to `timeout` s for the first."""
+    def receive(self, timeout: float) -> int | None:
+        """Return the index of the next answer; None if nothing comes within `timeout` s."""
+        if not self._subscriber.poll(max(1, int(1000 * timeout))):
+            return None
+        return self.decode(self._subscriber.recv_multipart())
 
-    @abstractmethod
-    def close(self) -> None:
-        """Leave no socket behind."""
-
-    def connect(self, first: int) -> int:
+    def start(self) -> int:
         """Send until the first answer comes; return the index to go on with."""
-        deadline = monotonic() + _PATIENCE
+        deadline, index = monotonic() + _PATIENCE, 0
         while monotonic() < deadline and self._process.poll() is None:
-            self.send(first)
-            first += 1
-            if self.receive(0.05):
-                while self.receive(0.2):
+            self.send(index)
+            index += 1
+            if self.receive(0.05) is not None:
+                while self.receive(0.2) is not None:
                     pass
-                return first
+                return index
         raise RuntimeError(f"no answer from {self._process.args!r}")
 
 
 class ServiceLane(Lane):
-    """Through `synchroscope monitor`, with the library's own publisher and subscriber."""
+    """Through `synchroscope monitor`; the samples are encoded, the results decoded."""
 
     def __init__(self, n_pairs: int, rate: float, window: float) -> None:
         self._stream = make_stream("latency", n_pairs, rate)
         self._samples = make_samples(4096, n_pairs, rate)
-        self._publisher = SignalPublisher("tcp://127.0.0.1:*")
-        results = f"tcp://127.0.0.1:{free_port()}"
-        options = ("--connect", self._publisher.endpoint, "--publish", results, "--window", str(window))
-        super().__init__("monitor", "monitor", *options, "--quiet")
-        self._subscriber = ResultSubscriber(results, kinds=("results",))
+        self._encoder, self._decoder = Encoder(), Decoder()
+        options = ("--connect", "SOURCE", "--publish", "RESULTS", "--window", str(window), "--quiet")
+        super().__init__(wire.topic("results"), "monitor", "monitor", *options)
 
-    def send(self, index: int) -> None:
+    def encode(self, index: int) -> Frames:
         at = index % len(self._samples)
         block = SignalBlock(self._stream, index, index * self._stream.dt, self._samples[at : at + 1])
-        self._publisher.send(block)
+        return self._encoder.encode(block)
 
-    def receive(self, timeout: float) -> list[int]:
-        items = self._subscriber.receive(timeout)
-        return [item.index for item in items if isinstance(item, ResultBlock) and len(item)]
-
-    def close(self) -> None:
-        self._publisher.close(linger=0.0)
-        self._subscriber.close()
+    def decode(self, frames: Frames) -> int | None:
+        block = self._decoder.decode(frames)
+        return block.index if len(block) else None
 
 
 class BareLane(Lane):
     """Through two bare PUB/SUB hops of the same payload sizes."""
 
     def __init__(self, sent: int, answered: int) -> None:
-        self._context = zmq.Context()
-        self._publisher = self._context.socket(zmq.PUB)
-        port = self._publisher.bind_to_random_port("tcp://127.0.0.1")
-        results = f"tcp://127.0.0.1:{free_port()}"
-        super().__init__("benchmarks.forwarder", f"tcp://127.0.0.1:{port}", results, str(answered))
-        self._subscriber = self._context.socket(zmq.SUB)
-        self._subscriber.subscribe(b"")
-        self._subscriber.connect(results)
         self._filling = bytes(sent - _INDEX.size)
+        super().__init__(b"", "benchmarks.forwarder", "SOURCE", "RESULTS", str(answered))
 
-    def send(self, index: int) -> None:
-        self._publisher.send(_INDEX.pack(index) + self._filling)
+    def encode(self, index: int) -> Frames:
+        return [_INDEX.pack(index) + self._filling]
 
-    def receive(self, timeout: float) -> list[int]:
-        if not self._subscriber.poll(max(1, int(1000 * timeout))):
-            return []
-        return [_INDEX.unpack_from(self._subscriber.recv())[0]]
-
-    def close(self) -> None:
-        self._context.destroy(linger=0)
+    def decode(self, frames: Frames) -> int | None:
+        return int(_INDEX.unpack_from(frames[0])[0])
 
 
 def free_port() -> int:

@@ -25,7 +25,7 @@ def run(quick: bool) -> Iterator[Figure]:
     taken: dict[str, list[list[float]]] = {"service": [], "bare": []}
     with ServiceLane(N_PAIRS, RATE, WINDOW) as ours, BareLane(16 * N_PAIRS, 8 * OUTPUTS * N_PAIRS) as theirs:
         lanes = {"service": ours, "bare": theirs}
-        following = {name: lane.connect(0) for name, lane in lanes.items()}
+        following = {name: lane.start() for name, lane in lanes.items()}
         warm = int(2 * WINDOW * RATE)
         for turn in range(turns + 1):
             for name, lane in lanes.items():
@@ -59,11 +59,9 @@ def measure(lane: Lane, first: int, n: int) -> list[float]:
 
 
 def _take(lane: Lane, timeout: float, sent: dict[int, float], latency: dict[int, float]) -> None:
-    indices = lane.receive(timeout)
-    now = perf_counter()
-    for index in indices:
-        if index in sent:
-            latency[index] = now - sent.pop(index)
+    index = lane.receive(timeout)
+    if index in sent:
+        latency[index] = perf_counter() - sent.pop(index)
 
 
 def _figures(ours: list[list[float]], theirs: list[list[float]]) -> Iterator[Figure]:

@@ -22,7 +22,5 @@ with zmq.Context() as context, context.socket(zmq.XPUB) as socket:
         time.sleep(max(0.0, start + t[-1] - time.monotonic()))
         signals = [np.sin(2 * np.pi * (t - lag)) for lag in (0.0, 0.005, 0.0, 0.008)]
         last = index + len(t) == int(samples)
-        socket.send_multipart(
-            encoder.encode(SignalBlock(stream, index, t[0], np.stack(signals, axis=1), last))
-        )
+        socket.send_multipart(encoder.encode(SignalBlock(stream, index, t[0], np.stack(signals, axis=1), last)))
     socket.close(linger=1000)

@@ -97,9 +97,7 @@ class Schedule:
         ends = 0.0
         for time, _ in self.changes[1:]:
             if not (isfinite(time) and time > 0.0 and time >= ends):
-                raise ValueError(
-                    f"actuator change at {time} s: must come after {ends} s, the end of the last"
-                )
+                raise ValueError(f"actuator change at {time} s: must come after {ends} s, the end of the last")
             ends = time + self.ramp
 
     def begin(self, dt: float, rng: np.random.Generator) -> Actuator:

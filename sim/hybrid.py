@@ -117,14 +117,10 @@ class HybridTest:
         for name in ("sample_rate", "duration", "stroke"):
             value = getattr(self, name)
             _require(isfinite(value) and value > 0.0, f"test {name}", value, "a positive number")
-        _require(
-            self.n_samples > 0, "test duration", self.duration, f"a sample or more at {self.sample_rate} Hz"
-        )
+        _require(self.n_samples > 0, "test duration", self.duration, f"a sample or more at {self.sample_rate} Hz")
         stiffness = self.structure.stiffness + self.specimen.stiffness
         lowest = sqrt(stiffness / self.structure.mass) / 2.0
-        _require(
-            self.sample_rate > lowest, "test sample_rate", self.sample_rate, f"over {lowest:.4g} Hz here"
-        )
+        _require(self.sample_rate > lowest, "test sample_rate", self.sample_rate, f"over {lowest:.4g} Hz here")
 
     @property
     def n_samples(self) -> int:

@@ -45,9 +45,7 @@ class Selection:
                 "give --command NAME --measured NAME, once for each actuator"
             )
         if self.time is not None and self.rate is not None:
-            raise RecordingError(
-                "--time and --rate are both given: the rate needs no time column, leave one out"
-            )
+            raise RecordingError("--time and --rate are both given: the rate needs no time column, leave one out")
         if self.rate is not None and not 0.0 < self.rate < float("inf"):
             raise RecordingError(f"--rate {self.rate:g}: must be a positive number of Hz")
 

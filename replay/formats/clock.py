@@ -79,8 +79,7 @@ def read_clock(times: Samples, scale: float, line: Callable[[int], int]) -> Cloc
         row = _first_uneven(times, counted, quantum)
         step, usual = (times[row] - times[row - 1]) * scale, float(np.median(np.diff(times))) * scale
         raise RecordingError(
-            f"the time steps are not even: {step:.6g} s before line {line(row)}, "
-            f"{usual:.6g} s as a rule; {_OVERRIDE}"
+            f"the time steps are not even: {step:.6g} s before line {line(row)}, {usual:.6g} s as a rule; {_OVERRIDE}"
         )
     doubt = 2.0 * max(0.5 * quantum, float(np.max(np.abs(residual)))) / float(times[-1] - times[0])
     rate = _round_rate(1.0 / (dt * scale), doubt)

@@ -18,9 +18,7 @@ SPACES = r"\s+"
 COMMENTS = ("#", "%")
 HEAD = 1 << 18
 _LINES = 500
-MISSING = frozenset(
-    ("", "nan", "-nan", "+nan", "na", "n/a", "#n/a", "null", "none", "-", "--", "1.#qnan", "-1.#ind")
-)
+MISSING = frozenset(("", "nan", "-nan", "+nan", "na", "n/a", "#n/a", "null", "none", "-", "--", "1.#qnan", "-1.#ind"))
 _CANDIDATES = (
     (";", "."),
     (";", ","),
@@ -98,17 +96,13 @@ def find_layout(head: bytes) -> Layout:
     )
     cells = _common_width(kinds)
     if not cells:
-        raise RecordingError(
-            "no rows of numbers; a table has columns parted by commas, semicolons, tabs or spaces"
-        )
+        raise RecordingError("no rows of numbers; a table has columns parted by commas, semicolons, tabs or spaces")
     rows = [i for i, (width, _) in enumerate(kinds) if width == cells]
     pure = [i for i in rows if not kinds[i][1]]
     trailing = cells > 1 and all(not split(lines[i], delimiter)[-1] for i in pure or rows)
     skip = (pure or rows)[0]
     if rows[0] < skip and _header(lines[: rows[0]], delimiter, cells, trailing)[0]:
-        skip = rows[
-            0
-        ]  # not a header, which is further up, but a row with text in it: the parser will name the cell
+        skip = rows[0]  # not a header, which is further up, but a row with text in it: the parser will name the cell
     header, units = _header(lines[:skip], delimiter, cells, trailing)
     width = cells - 1 if trailing and not (header and header[-1]) else cells
     return Layout(encoding, delimiter, decimal, skip, cells, width, header[:width], units[:width])
@@ -156,9 +150,7 @@ def _header(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names and units right above the first row, `cells` of each; in a comment if nowhere else."""
     plain = [line for line in lines if is_data(line)]
-    comments = [
-        line.strip().lstrip("".join(COMMENTS)) for line in lines if line.strip() and not is_data(line)
-    ]
+    comments = [line.strip().lstrip("".join(COMMENTS)) for line in lines if line.strip() and not is_data(line)]
     for pool in (plain, comments):
         fits = [_fit(line, delimiter, cells, trailing) for line in pool[-2:]]
         if len(fits) == 2 and all(fits) and all(is_unit(text) for text in fits[1]):

@@ -78,9 +78,7 @@ def _check_fit(command: Table, measured: Table, time: Column | None) -> None:
     if time is not None:
         at = time.position
         if not np.array_equal(command.values[:, at], measured.values[:, at], equal_nan=True):
-            raise RecordingError(
-                f"the times differ from those in {measured.path.name}: pair them in one file"
-            )
+            raise RecordingError(f"the times differ from those in {measured.path.name}: pair them in one file")
 
 
 FORMAT = Format("OpenFresco recorders (ctrl/daq)", is_half, open_halves)

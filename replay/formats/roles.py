@@ -14,9 +14,7 @@ _COMMAND = words(
     "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
     "setpoint setpt sp input in"
 )
-_MEASURED = words(
-    "measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out"
-)
+_MEASURED = words("measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out")
 _FORCE = words("force load loadcell restoring reaction")
 _LETTERS = {"c": Role.COMMAND, "m": Role.MEASURED}  # x_c and x_m, uc and um
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -34,9 +32,7 @@ class Actuator:
     force: Column | None = None
 
 
-def choose_actuators(
-    columns: Sequence[Column], selection: Selection
-) -> tuple[tuple[Actuator, ...], tuple[str, ...]]:
+def choose_actuators(columns: Sequence[Column], selection: Selection) -> tuple[tuple[Actuator, ...], tuple[str, ...]]:
     """Return the actuators, as the user names their columns or as the columns' names tell, and notes.
 
     Raises
@@ -60,9 +56,7 @@ def choose_actuators(
             f"{len(selection.force)} force columns for {len(actuators)} actuators: name one for each"
         )
     forces = [find_column(columns, text) for text in selection.force]
-    return tuple(
-        Actuator(a.name, a.command, a.measured, f) for a, f in zip(actuators, forces, strict=True)
-    ), notes
+    return tuple(Actuator(a.name, a.command, a.measured, f) for a, f in zip(actuators, forces, strict=True)), notes
 
 
 def as_channels(columns: Sequence[Column], actuators: Sequence[Actuator]) -> tuple[Channel, ...]:
@@ -120,9 +114,7 @@ def _guess(columns: Sequence[Column]) -> tuple[Actuator, ...]:
         raise RecordingError(f"more than one way to pair {rivals}: {_ASK}")
     pairs = [(commands[rest][0], measureds[rest][0]) for rest in shared]
     if not pairs:
-        only = [
-            [c for group in found[role].values() for c in group] for role in (Role.COMMAND, Role.MEASURED)
-        ]
+        only = [[c for group in found[role].values() for c in group] for role in (Role.COMMAND, Role.MEASURED)]
         if len(only[0]) == len(only[1]) == 1 and only[0][0].unit == only[1][0].unit:
             pairs = [(only[0][0], only[1][0])]
     if not pairs:
@@ -166,7 +158,4 @@ def _pair_name(command: Column, measured: Column) -> str:
 
 
 def _distinct(names: Sequence[str], commands: Sequence[Column]) -> list[str]:
-    return [
-        name if names.count(name) == 1 else command.name
-        for name, command in zip(names, commands, strict=True)
-    ]
+    return [name if names.count(name) == 1 else command.name for name, command in zip(names, commands, strict=True)]

@@ -106,9 +106,7 @@ def open_run_file(path: Path, selection: Selection) -> RunRecording:
     RecordingError : it is not a run file, or columns are named for it; one line.
     """
     if selection != Selection():
-        raise RecordingError(
-            f"{path}: a run file knows its channels and its rate: leave out --command and the like"
-        )
+        raise RecordingError(f"{path}: a run file knows its channels and its rate: leave out --command and the like")
     return RunRecording(path)
 
 

@@ -17,9 +17,7 @@ from replay.formats.base import RecordingError
 from replay.formats.columns import Column, read_columns
 from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, number, split
 
-_MISSING_AS_WRITTEN = sorted(
-    {f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"}
-)
+_MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
 _EXCERPT = 30
 
 
@@ -109,9 +107,7 @@ def _short_rows(path: Path, layout: Layout, values: Samples) -> bool:
     suspects = set(np.flatnonzero(np.isnan(values[:, -1])).tolist())
     if not suspects:
         return False
-    return any(
-        row in suspects and len(cells) < layout.width for row, (_, cells) in enumerate(_rows(path, layout))
-    )
+    return any(row in suspects and len(cells) < layout.width for row, (_, cells) in enumerate(_rows(path, layout)))
 
 
 def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
@@ -122,9 +118,7 @@ def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
                 yield line_number, split(line, layout.delimiter)
 
 
-def _read_carefully(
-    path: Path, layout: Layout, columns: tuple[Column, ...]
-) -> tuple[Samples, tuple[str, ...]]:
+def _read_carefully(path: Path, layout: Layout, columns: tuple[Column, ...]) -> tuple[Samples, tuple[str, ...]]:
     """Read row by row, name the first bad cell, and forgive a last line that was cut short."""
     values = array("d")
     fault = ""

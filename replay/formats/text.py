@@ -89,9 +89,7 @@ def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
     clock = read_clock(times, SECONDS.get(unit, 1.0), table.line)
     if not table.layout.header and selection.time is None:
-        return Clock(
-            clock.sample_rate, clock.start, clock.index, (f"{time.name} is the time in s", *clock.notes)
-        )
+        return Clock(clock.sample_rate, clock.start, clock.index, (f"{time.name} is the time in s", *clock.notes))
     return clock
 
 

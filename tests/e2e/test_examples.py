@@ -61,9 +61,7 @@ def _free_port() -> int:
 
 def _start(command: list[str], port: int, samples: int = SAMPLES) -> subprocess.Popen[bytes]:
     arguments = [*command, f"tcp://127.0.0.1:{port}", str(samples), str(RATE)]
-    return subprocess.Popen(
-        arguments, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, stderr=subprocess.PIPE
-    )
+    return subprocess.Popen(arguments, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, stderr=subprocess.PIPE)
 
 
 def _blocks(subscriber: zmq.Socket[bytes]) -> Iterator[SignalBlock]:

@@ -81,9 +81,7 @@ def test_every_plain_example_of_the_page_is_read() -> None:
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from("abcdef"), st.just(0), min_size=1), st.integers(1, 5), st.data())
 def test_messagepack_and_json_say_the_same(names: dict[str, int], rows: int, data: st.DataObject) -> None:
-    column = st.lists(
-        st.none() | st.floats(allow_nan=False, allow_infinity=False), min_size=rows, max_size=rows
-    )
+    column = st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False), min_size=rows, max_size=rows)
     keys = {role: {name: data.draw(column) for name in names} for role in ("command", "measured", "force")}
     one, two = (decode_plain(encode(keys)) for encode in _ENCODERS.values())
     assert one.channels == two.channels
@@ -93,9 +91,7 @@ def test_messagepack_and_json_say_the_same(names: dict[str, int], rows: int, dat
 
 
 def test_numbers_that_only_messagepack_can_say() -> None:
-    message = decode_plain(
-        msgspec.msgpack.encode({"command": [math.nan, math.inf], "measured": [1, -math.inf]})
-    )
+    message = decode_plain(msgspec.msgpack.encode({"command": [math.nan, math.inf], "measured": [1, -math.inf]}))
     np.testing.assert_array_equal(message.samples, [[np.nan, 1.0], [np.inf, -np.inf]])
 
 

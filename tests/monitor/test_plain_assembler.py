@@ -147,9 +147,7 @@ def test_a_sender_that_starts_again_is_seen(start: float, length: int, told: boo
 def test_an_estimated_rate_is_estimated_anew_after_a_restart() -> None:
     runs = [[{"t": n / rate} for n in range(100)] for rate in (1000.0, 200.0)]
     blocks = _feed(PlainAssembler(), [*runs[0], *runs[1]])
-    assert [(b.stream.epoch, b.stream.sample_rate) for b in blocks] == [(0, 1000.0)] * 100 + [
-        (1, 200.0)
-    ] * 100
+    assert [(b.stream.epoch, b.stream.sample_rate) for b in blocks] == [(0, 1000.0)] * 100 + [(1, 200.0)] * 100
     assert _indices(blocks) == [*range(100), *range(100)]
 
 
@@ -168,9 +166,7 @@ def test_an_index_that_starts_again_is_a_restart_even_if_the_clock_goes_on() -> 
 
 
 def test_with_an_index_the_time_only_tells_the_time() -> None:
-    blocks = _feed(
-        PlainAssembler(100.0), [{"t": t, "index": n} for n, t in enumerate([50.0, 50.01, 3.0, 9e9])]
-    )
+    blocks = _feed(PlainAssembler(100.0), [{"t": t, "index": n} for n, t in enumerate([50.0, 50.01, 3.0, 9e9])])
     assert [(b.index, b.time, b.stream.epoch) for b in blocks] == [
         (0, 50.0, 0),
         (1, 50.01, 0),
@@ -197,9 +193,7 @@ def test_after_the_last_message_comes_another_run() -> None:
 
 def test_a_heartbeat_carries_the_next_index_and_changes_nothing() -> None:
     empty: dict[str, object] = {"command": [], "measured": []}
-    blocks = _feed(
-        PlainAssembler(100.0), [{"t": 5.0}, empty | {"index": 1}, {"t": 5.01}, empty | {"index": 4}, {}]
-    )
+    blocks = _feed(PlainAssembler(100.0), [{"t": 5.0}, empty | {"index": 1}, {"t": 5.01}, empty | {"index": 4}, {}])
     assert [(b.index, len(b)) for b in blocks] == [(0, 1), (1, 0), (1, 1), (4, 0), (4, 1)]
     assert blocks[1].time == pytest.approx(5.01) and len({id(b.stream) for b in blocks}) == 1
 

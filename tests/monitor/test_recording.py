@@ -121,9 +121,7 @@ def test_what_is_recorded_is_read_and_recorded_again_the_same(
         assert np.concatenate([np.full(len(b), b.stream.epoch) for b in read]).tolist() == epoch.tolist()
         np.testing.assert_array_equal(np.concatenate([b.samples for b in read]), samples)
         got = np.concatenate([b.time + np.arange(len(b)) / b.stream.sample_rate for b in read])
-        assert np.all(
-            np.abs(got - times) <= 12 * np.spacing(np.abs(times) + 2e9 * (np.abs(times) > 1e9) + 1e4)
-        )
+        assert np.all(np.abs(got - times) <= 12 * np.spacing(np.abs(times) + 2e9 * (np.abs(times) > 1e9) + 1e4))
         assert [b.last for b in read] == [False] * (len(read) - 1) + [True]
         assert all(len(b) <= length and b.samples.flags.c_contiguous for b in read)
     assert sum(map(len, tail)) == max(0, len(index) - start)

@@ -185,8 +185,7 @@ def test_the_command_says_what_was_kept(closed: Path, capsys: pytest.CaptureFixt
     assert run_command(closed, "-o", out) == 0
     said = capsys.readouterr()
     assert said.out == (
-        f"{out}: kept 200000 samples, 50000 result rows and 1 events; "
-        "trimmed 0 samples; the outcome was 'clean'\n"
+        f"{out}: kept 200000 samples, 50000 result rows and 1 events; trimmed 0 samples; the outcome was 'clean'\n"
     )
     assert "closed properly" in said.err
     before = out.read_bytes()

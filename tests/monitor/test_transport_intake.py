@@ -18,9 +18,7 @@ ORIGIN = "tcp://127.0.0.1:1"
 
 
 def plain(index: int, **more) -> bytes:
-    return json.dumps(
-        {"t": index / 100.0, "command": 1.0, "measured": 0.5, "sample_rate": 100.0} | more
-    ).encode()
+    return json.dumps({"t": index / 100.0, "command": 1.0, "measured": 0.5, "sample_rate": 100.0} | more).encode()
 
 
 def test_native_comes_back_as_it_was_sent(counting):

@@ -109,9 +109,7 @@ def test_junk_on_a_bound_port_hurts_nobody(garbage, hangs_up, counting, gather, 
 @pytest.mark.parametrize(
     "garbage", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 200], ids=["silent", "http", "broken"]
 )
-def test_a_stranger_at_the_endpoint_is_told_once_and_replaced_by_the_rig(
-    garbage, counting, gather, subscribed
-):
+def test_a_stranger_at_the_endpoint_is_told_once_and_replaced_by_the_rig(garbage, counting, gather, subscribed):
     with _Stranger(garbage) as stranger:
         source = ZmqSource([stranger.url], stale_after=0.3)
         early = gather(source, lambda found: kinds(found, EventKind.NOTE))

@@ -57,9 +57,7 @@ def _signals(draw: st.DrawFn) -> SignalBlock:
 
 @st.composite
 def _results(draw: st.DrawFn) -> ResultBlock:
-    columns = tuple(
-        Column(*row) for row in draw(st.lists(st.tuples(_text, _text, _text), min_size=1, max_size=4))
-    )
+    columns = tuple(Column(*row) for row in draw(st.lists(st.tuples(_text, _text, _text), min_size=1, max_size=4)))
     every = draw(st.integers(1, 1000))
     stream = ResultStream(draw(_text), draw(_epochs), draw(_rates), every, columns)
     values = draw(_payload(draw(st.integers(0, 5)), len(columns)))

@@ -173,9 +173,7 @@ def test_events_pass_and_a_held_block_comes_out_at_the_end() -> None:
 
 def test_a_text_gives_the_faults() -> None:
     text = "drop=0.01, nan=0.001,delay_step=10:0.005,restart=20,gap=3:1"
-    assert parse_faults(text) == Faults(
-        drop=0.01, nan=0.001, delay_step=(10.0, 0.005), restart=20.0, gap=(3.0, 1.0)
-    )
+    assert parse_faults(text) == Faults(drop=0.01, nan=0.001, delay_step=(10.0, 0.005), restart=20.0, gap=(3.0, 1.0))
     assert parse_faults("") == Faults()
 
 

@@ -62,9 +62,7 @@ def test_bristol_rig_asks_for_its_columns_and_then_reads_them() -> None:
         with pytest.raises(RecordingError, match="--command NAME --measured NAME") as caught:
             open_recording(path)
         assert "shaker_front_cmd_V" in str(caught.value)
-        recording = open_recording(
-            path, Selection(("Shaker_Front_cmd_V",), ("laser_front_mm",), ("force_front_N",))
-        )
+        recording = open_recording(path, Selection(("Shaker_Front_cmd_V",), ("laser_front_mm",), ("force_front_N",)))
         stream = recording.stream
         assert stream.sample_rate == 10_000.0
         (pair,) = stream.pairs

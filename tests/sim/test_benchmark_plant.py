@@ -35,9 +35,7 @@ def test_known_answers(frequency, gain, phase, delay):
 
 @pytest.mark.parametrize("frequency", [0.01, 0.3, 1.0, 5.0, 20.0, 60.0])
 def test_polynomials_are_the_block_diagram(frequency):
-    assert BenchmarkPlant().frequency_response(frequency) == pytest.approx(
-        block_diagram(frequency), rel=1e-10
-    )
+    assert BenchmarkPlant().frequency_response(frequency) == pytest.approx(block_diagram(frequency), rel=1e-10)
 
 
 @pytest.mark.parametrize("frequency", [0.5, 1.0, 5.0, 20.0])
@@ -54,9 +52,7 @@ def test_step_response_is_the_continuous_one():
     _, expected = scipy.signal.step(([plant.gain * plant.a1b0], plant.denominator), T=time)
     measured = plant.respond(np.ones(8192), DT)
     np.testing.assert_allclose(measured, expected, atol=1e-7)
-    assert measured[-1] == pytest.approx(
-        1.0261 * 2.1283e13 / (9.9976e4 * 3.3 * 1.190e6 + 2.1283e13), rel=1e-3
-    )
+    assert measured[-1] == pytest.approx(1.0261 * 2.1283e13 / (9.9976e4 * 3.3 * 1.190e6 + 2.1283e13), rel=1e-3)
 
 
 def test_sample_by_sample_is_the_whole_record():

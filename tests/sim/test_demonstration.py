@@ -50,9 +50,7 @@ def test_faults_show_in_the_signals_as_said(name, parts):
         assert 1.0 / abs(found) == pytest.approx(ratio, rel=6e-3)
         assert -np.angle(found) / (2.0 * np.pi * record.frequency) == pytest.approx(delay, abs=1e-4)
         assert record.true_ratio[n] == pytest.approx(1.0 / abs(found), rel=2e-3)
-        assert record.true_delay[n] == pytest.approx(
-            -np.angle(found) / (2.0 * np.pi * record.frequency), abs=5e-5
-        )
+        assert record.true_delay[n] == pytest.approx(-np.angle(found) / (2.0 * np.pi * record.frequency), abs=5e-5)
 
 
 def test_roof_slips_slowly_and_is_noisy():

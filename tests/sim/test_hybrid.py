@@ -45,9 +45,7 @@ def solved(test, time):
     def rate(t, state):
         push = sign * test.excitation.sample(np.array([t]))[0]
         damping = (structure.damping + specimen.damping) * state[1]
-        return state[1], (
-            push - damping - (structure.stiffness + specimen.stiffness) * state[0]
-        ) / structure.mass
+        return state[1], (push - damping - (structure.stiffness + specimen.stiffness) * state[0]) / structure.mass
 
     solution = solve_ivp(rate, (0.0, time[-1]), [0.0, 0.0], "DOP853", time, rtol=1e-10, atol=1e-14)
     return solution.y[0], solution.y[1]
@@ -122,9 +120,7 @@ def test_delay_feeds_energy_into_the_loop_and_lead_takes_it_out():
         error = np.diff(record.measured - record.command)
         energy = np.sum(0.5 * (record.force[1:] + record.force[:-1]) * error)
         assert math.copysign(1.0, energy) == math.copysign(1.0, delay)
-    motion = [
-        np.ptp(simulate(frame(delayed(d), Kick(), duration=8.0)).command[6144:]) for d in (-0.004, 0, 0.004)
-    ]
+    motion = [np.ptp(simulate(frame(delayed(d), Kick(), duration=8.0)).command[6144:]) for d in (-0.004, 0, 0.004)]
     assert motion[0] < motion[1] < motion[2]
 
 
