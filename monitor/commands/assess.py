@@ -144,17 +144,20 @@ def _write_series(series: Series, path: Path, several: bool) -> None:
 def _print_table(path: Path, assessment: Assessment, notes: list[str]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     # in a pipe Rich takes 80 columns for granted, and cuts the numbers
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110)
+    # Text, because file names and headers may hold brackets, which would be taken for markup
     console.print(
-        f"[bold]{path}[/bold]  {assessment.samples} samples, {assessment.duration:.4g} s at "
-        f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s"
+        Text(str(path), "bold"),
+        f" {assessment.samples} samples, {assessment.duration:.4g} s at "
+        f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
     )
     for found in assessment.pairs:
         channels = assessment.stream.channels
         title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
-        table = Table(title=f"{title}, valid {100 * found.valid_fraction:.0f} %", title_justify="left")
+        table = Table(title=Text(f"{title}, valid {100 * found.valid_fraction:.0f} %"), title_justify="left")
         table.add_column("indicator", no_wrap=True)
         table.add_column("unit")
         for heading in ("median", "mean", "5 %", "95 %"):
@@ -164,7 +167,7 @@ def _print_table(path: Path, assessment: Assessment, notes: list[str]) -> None:
             unit, factor = {"s": ("ms", 1e3), "rad": ("deg", 180.0 / math.pi)}.get(column.unit, (column.unit, 1.0))
             spread = found.spreads[name]
             numbers = (spread.median, spread.mean, spread.p05, spread.p95)
-            table.add_row(name, unit, *(f"{factor * n:.4g}" if math.isfinite(n) else "—" for n in numbers))
+            table.add_row(name, Text(unit), *(f"{factor * n:.4g}" if math.isfinite(n) else "—" for n in numbers))
         console.print(table)
     for note in notes:
-        console.print(f"note: {note}", style="yellow")
+        console.print(Text(f"note: {note}"), style="yellow")

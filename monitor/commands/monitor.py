@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_indicator_options, indicator_overrides
+from monitor.commands.options import add_indicator_options, add_insecure_option, indicator_overrides, positive
 
 if TYPE_CHECKING:
     from monitor.config import Settings
@@ -36,9 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of plain senders that do not say it")
     parser.add_argument("--publish", metavar="URL", help="where results go (default tcp://127.0.0.1:5556)")
     parser.add_argument("--record", metavar="PATH", help="keep the run in this file, or in this folder")
-    parser.add_argument("--duration", type=float, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--duration", type=positive, metavar="S", help="stop after so many seconds")
     parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    add_insecure_option(parser)
     add_indicator_options(parser)
 
 
@@ -50,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stop.set())
     settings = _settings(arguments)
 
+    from monitor.commands.announcer import Announcer
     from monitor.engine import Monitor, warm_up
     from monitor.service import Service
     from monitor.transport.zeromq import ZmqResultSink, ZmqSource
@@ -63,9 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
             rig=stream.rig,
             sample_rate=stream.sample_rate,
             stale_after=stream.stale_after,
+            insecure=arguments.insecure,
         )
         stack.callback(source.close)
-        results = ZmqResultSink(settings.results.publish, signals=settings.results.signals)
+        publish = settings.results
+        results = ZmqResultSink(publish.publish, signals=publish.signals, insecure=arguments.insecure)
         stack.callback(results.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
@@ -75,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         service = Service(
             source,
             Monitor(settings.indicators),
-            [results] if recorder is None else [results, recorder],
+            [results, *([] if recorder is None else [recorder]), Announcer(say)],
             rig=stream.rig,
             stale_after=stream.stale_after,
             recording=lambda: ("", 0, 0) if recorder is None else _kept(recorder),

@@ -19,7 +19,7 @@ import numpy as np
 
 from monitor.blocks import Samples
 from monitor.indicators.hann_bins import Turn, hann
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import part
 
 
 class Tone(NamedTuple):
@@ -35,7 +35,7 @@ class Tone(NamedTuple):
     gain: float
 
 
-@kernel
+@part
 def tone_between_bins(
     sums: Samples,
     pair: int,
@@ -69,7 +69,7 @@ def tone_between_bins(
     return Tone(at, frequency, image, n_window * _hann_gain(frequency - first_bin - at))
 
 
-@kernel
+@part
 def _cosine_shift(
     sums: Samples,
     pair: int,
@@ -107,7 +107,7 @@ def _cosine_shift(
     return -(sum_vh - sum_h * sum_v / 3.0 + sum_vh_im) / norm if norm > 0.0 else 0.0
 
 
-@kernel
+@part
 def _hann_gain(offset: float) -> float:
     x = abs(offset)
     if x < 1e-6:

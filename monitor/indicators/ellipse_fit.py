@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel, part
+from monitor.indicators.kernel import part
 
 # order of the sums; the last is the area that the loop sweeps, twice
 X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE, SWEPT = range(15)
@@ -59,7 +59,7 @@ def add_powers(x: float, e: float, sums: Samples, row: int) -> None:
     sums[row, EEEE] += ee * ee
 
 
-@kernel
+@part
 def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     """Fit the conic to the sums `t` over `n` points.
 
@@ -139,7 +139,7 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     return Ellipse(found, opening > doubt, a * s_e * s_e * p * p, b * s_e * p, width * s_x)
 
 
-@kernel
+@part
 def _half_width(opening: float, b: float, d_x: float, d_e: float, constant: float, residual: float) -> float:
     """Return the half-width along u, in standard deviations of u.
 

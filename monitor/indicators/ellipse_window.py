@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.ellipse_fit import EE, N_SUMS, SWEPT, XE, XX, E, X, add_powers
-from monitor.indicators.kernel import kernel, part
+from monitor.indicators.kernel import part
 from monitor.indicators.level_crossings import find_crossings, watch_crossing
 
 
@@ -87,7 +87,7 @@ def push(
         watch_crossing(times, ends, side, last, pair, float(clock[1]), x, frame[pair, 3], n_window)
 
 
-@kernel
+@part
 def turn(
     pair: int,
     ring: Samples,
@@ -124,7 +124,7 @@ def turn(
     find_crossings(times, ends, side, last, pair, float(clock[1]), ring[pair, :, 0], clock[0], mid_c, frame[pair, 3])
 
 
-@kernel
+@part
 def _lay_frame(pair: int, ring: Samples, frame: Samples) -> None:
     """Put the origin in the middle of the range, which stays where it is whatever part of a cycle is held."""
     n_window = ring.shape[1]

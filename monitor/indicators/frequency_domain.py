@@ -12,7 +12,7 @@ from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Out
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hann_bins import from_start, hann, hann_peak
-from monitor.indicators.kernel import kernel
+from monitor.indicators.kernel import kernel, part
 from monitor.indicators.sliding_spectrum import (
     COMMAND,
     MEASURED,
@@ -196,7 +196,7 @@ def _advance_fdb(
             row += 1
 
 
-@kernel
+@part
 def _write(b_c: complex, b_m: complex, frequency: float, amplitude: float, out: Samples, row: int, pair: int) -> None:
     square_c, square_m = b_c.real**2 + b_c.imag**2, b_m.real**2 + b_m.imag**2
     # below 1e-12 of the command a measured amplitude is the rounding of a dead channel

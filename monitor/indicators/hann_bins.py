@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel, part
+from monitor.indicators.kernel import part
 
 # cosine and sine of the turn from the start of the sums, slot 0, to the start of the window, the oldest sample
 Turn = tuple[float, float]
@@ -31,7 +31,7 @@ def from_start(h: complex, k: int, steps: Samples, factors: Samples) -> complex:
     return h * (complex(factors[k], -factors[i]) * complex(steps[k], -steps[i]))
 
 
-@kernel
+@part
 def hann_peak(sums: Samples, pair: int, row: int, low: int, high: int, turn: Turn, power: Samples) -> int:
     """Fill power[0 .. high - low] with squared magnitudes under a Hann window; return the bin of the largest."""
     cos, sin, count, n_bins = 0.5 * turn[0], 0.5 * turn[1], high - low + 1, sums.shape[2] // 2

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel, part
+from monitor.indicators.kernel import part
 
 
 class Crossings(NamedTuple):
@@ -39,7 +39,7 @@ def new_crossings(n_window: int, n_pairs: int) -> Crossings:
     )
 
 
-@kernel
+@part
 def forget_crossings(ends: NDArray[np.int64], side: NDArray[np.int64], pair: int) -> None:
     """Begin anew for one pair."""
     side[pair] = 0
@@ -47,7 +47,7 @@ def forget_crossings(ends: NDArray[np.int64], side: NDArray[np.int64], pair: int
         ends[pair, way, 0] = ends[pair, way, 1] = 0
 
 
-@kernel
+@part
 def find_crossings(
     times: Samples,
     ends: NDArray[np.int64],
@@ -111,7 +111,7 @@ def watch_crossing(
             _keep(times, ends, pair, 0, last[pair, 1], now - n_window)
 
 
-@kernel
+@part
 def _keep(times: Samples, ends: NDArray[np.int64], pair: int, way: int, time: float, oldest: float) -> None:
     _drop(times, ends, pair, way, oldest)
     length = times.shape[2]
@@ -120,7 +120,7 @@ def _keep(times: Samples, ends: NDArray[np.int64], pair: int, way: int, time: fl
     ends[pair, way, 1] += 1
 
 
-@kernel
+@part
 def _drop(times: Samples, ends: NDArray[np.int64], pair: int, way: int, oldest: float) -> None:
     length = times.shape[2]
     while ends[pair, way, 1] > 0 and times[pair, way, ends[pair, way, 0]] <= oldest:
@@ -128,7 +128,7 @@ def _drop(times: Samples, ends: NDArray[np.int64], pair: int, way: int, oldest: 
         ends[pair, way, 1] -= 1
 
 
-@kernel
+@part
 def crossing_frequency(times: Samples, ends: NDArray[np.int64], pair: int, oldest: float) -> float:
     """Return cycles a sample from the crossings since `oldest`; NaN when there are none of each kind.
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel, part
+from monitor.indicators.kernel import part
 
 # rows of the sums; a row holds all real parts, then all imaginary parts
 COMMAND, MEASURED = 0, 1
@@ -104,7 +104,7 @@ def new_spectrum(n_window: int, n_pairs: int, bins: Bins) -> Spectrum:
     )
 
 
-@kernel
+@part
 def begin_pair(pair: int, c: float, m: float, ring: Samples, sums: Samples, loudest: Samples) -> None:
     """Let a pair have stood at (c, m) for ever."""
     for slot in range(ring.shape[1]):
@@ -130,7 +130,7 @@ def add_sample(
         row_m[k] += d_m * factors[k]
 
 
-@kernel
+@part
 def advance_clock(steps: Samples, factors: Samples, clock: NDArray[np.int64], n_window: int) -> None:
     """Turn the factors on, after all pairs have had their sample."""
     clock[0] += 1
@@ -153,7 +153,7 @@ def is_worn(pair: int, power_c: float, power_m: float, loudest: Samples, age: ND
     return bool(fallen and age[pair] >= n // 16) or bool(age[pair] >= _RENEWED_AFTER + 977 * pair)
 
 
-@kernel
+@part
 def renew(pair: int, steps: Samples, ring: Samples, sums: Samples, loudest: Samples, age: NDArray[np.int64]) -> None:
     """Make a pair's sums anew from the stored window."""
     factors = np.empty_like(steps)
@@ -170,7 +170,7 @@ def renew(pair: int, steps: Samples, ring: Samples, sums: Samples, loudest: Samp
     age[pair] = min(age[pair], ring.shape[1]) - ring.shape[1] // 16
 
 
-@kernel
+@part
 def _begin(factors: Samples, steps: Samples) -> None:
     n_bins = factors.shape[0] // 2
     for k in range(n_bins):
@@ -179,7 +179,7 @@ def _begin(factors: Samples, steps: Samples) -> None:
         factors[n_bins + k] = 0.0
 
 
-@kernel
+@part
 def _turn(factors: Samples, steps: Samples) -> None:
     n_bins = factors.shape[0] // 2
     real, imaginary, step_re, step_im = factors[:n_bins], factors[n_bins:], steps[:n_bins], steps[n_bins:]

@@ -1,0 +1,61 @@
+"""What the operator is told, line by line, while the service runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.health import Health
+
+_PAUSE = 5.0
+_TOLD = {
+    EventKind.STARTED: "the stream starts",
+    EventKind.RESTART: "the rig has restarted",
+    EventKind.ENDED: "the stream has ended",
+    EventKind.GAP: "samples lost",
+    EventKind.CLOCK_JUMP: "the rig's clock jumped",
+    EventKind.REJECTED: "messages refused",
+    EventKind.RECONNECTED: "",
+    EventKind.NOTE: "",
+}
+
+
+class Announcer:
+    """A sink that says events in words; of one kind at most a line in five seconds, for more is noise.
+
+    Parameters
+    ----------
+    say : takes a line.
+    clock : s, monotonic.
+    """
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._say = say
+        self._clock = clock
+        self._said: dict[EventKind, float] = {}
+        self._complete = True
+
+    def signals(self, block: SignalBlock) -> None:
+        """Say nothing."""
+
+    def results(self, block: ResultBlock) -> None:
+        """Say nothing."""
+
+    def event(self, event: Event) -> None:
+        """Say what happened, unless it is noise."""
+        now = self._clock()
+        if event.kind not in _TOLD or now - self._said.get(event.kind, now - _PAUSE) < _PAUSE:
+            return
+        self._said[event.kind] = now
+        what = f"{event.count or ''} {_TOLD[event.kind]}".strip()
+        self._say(f"at {event.time:.3f} s: {': '.join(filter(None, (what, event.detail)))}")
+
+    def health(self, health: Health) -> None:
+        """Say once that samples cannot be recorded."""
+        if health.unrecorded and self._complete:
+            self._complete = False
+            self._say(f"{health.recording}: {health.unrecorded} samples could not be recorded")
+
+    def close(self) -> None:
+        """Do nothing."""

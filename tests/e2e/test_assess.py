@@ -1,0 +1,204 @@
+"""`synchroscope assess`: the words of its JSON, and numbers that are known beforehand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from monitor.__main__ import main
+
+DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
+BRISTOL, OPENFRESCO = DATA / "bristol_rtht", DATA / "openfresco_vrths"
+SPREAD = {"median", "mean", "p05", "p95"}
+RATE, FREQUENCY, GAIN, DELAY = 1000.0, 4.0, 0.9, 0.015
+SERIES = ["fdb_ratio", "fdb_phase", "fdb_delay", "paei_ratio", "paei_amplitude_error", "paei_phase", "paei_delay"]
+SERIES += ["ti", "nrmse", "peak_error", "peak_error_relative"]
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+
+@pytest.fixture
+def assess(capsys) -> Callable[..., dict[str, Any]]:
+    def run(*words: object) -> dict[str, Any]:
+        assert main(["assess", *map(str, words), "--json"]) == 0
+        said = capsys.readouterr()
+        assert said.err == ""
+        found: dict[str, Any] = json.loads(said.out)
+        return found
+
+    return run
+
+
+def signals(samples: int = 6000, lead_in: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    t = np.arange(samples) / RATE
+    moving = np.arange(samples) >= lead_in
+    command = 2.0 * np.sin(2 * np.pi * FREQUENCY * t) * moving + 7.0
+    measured = 2.0 * GAIN * np.sin(2 * np.pi * FREQUENCY * (t - DELAY)) * moving - 3.0
+    return t, command, measured
+
+
+def write(path: Path, columns: dict[str, np.ndarray], comma: str = ",", point: str = ".") -> Path:
+    pd.DataFrame(columns).to_csv(path, sep=comma, decimal=point, index=False)
+    return path
+
+
+def assert_tone(pair: dict[str, Any], rel: float = 1e-6) -> None:
+    phase = -2 * np.pi * FREQUENCY * DELAY
+    for group in ("fdb", "paei"):
+        assert pair[group]["ratio"]["median"] == pytest.approx(1 / GAIN, rel=rel)
+        assert pair[group]["phase_rad"]["median"] == pytest.approx(phase, rel=rel)
+        assert pair[group]["delay_ms"]["median"] == pytest.approx(1e3 * DELAY, rel=rel)
+    assert pair["fdb"]["frequency_hz"]["median"] == pytest.approx(FREQUENCY, rel=rel)
+    assert pair["paei"]["amplitude_error"]["median"] == pytest.approx(2.0 * (1.0 - GAIN), rel=10 * rel)
+
+
+def test_the_json_has_these_words_and_the_numbers_are_right(assess, tmp_path) -> None:
+    t, command, measured = signals()
+    path = write(tmp_path / "a.csv", {"t": t, "north command": command, "north measured": measured})
+    found = assess(path, "--window", 1.0)
+    assert {"file", "sample_rate", "samples", "duration_s", "pairs"} <= set(found)
+    assert (found["file"], found["sample_rate"]) == (str(path), RATE)
+    assert (found["samples"], found["duration_s"]) == (6000, 6.0)
+    (pair,) = found["pairs"]
+    assert (pair["command"], pair["measured"]) == ("north command", "north measured")
+    assert set(pair["fdb"]) == {"ratio", "phase_rad", "delay_ms", "frequency_hz"}
+    assert set(pair["paei"]) == {"ratio", "amplitude_error", "phase_rad", "delay_ms"}
+    spreads = [*pair["fdb"].values(), *pair["paei"].values(), *(pair[k] for k in ("ti", "nrmse", "peak_error"))]
+    for spread in spreads:
+        assert set(spread) == SPREAD
+        assert all(isinstance(value, float) for value in spread.values())
+        assert spread["p05"] <= spread["median"] <= spread["p95"]
+    assert_tone(pair)
+    assert pair["peak_error"]["median"] == pytest.approx(np.abs(command - measured).max(), rel=1e-3)
+    # the first window is only full at its last sample
+    assert pair["valid_fraction"] == pytest.approx(5001 / 6000)
+
+
+@pytest.mark.parametrize(("comma", "point"), [(";", ","), (";", "."), ("\t", ","), ("\t", ".")])
+def test_any_headers_and_dialects(assess, tmp_path, comma, point) -> None:
+    t, command, measured = signals()
+    headers = {"Zeit": t, "Soll [mm]": command, "Ist [mm]": measured}
+    path = write(tmp_path / "a.csv", headers, comma, point)
+    words = ("--command", "Soll", "--measured", "Ist", "--time", "Zeit", "--window", 1.0)
+    assert_tone(assess(path, *words)["pairs"][0])
+
+
+def test_without_times_the_rate_is_given(assess, tmp_path) -> None:
+    _, command, measured = signals()
+    path = write(tmp_path / "a.csv", {"a": command, "b": measured})
+    found = assess(path, "--command", "a", "--measured", "b", "--rate", RATE, "--window", 1.0)
+    assert_tone(found["pairs"][0])
+
+
+def test_several_pairs_and_several_files(assess, tmp_path) -> None:
+    t, command, measured = signals()
+    columns = {"t": t, "a_command": command, "a_measured": measured, "b_command": measured, "b_measured": command}
+    path = write(tmp_path / "a.csv", columns)
+    names = (
+        "--command",
+        "a_command",
+        "--measured",
+        "a_measured",
+        "--command",
+        "b_command",
+        "--measured",
+        "b_measured",
+    )
+    found = assess(path, *names, "--window", 1.0)
+    a, b = found["pairs"]
+    assert_tone(a)
+    assert b["fdb"]["ratio"]["median"] == pytest.approx(GAIN)
+    assert b["paei"]["delay_ms"]["median"] == pytest.approx(-1e3 * DELAY)
+    several = assess(path, path, *names, "--window", 1.0)
+    assert [one["pairs"] for one in several["records"]] == [found["pairs"]] * 2
+
+
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_the_series(assess, tmp_path, pairs) -> None:
+    t, command, measured = signals(3000)
+    columns = {"t": t, "a_command": command, "a_measured": measured}
+    columns |= {"b_command": command, "b_measured": measured} if pairs == 2 else {}
+    target = tmp_path / "series.csv"
+    found = assess(write(tmp_path / "a.csv", columns), "--window", 1.0, "--series", target)
+    table = pd.read_csv(target)
+    np.testing.assert_allclose(table["t"], t, atol=1e-12)
+    prefixes = [""] if pairs == 1 else ["a_", "b_"]
+    for prefix, pair in zip(prefixes, found["pairs"], strict=True):
+        assert set(SERIES) <= {name.removeprefix(prefix) for name in table if name.startswith(prefix)}
+        assert table[f"{prefix}fdb_delay"].isna().sum() == 999
+        assert table[f"{prefix}fdb_delay"].median() == pytest.approx(1e-3 * pair["fdb"]["delay_ms"]["median"])
+        assert table[f"{prefix}paei_ratio"].iloc[-1] == pytest.approx(1 / GAIN)
+
+
+def test_a_quiet_lead_in_is_left_out(assess, tmp_path) -> None:
+    t, command, measured = signals(12_000, lead_in=8000)
+    rng = np.random.default_rng(0)
+    noise = 1e-3 * rng.standard_normal((2, len(t)))
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": command + noise[0], "x_m": measured + noise[1]})
+    (pair,) = assess(path, "--window", 1.0)["pairs"]
+    # the windows on the edge see the motion begin
+    assert_tone(pair, rel=0.02)
+    assert pair["valid_fraction"] == pytest.approx(4000 / 12_000, abs=0.02)
+
+
+def test_a_window_longer_than_the_record_is_told_and_nothing_is_invented(assess, tmp_path) -> None:
+    t, command, measured = signals(2000)
+    found = assess(write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured}), "--window", 100)
+    assert any("shorter than the window" in note for note in found["notes"])
+    assert found["pairs"][0]["fdb"]["ratio"] == dict.fromkeys(SPREAD)
+    assert found["pairs"][0]["valid_fraction"] == 0.0
+
+
+def test_brackets_in_names_are_shown(tmp_path, capsys) -> None:
+    t, command, measured = signals(3000)
+    folder = tmp_path / "[bold]"
+    folder.mkdir()
+    path = write(folder / "run[1].csv", {"t": t, "[red] c": command, "[/red] m": measured})
+    assert main(["assess", str(path), "--command", "2", "--measured", "3", "--window", "1"]) == 0
+    assert "[bold]/run[1].csv" in capsys.readouterr().out
+
+
+def test_a_run_file_is_assessed_as_it_was_watched(start, assess, tmp_path) -> None:
+    t, command, measured = signals()
+    path, kept = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured}), tmp_path / "run.h5"
+    rig = start("replay", path, "--speed", "max", "--bind", "tcp://127.0.0.1:*")
+    watched = ("--window", 0.7, "--every", 5, "--peak", "own")
+    words = ("--connect", rig.publishing, "--publish", "tcp://127.0.0.1:*", "--record", kept, "--once")
+    start("monitor", *words, *watched).wait()
+    rig.wait()
+    live, offline = assess(kept), assess(path, *watched)
+    assert live["window_s"] == 0.7
+    assert live["pairs"] == offline["pairs"]
+    assert assess(kept, "--window", 1.0)["window_s"] == 1.0
+
+
+@pytest.mark.skipif(not BRISTOL.is_dir(), reason="the Bristol records are not on this machine")
+def test_the_shaker_of_a_real_test_lags_and_its_two_sides_agree(assess) -> None:
+    path = BRISTOL / "LargePlastic_LowForcing_1_00_16.00Hz.csv"
+    shaker = assess(path, "--command", "shaker_front_cmd_V", "--measured", "laser_front_mm", "--window", 0.09)
+    (pair,) = shaker["pairs"]
+    assert pair["fdb"]["frequency_hz"]["median"] == pytest.approx(16.0, rel=0.03)
+    assert pair["fdb"]["delay_ms"]["median"] == pytest.approx(22.0, abs=3.0)
+    assert pair["paei"]["delay_ms"]["median"] == pytest.approx(22.0, abs=3.0)
+    # volts against millimetres: a difference means nothing
+    assert pair["nrmse"]["median"] is None
+    sides = assess(path, "--command", "laser_front_mm", "--measured", "laser_back_mm", "--window", 0.09)
+    motion = pd.read_csv(path)[["laser_front_mm", "laser_back_mm"]].std()
+    assert sides["pairs"][0]["paei"]["ratio"]["median"] == pytest.approx(motion.iloc[0] / motion.iloc[1], rel=0.05)
+    assert abs(sides["pairs"][0]["paei"]["delay_ms"]["median"]) < 3.0
+
+
+@pytest.mark.skipif(not OPENFRESCO.is_dir(), reason="the OpenFresco records are not on this machine")
+def test_the_virtual_test_tracks_perfectly(assess) -> None:
+    found = assess(OPENFRESCO / "Elmt_ctrlDsp_Ref.out")
+    assert found["pairs"]
+    for pair in found["pairs"]:
+        assert pair["paei"]["ratio"]["median"] == pytest.approx(1.0, abs=1e-9)
+        assert pair["fdb"]["delay_ms"]["median"] == pytest.approx(0.0, abs=1e-6)
+        assert pair["nrmse"]["p95"] == pytest.approx(0.0, abs=1e-9)

@@ -1,0 +1,91 @@
+"""Statistics of a record: which instants they cover, how angles are averaged, and which window is chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Channel, Role, Stream
+from monitor.config import IndicatorSettings
+from replay import assessment
+from replay.assessment import assess, choose_window
+from replay.formats import ArrayRecording
+
+RATE = 500.0
+STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
+SETTINGS = IndicatorSettings(window=1.0)
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+
+def tone(frequency: float = 5.0, phase: float = -0.3, seconds: float = 6.0, index=None) -> ArrayRecording:
+    t = np.arange(round(seconds * RATE)) / RATE if index is None else index / RATE
+    angle = 2 * np.pi * frequency * t
+    samples = np.column_stack([np.sin(angle), np.sin(angle + phase)])
+    return ArrayRecording(STREAM, samples, 3.0, index=index)
+
+
+def test_spreads_are_those_of_the_series() -> None:
+    found = assess(tone(), SETTINGS)
+    names = [column.name for column in found.series.columns]
+    delay = found.series.values[:, names.index("fdb_delay")]
+    valid = delay[~np.isnan(delay)]
+    spread = found.pairs[0].spreads["fdb_delay"]
+    assert (spread.median, spread.mean) == pytest.approx((np.median(valid), valid.mean()))
+    assert (spread.p05, spread.p95) == pytest.approx(tuple(np.percentile(valid, [5, 95])))
+    assert (found.samples, found.duration) == (3000, 6.0)
+    np.testing.assert_allclose(found.series.time, 3.0 + np.arange(3000) / RATE)
+
+
+def test_angles_on_either_side_of_half_a_turn_do_not_average_to_zero() -> None:
+    rng = np.random.default_rng(2)
+    recording = tone(phase=np.pi)
+    recording.samples[:, 1] += 0.02 * rng.standard_normal(3000)
+    spread = assess(recording, SETTINGS).pairs[0].spreads["fdb_phase"]
+    assert abs(spread.median) == pytest.approx(np.pi, abs=0.02)
+    assert abs(spread.mean) == pytest.approx(np.pi, abs=0.02)
+    assert spread.p05 <= spread.median <= spread.p95
+
+
+def test_windows_across_a_gap_do_not_count() -> None:
+    index = np.concatenate([np.arange(1500), np.arange(1600, 3100)])
+    found = assess(tone(index=index), SETTINGS)
+    assert len(found.series.values) == 3000
+    assert found.pairs[0].valid_fraction == pytest.approx(1 - 2 * 499 / 3000)
+    assert found.pairs[0].spreads["fdb_phase"].median == pytest.approx(-0.3)
+
+
+def test_a_record_of_nothing_but_nan_has_no_values() -> None:
+    found = assess(ArrayRecording(STREAM, np.full((3000, 2), np.nan)), SETTINGS)
+    assert found.pairs[0].valid_fraction == 0.0
+    assert all(np.isnan(spread.median) for spread in found.pairs[0].spreads.values())
+
+
+def test_a_long_record_is_thinned_and_that_is_noted(monkeypatch) -> None:
+    monkeypatch.setattr(assessment, "_MOST_ROWS", 1000)
+    thin, full = assess(tone(), SETTINGS), assess(tone(), SETTINGS, thin=False)
+    assert (len(thin.series.values), len(full.series.values)) == (1000, 3000)
+    assert any("every 3-th sample" in note for note in thin.notes)
+    assert thin.series.values.tobytes() == full.series.values[::3].tobytes()
+
+
+def test_a_record_without_pairs_is_refused() -> None:
+    stream = Stream("rig", 0, RATE, (Channel("oil", Role.AUXILIARY),))
+    with pytest.raises(ValueError, match="--command, --measured"):
+        assess(ArrayRecording(stream, np.ones((10, 1))), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("frequency", "seconds", "window"),
+    [(5.0, 6.0, 2.0), (0.5, 20.0, 5.0), (16.0, 0.125, 0.09375), (5.0, 1.2, 0.5)],
+)
+def test_the_window_that_is_chosen(frequency, seconds, window) -> None:
+    chosen, note = choose_window(tone(frequency, seconds=seconds), 2.0)
+    assert chosen == pytest.approx(window, rel=0.06)
+    assert bool(note) == (chosen != 2.0)
+
+
+def test_the_window_of_a_record_that_stands_still() -> None:
+    still = ArrayRecording(STREAM, np.full((3000, 2), 4.0))
+    assert choose_window(still, 2.0) == (2.0, "")
+    assert choose_window(ArrayRecording(STREAM, np.full((500, 2), np.nan)), 2.0) == (0.5, "")
