@@ -98,16 +98,12 @@ class Monitor:
         every, n = self.settings.every, len(block)
         first_row = -(-block.index // every) * every
         n_rows = max(0, -(-(block.index + n - first_row) // every))
-        values: Samples = np.empty((n_rows, len(self._command), self._width))
         x_c = np.take(block.samples, self._command, axis=1)
         x_m = np.take(block.samples, self._measured, axis=1)
-        column = 0
-        for indicator in self._indicators:
-            width = len(indicator.outputs)
-            values[:, :, column : column + width] = indicator.update_block(x_c, x_m, first=block.index)
-            column += width
-        rows = values.reshape(n_rows, len(self._command) * self._width)
-        rows[:, self._meaningless] = np.nan
+        found = [indicator.advance(x_c, x_m, block.index) for indicator in self._indicators]
+        rows: Samples = np.concatenate(found, axis=2).reshape(n_rows, len(self._command) * self._width)
+        if len(self._meaningless):
+            rows[:, self._meaningless] = np.nan
         time = block.time + (first_row - block.index) * block.stream.dt
         return ResultBlock(self._results, first_row, time, rows, block.last)
 

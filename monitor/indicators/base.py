@@ -117,7 +117,7 @@ class WindowedIndicator(ABC, Generic[Value]):
         """
         c: Samples = np.array(x_c, dtype=np.float64).reshape(1, -1)
         m: Samples = np.array(x_m, dtype=np.float64).reshape(1, -1)
-        self._run(c, m, self._count)
+        self.advance(c, m, self._count)
         return self.value
 
     def update_block(self, x_c: ArrayLike, x_m: ArrayLike, *, first: int | None = None) -> Samples:
@@ -135,10 +135,18 @@ class WindowedIndicator(ABC, Generic[Value]):
         c: Samples = np.array(x_c, dtype=np.float64, order="C")
         m: Samples = np.array(x_m, dtype=np.float64, order="C")
         if c.ndim == 1 and m.ndim == 1 and self.n_pairs == 1:
-            return self._run(c[:, None], m[:, None], self._count if first is None else first)[:, 0]
-        return self._run(c, m, self._count if first is None else first)
+            return self.advance(c[:, None], m[:, None], self._count if first is None else first)[:, 0]
+        return self.advance(c, m, self._count if first is None else first)
 
-    def _run(self, x_c: Samples, x_m: Samples, first: int) -> Samples:
+    def advance(self, x_c: Samples, x_m: Samples, first: int) -> Samples:
+        """Do what `update_block` does, for a caller who has the arrays as the kernel needs them.
+
+        Parameters
+        ----------
+        x_c, x_m : (n_samples, n_pairs), C-contiguous, writable float64. Others would be computed with as well, but
+            only after the kernel has been compiled for them, which takes seconds.
+        first : number of the first sample.
+        """
         if x_c.shape != x_m.shape or x_c.ndim != 2 or x_c.shape[1] != self.n_pairs:
             raise ValueError(
                 f"command {x_c.shape} and measured {x_m.shape}: both must be (n_samples, {self.n_pairs})"

@@ -23,9 +23,9 @@ class EllipseWindow(NamedTuple):
 
     ``ring`` (n_pairs, n_window, 2); ``suffix`` (n_pairs, n_window + 1, n_sums); ``prefix`` (n_pairs, n_sums);
     ``frame`` (n_pairs, 6): origin of c and m, slope g, margin of the level crossings, squares of the farthest x
-    and e that left since the last look; ``counts`` (n_pairs, 3):
-    good samples in a row, samples since the last turn, samples since the last early turn; ``clock`` (2,): slot
-    and number of the sample that is being taken.
+    and e that left since the last look; ``counts``:
+    good samples in a row, samples since the last turn, samples since the last early turn, and (n_pairs, 4) in all,
+    samples until the next regular turn; ``clock`` (2,): slot and number of the sample that is being taken.
     """
 
     ring: Samples
@@ -43,7 +43,7 @@ def new_ellipse_window(n_window: int, n_pairs: int) -> EllipseWindow:
         suffix=np.zeros((n_pairs, n_window + 1, N_SUMS)),
         prefix=np.zeros((n_pairs, N_SUMS)),
         frame=np.zeros((n_pairs, 6)),
-        counts=np.zeros((n_pairs, 3), dtype=np.int64),
+        counts=np.tile(np.array([0, 0, 0, n_window]), (n_pairs, 1)),
         clock=np.zeros(2, dtype=np.int64),
     )
 
@@ -81,8 +81,12 @@ def push(
     ring[pair, slot, 0], ring[pair, slot, 1] = c, m
     counts[pair, 1] += 1
     counts[pair, 2] += 1
-    if counts[pair, 1] == n_window:
+    counts[pair, 3] -= 1
+    if counts[pair, 3] == 0:
         turn(pair, ring, suffix, prefix, frame, counts, clock, times, ends, side, last)
+        # after the first window the pairs turn at times of their own, so that no one sample waits for all of them
+        apart = pair * 40503 % 65536 * n_window // 131072 if clock[1] + 1 == n_window else 0
+        counts[pair, 3] = n_window - apart
     else:
         watch_crossing(times, ends, side, last, pair, float(clock[1]), x, frame[pair, 3], n_window)
 

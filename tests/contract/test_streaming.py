@@ -154,7 +154,9 @@ def test_pairs_side_by_side_are_single_runs(entry):
     together = entry.run(x_c, x_m, n_pairs=3)
     for pair in range(3):
         alone = entry.run(x_c[:, pair], x_m[:, pair], n_pairs=1)
-        np.testing.assert_array_equal(together[:, pair], alone[:, 0])
+        # the pairs renew their sums at times of their own, which shows in the last bits
+        np.testing.assert_allclose(together[:, pair], alone[:, 0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(together[:, :2], entry.run(x_c[:, :2], x_m[:, :2], n_pairs=2))
 
 
 @every_entry

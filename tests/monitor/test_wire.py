@@ -187,7 +187,8 @@ _BAD_HEADERS = {
 _RESULTS = {
     "kind": "results",
     "every": 10,
-    "columns": [{"name": "fdb_phase", "unit": "rad", "actuator": "a"}],
+    "texts": ["fdb_phase", "rad", "a"],
+    "columns": [[0, 1, 2]],
 }
 _BAD_RESULTS = {
     "every is zero": {"every": 0},
@@ -197,7 +198,10 @@ _BAD_RESULTS = {
     "rate is zero": {"sample_rate": 0},
     "rate is negative": {"sample_rate": -5.0},
     "no columns": {"columns": []},
-    "a column without a unit": {"columns": [{"name": "fdb_phase", "actuator": "a"}]},
+    "a column without an actuator": {"columns": [[0, 1]]},
+    "a column beyond the texts": {"columns": [[0, 1, 3]]},
+    "a column before the texts": {"columns": [[0, -1, 2]]},
+    "a text not printable": {"texts": ["fdb_phase", "\x07", "a"]},
 }
 
 
