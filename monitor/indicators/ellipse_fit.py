@@ -132,15 +132,19 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     opening = a - 0.25 * b * b
     residual = max(var_vv - y_0 * y_0 - y_1 * y_1 - y_2 * y_2 - y_3 * y_3, 0.0) if noise_correction else 0.0
     doubt = 4.0 * np.sqrt(residual / (n * c_00))
+    # the variance of v without what is left of the slope, so that nothing depends on the frame
+    bare = 1.0 - c_23 * c_23
     # in these units an ellipse opens by about one; a line that is bent a little must not pass for a hyperbola
-    found = opening > -max(doubt, _BENT)
+    found = opening > -max(doubt, _BENT * bare)
     constant = -(vv + a * uu + b * uv + d_x * u + d_e * v)
-    width = _half_width(opening, b, d_x, d_e, constant, residual)
+    width = _half_width(opening, b, d_x, d_e, constant, residual, bare)
     return Ellipse(found, opening > doubt, a * s_e * s_e * p * p, b * s_e * p, width * s_x)
 
 
 @part
-def _half_width(opening: float, b: float, d_x: float, d_e: float, constant: float, residual: float) -> float:
+def _half_width(
+    opening: float, b: float, d_x: float, d_e: float, constant: float, residual: float, bare: float
+) -> float:
     """Return the half-width along u, in standard deviations of u.
 
     That of the ellipse is exact, but noise inflates the constant and a thin ellipse tells little: then
@@ -149,7 +153,7 @@ def _half_width(opening: float, b: float, d_x: float, d_e: float, constant: floa
     if opening <= 0.0:
         return float(np.sqrt(2.0))
     # noise of variance s in v gives the fit a residual of variance 4 s (1 - s) + 2 s^2, and -s in the constant
-    noise = 1.0 - np.sqrt(max(1.0 - 0.5 * residual, 0.0))
+    noise = bare * (1.0 - np.sqrt(max(1.0 - 0.5 * residual / (bare * bare), 0.0)))
     u_0 = (0.25 * b * d_e - 0.5 * d_x) / opening
     v_0 = -0.5 * (d_e + b * u_0)
     square = -(constant + 0.5 * (d_x * u_0 + d_e * v_0) + noise) / opening

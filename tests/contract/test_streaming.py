@@ -155,7 +155,10 @@ def test_pairs_side_by_side_are_single_runs(entry):
     for pair in range(3):
         alone = entry.run(x_c[:, pair], x_m[:, pair], n_pairs=1)
         # the pairs renew their sums at times of their own, which shows in the last bits
-        np.testing.assert_allclose(together[:, pair], alone[:, 0], rtol=1e-9, atol=1e-12)
+        loose = np.array([output.name == "paei_delay" for output in entry.make().outputs])
+        np.testing.assert_allclose(together[:, pair, ~loose], alone[:, 0, ~loose], rtol=1e-9, atol=1e-12)
+        # the level whose crossings give the frequency is that of the last turn
+        np.testing.assert_allclose(together[:, pair, loose], alone[:, 0, loose], rtol=5e-3, atol=1e-6)
     np.testing.assert_array_equal(together[:, :2], entry.run(x_c[:, :2], x_m[:, :2], n_pairs=2))
 
 
