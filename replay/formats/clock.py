@@ -71,7 +71,11 @@ def read_clock(times: Samples, scale: float, line: Callable[[int], int]) -> Cloc
     counted = _count_steps(times)
     gaps = int(np.count_nonzero(np.diff(counted) > 1))
     rare = gaps <= max(_RARE_GAPS * len(times), 1)
-    for index in (counted, even) if rare else (even, counted):
+    # rounding alone explains what is off by half a digit: then no sample is missing, however long a step looks,
+    # unless a missing one explains the times far better
+    off_even, off_counted = (float(np.max(np.abs(_fit(times, index)[1]))) for index in (even, counted))
+    rounded = off_even <= 0.51 * quantum and off_counted > 0.5 * off_even
+    for index in (counted, even) if rare and not rounded else (even, counted):
         dt, residual = _fit(times, index)
         if np.max(np.abs(residual)) <= max(0.75 * quantum, _JITTER * dt):
             break
