@@ -33,6 +33,14 @@ class Update:
     events: tuple[Event, ...]
 
 
+class UnfitSettingsError(ValueError):
+    """The settings do not fit the stream; ``update`` is what came of the block all the same."""
+
+    def __init__(self, reason: str, update: Update) -> None:
+        super().__init__(reason)
+        self.update = update
+
+
 class Monitor:
     """Follow one rig: keep its stream in order and compute every indicator for every actuator.
 
@@ -56,15 +64,18 @@ class Monitor:
 
         Raises
         ------
-        ValueError : the settings do not fit the stream, for example a window of fewer samples than an
-            indicator needs.
+        UnfitSettingsError : for example, the window holds fewer samples than an indicator needs. It is raised at the
+            first block of a stream; the blocks that follow give no results.
         """
         arrival = self._continuity.accept(block)
         new = arrival.block
         if new is None:
             return Update(None, None, arrival.events)
         if arrival.started:
-            self._start(new.stream)
+            try:
+                self._start(new.stream)
+            except ValueError as problem:
+                raise UnfitSettingsError(str(problem), Update(new, None, arrival.events)) from problem
         elif arrival.broken and self._indicators:
             # a sample that is not there, seen as one that is NaN: windows across it are not valid
             nothing = np.full((1, len(new.stream.pairs)), np.nan)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from monitor.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
-from monitor.engine import Monitor, Update
+from monitor.engine import Monitor, UnfitSettingsError
 from monitor.health import Counts, Health
 from monitor.transport.base import Sink, Source
 
@@ -93,10 +93,10 @@ class Service:
         self._heard = self._clock()
         try:
             update = self._monitor.update(block)
-        except ValueError as problem:
-            # settings that do not fit this stream: say so, and keep the samples all the same
+        except UnfitSettingsError as problem:
+            # say so, and keep the samples all the same
             self._note(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
-            update = Update(block, None, ())
+            update = problem.update
         if update.signals is not None:
             self._pass_on(update.signals, update.results)
         for event in update.events:

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         done = recover(arguments.file, arguments.out)
     except RunFileError as problem:
-        print(problem, file=sys.stderr)
+        print(f"synchroscope recover: {problem}", file=sys.stderr)
         return 2
     if done.outcome_found in (CLEAN, LOSSY, RECOVERED) and not done.trimmed:
         print(f"{arguments.file} was closed properly ({done.outcome_found})", file=sys.stderr)

@@ -11,7 +11,7 @@ import zmq
 _TCP = re.compile(r"tcp://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5}|\*)")
 _FORMS = "write tcp://HOST:PORT, for example tcp://127.0.0.1:5555, or ipc:///path"
 _REASONS = {
-    errno.EADDRINUSE: "is in use: stop the other program or choose another with --bind",
+    errno.EADDRINUSE: "is in use: stop the other program or choose another",
     errno.EADDRNOTAVAIL: "is not an address of this machine: use one that is, for example 127.0.0.1",
     errno.ENODEV: "is not an address of this machine: use one that is, for example 127.0.0.1",
     errno.EACCES: "may not be opened by this user: choose a port above 1023",

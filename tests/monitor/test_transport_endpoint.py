@@ -57,7 +57,7 @@ def test_a_port_in_use_names_the_port_and_the_way_out():
         for make in (lambda: ZmqSource(bind=[url]), lambda: ZmqResultSink(url), lambda: SignalPublisher(url)):
             with pytest.raises(TransportError) as caught:
                 make()
-            text = f"{url} is in use: stop the other program or choose another with --bind"
+            text = f"{url} is in use: stop the other program or choose another"
             assert str(caught.value) == text
 
 
