@@ -1,0 +1,28 @@
+"""`synchroscope watch`: the dashboard of a service that runs elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+
+SUMMARY = "show in the terminal what a running monitor publishes"
+DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"default {DEFAULT_RESULTS}")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show it until Ctrl-C."""
+    from rich.console import Console
+
+    from gui.dashboard import Dashboard
+    from gui.link import ResultLink
+
+    link = ResultLink.connect(arguments.connect)
+    try:
+        Dashboard(link, Console()).run(lambda: False)
+    finally:
+        link.close()
+    return 0
