@@ -157,7 +157,8 @@ def _flow(groups: Iterator[list[Text]], width: int) -> list[Text]:
 
 def _sentence(event: Event) -> Text:
     # the times of a rig count from its start or from 1970
-    when = f"{event.time:.2f} s" if abs(event.time) < 1e8 else f"{datetime.fromtimestamp(event.time):%H:%M:%S}"
+    dated = 1e8 <= event.time < 1e11
+    when = f"{datetime.fromtimestamp(event.time):%H:%M:%S}" if dated else f"{event.time:.7g} s"
     word = event.kind.value.replace("_", " ")
     told = _TELLS[event.kind].format(count(event.count)) if event.kind in _TELLS else ""
     parts = [part for part in (told, event.detail) if part]

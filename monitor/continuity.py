@@ -37,6 +37,7 @@ class Continuity:
         self._next = 0
         self._time = 0.0
         self._ended = False
+        self._flowing = False
         self._missing: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_GAPS)
 
     def accept(self, block: SignalBlock) -> Arrival:
@@ -45,6 +46,8 @@ class Continuity:
         if current is None or block.stream.rig != current.rig or block.stream.epoch > current.epoch:
             return self._start(block, EventKind.STARTED if current is None else EventKind.RESTART, "")
         if block.stream.epoch < current.epoch:
+            if self._ended:
+                return self._start(block, EventKind.RESTART, "with a smaller epoch than before")
             return Arrival(None, events=(_event(EventKind.REORDERED, block, len(block), "of an earlier epoch"),))
         if block.stream is not current and block.stream != current:
             return self._start(block, EventKind.RESTART, "channels or rate changed")
@@ -54,6 +57,7 @@ class Continuity:
         self._stream = block.stream
         self._missing.clear()
         self._ended = False
+        self._flowing = False
         self._next, self._time = block.index, block.time
         events = [_event(kind, block, 0, detail)]
         return Arrival(self._take(block, events), started=True, events=tuple(events))
@@ -77,7 +81,7 @@ class Continuity:
             if block.index + old < self._next:
                 return Arrival(None, events=tuple(events))
             block = block.tail(old)
-        if not broken and len(block) and self._clock_jumped(block):
+        if not broken and len(block) and self._flowing and self._clock_jumped(block):
             jump = block.time - self._time
             events.append(_event(EventKind.CLOCK_JUMP, block, 0, f"{jump:+.3f} s against index and rate"))
             broken = True
@@ -97,9 +101,10 @@ class Continuity:
         return abs(block.time - self._time) > tolerance
 
     def _take(self, block: SignalBlock, events: list[Event]) -> SignalBlock:
-        if len(block) or block.index > self._next:
+        if len(block) or block.index > self._next or not self._flowing:
             self._time = block.time + len(block) * block.stream.dt
         self._next = block.index + len(block)
+        self._flowing |= len(block) > 0
         if block.last and not self._ended:
             self._ended = True
             events.append(Event(EventKind.ENDED, self._time, self._next))

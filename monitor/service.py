@@ -90,7 +90,6 @@ class Service:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
             self._note(Event(EventKind.REJECTED, block.time, block.index, 1, other))
             return
-        self._heard = self._clock()
         try:
             update = self._monitor.update(block)
         except UnfitSettingsError as problem:
@@ -98,6 +97,7 @@ class Service:
             self._note(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = problem.update
         if update.signals is not None:
+            self._heard = self._clock()
             self._pass_on(update.signals, update.results)
         for event in update.events:
             self._note(event)

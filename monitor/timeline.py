@@ -79,7 +79,9 @@ class Timeline:
         whole = round(steps)
         if whole > 0:
             self._anchor = (index + whole, t - (1.0 - _FOLLOW) * (steps - whole) / self.rate)
-        return max(index + whole, 0)
+        # later than all before it, it is a new sample, however its time was rounded
+        newer = self._times is not None and t > self._times.newest
+        return max(index + whole, self.next if newer else 0)
 
     def pin(self, index: int, t: float) -> None:
         """Take from the sender that sample `index` was taken at `t`."""

@@ -30,6 +30,7 @@ MAX_COLUMNS = 4096
 MAX_ROWS = 1 << 20
 MAX_TEXT = 128
 MAX_HEADER = 1 << 20
+MIN_RATE, MAX_RATE = 1e-6, 1e9
 _LAST = 1
 _POSITION = struct.Struct("<QdII")
 _CACHED_HEADERS = 64
@@ -180,6 +181,8 @@ def _decode_head(head: bytes) -> Stream | ResultStream:
         raise WireError(f"format version {header.version}; this program reads version {VERSION}")
     if not 0 <= header.epoch < 1 << 63:
         raise WireError(f"the epoch {header.epoch} is outside 0 .. 2^63 - 1")
+    if not MIN_RATE <= header.sample_rate <= MAX_RATE:
+        raise WireError(f"sample rate {header.sample_rate} Hz; {MIN_RATE:g} to {MAX_RATE:g} Hz are allowed")
     _check_text([header.rig], "rig")
     try:
         if isinstance(header, _SignalHeader):
@@ -187,8 +190,6 @@ def _decode_head(head: bytes) -> Stream | ResultStream:
             _check_text([t for c in header.channels for t in (c.name, c.unit, c.actuator)], "channel")
             channels = tuple(Channel(c.name, c.role, c.unit, c.actuator) for c in header.channels)
             return Stream(header.rig, header.epoch, header.sample_rate, channels)
-        if not 0.0 < header.sample_rate < float("inf"):
-            raise WireError(f"sample rate {header.sample_rate} Hz: must be a positive number")
         if not 1 <= header.every < 1 << 31:
             raise WireError(f"a row of results every {header.every} samples; 1 to 2^31 - 1 are allowed")
         _check_count(len(header.columns))

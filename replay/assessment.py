@@ -83,6 +83,8 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
     stream = recording.stream
     if not stream.pairs:
         raise ValueError("the recording has no command and measured channels: name them with --command, --measured")
+    if not recording.n_samples:
+        raise ValueError("the recording holds no samples")
     notes = list(recording.notes)
     every = max(settings.every, -(-recording.n_samples // _MOST_ROWS)) if thin else settings.every
     if every != settings.every:
@@ -101,6 +103,10 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
         )
         for i, pair in enumerate(stream.pairs)
     )
+    if not any(pair.valid_fraction for pair in pairs):
+        notes.append(
+            "no value is valid: the window holds less than one cycle of the motion, or the command stands still"
+        )
     return Assessment(stream, settings, recording.n_samples, pairs, series, tuple(notes))
 
 
@@ -156,10 +162,7 @@ def choose_window(recording: Recording, default: float) -> tuple[float, str]:
         window = min(2.5 / frequency, 0.75 * duration)
     if window == default:
         return window, ""
-    return (
-        window,
-        f"window {window:.4g} s, {window * frequency:.2g} cycles of {frequency:.4g} Hz, chosen for this record",
-    )
+    return window, f"window {window:.4g} s, chosen for this record"
 
 
 def _dominant_frequencies(recording: Recording) -> Iterator[float]:

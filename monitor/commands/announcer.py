@@ -14,6 +14,8 @@ _TOLD = {
     EventKind.RESTART: "the rig has restarted",
     EventKind.ENDED: "the stream has ended",
     EventKind.GAP: "samples lost",
+    EventKind.DUPLICATE: "samples came twice and were left out",
+    EventKind.REORDERED: "samples came too late and were left out",
     EventKind.CLOCK_JUMP: "the rig's clock jumped",
     EventKind.REJECTED: "messages refused",
     EventKind.RECONNECTED: "",

@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.series and len(arguments.files) > 1:
         raise ValueError(f"--series takes one file, {len(arguments.files)} are given")
+    if arguments.series and arguments.series.exists() and arguments.series.samefile(arguments.files[0]):
+        raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
     found = []
     for path in arguments.files:
         recording = _open(path, arguments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import threading
 import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -46,9 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     # told to stop while things are still being set up, it stops all the same
-    stop = threading.Event()
+    stopped: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+        # a handler may be interrupted by the next signal: it must not take a lock, as an Event would
+        signal.signal(number, lambda number, _frame: stopped.append(number))
     settings = _settings(arguments)
 
     from monitor.commands.announcer import Announcer
@@ -86,11 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
         say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}")
         deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
-        service.run(lambda: stop.is_set() or time.monotonic() >= deadline, once=arguments.once)
+        service.run(lambda: bool(stopped) or time.monotonic() >= deadline, once=arguments.once)
     counts = service.counts
     say(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "
-        f"{counts.rejected} messages refused, {counts.restarts} restarts"
+        f"{counts.reordered} late, {counts.rejected} messages refused, {counts.restarts} restarts"
     )
     if recorder is None:
         return 0

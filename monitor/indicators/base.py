@@ -14,6 +14,8 @@ from monitor.blocks import Samples
 
 # beyond this a sample is a broken sensor's, and its fourth power would leave the range of a double
 LARGEST_SAMPLE = 1e50
+# samples in the windows of all pairs together; each costs about 200 bytes
+LARGEST_WINDOW = 1 << 23
 SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
 
@@ -46,7 +48,9 @@ def check_window(sample_rate: float, window: float, smallest: int) -> int:
     """Return the samples in a window; raises ValueError when the rate or the window is out of range."""
     if not 0.0 < sample_rate < np.inf:
         raise ValueError(f"sample_rate = {sample_rate} Hz: must be a positive number")
-    n_window = round(window * sample_rate) if 0.0 < window < np.inf else 0
+    n_window = round(window * sample_rate) if 0.0 < window * sample_rate < LARGEST_WINDOW else 0
+    if window * sample_rate >= LARGEST_WINDOW:
+        raise ValueError(f"window = {window} s: {window * sample_rate:.3g} samples at {sample_rate} Hz are too many")
     if n_window < smallest:
         raise ValueError(f"window = {window} s: must hold at least {smallest} samples at {sample_rate} Hz")
     return n_window
@@ -80,6 +84,8 @@ class WindowedIndicator(ABC, Generic[Value]):
         self, sample_rate: float, window: float, *, n_pairs: int = 1, every: int = 1, **settings: Any
     ) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)
+        if n_window * n_pairs > LARGEST_WINDOW:
+            raise ValueError(f"window = {window} s: {n_window} samples for each of {n_pairs} pairs are too many")
         if n_pairs < 1 or every < 1:
             raise ValueError(f"n_pairs = {n_pairs}, every = {every}: must be 1 or more")
         self.sample_rate = float(sample_rate)
@@ -88,6 +94,9 @@ class WindowedIndicator(ABC, Generic[Value]):
         self.every = every
         self._settings = (type(self).__name__, sample_rate, n_window, n_pairs, every, *settings.items())
         self.reset()
+        # no samples, but the kernel is there when the first one comes
+        nothing: Samples = np.empty((0, n_pairs))
+        self.advance(nothing, nothing.copy(), 0)
 
     @abstractmethod
     def _new_state(self) -> tuple[Any, ...]:

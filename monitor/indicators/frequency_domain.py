@@ -26,6 +26,8 @@ from monitor.indicators.sliding_spectrum import (
     renew,
 )
 
+_TRACE = 1e-12
+
 
 class FrequencyDomainError(NamedTuple):
     """What FDB says of one actuator.
@@ -52,7 +54,7 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     peak : ``"command"`` reads both signals at the command's peak bin; ``"own"`` reads each at its own peak,
         as the paper prints it: when the two peaks fall in neighbouring bins the phase is off by about pi.
     gate : smallest command amplitude, in the signal's unit, for which a value is given.
-    relative_gate : the same as a fraction of the largest command amplitude seen since the start.
+    relative_gate : the same as a fraction of the largest command amplitude that has lasted two windows.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -188,8 +190,8 @@ def _advance_fdb(
                 own = hann_peak(sums, pair, MEASURED, low, high, turn, power)
                 b_c = from_start(hann(sums, pair, COMMAND, peak, turn), peak, steps, factors)
                 b_m = from_start(hann(sums, pair, MEASURED, own, turn), own, steps, factors)
-            # less than one cycle is no tone
-            if is_open and tone.frequency > 0.999:
+            # less than one cycle is no tone, nor is what rounding and leakage leave of a motion outside the band
+            if is_open and tone.frequency > 0.999 and amplitude * amplitude > _TRACE * loudest[pair, 2]:
                 _write(b_c, b_m, tone.frequency * sample_rate / n_window, amplitude, out, row, pair)
         advance_clock(steps, factors, clock, n_window)
         if give:

@@ -55,6 +55,10 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     beside it. The sign comes from the area that the loop sweeps: clockwise is a lead. A fit costs the same
     however long the window: it needs 15 sums, which slide. Exact without noise, whatever part of the
     last cycle is in the window; delay uses the mean frequency of the command's level crossings.
+
+    An ellipse is what a steady sine draws. While the amplitude changes by more than a few percent a cycle, or where
+    a second motion of some size is in the signal, the correction takes the change for noise and reads small
+    phases too low: by a third in a free decay with 5 % damping. Trust FDB there.
     """
 
     outputs = (
@@ -175,13 +179,16 @@ def _advance_paei(
             in_phase = frame[pair, 2] - 0.5 * ellipse.b
             swept = centred_sweep(pair, sums, ring, frame, clock[0])
             turn_rate = 2.0 * np.pi * crossing_frequency(times, ends, pair, float(clock[1] - n_window))
+            # half a cycle between two crossings of an arc that is no whole cycle tells no frequency
+            turn_rate = turn_rate if turn_rate * n_window > 0.9 * 2.0 * np.pi else np.nan
             if ellipse.resolved:
                 quadrature = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
                 quadrature = quadrature if swept < 0.0 else -quadrature
             else:
                 # too thin for a fit: the area it sweeps has no bias, but needs frequency and amplitude
                 quadrature = -swept / ((n_window - 1) * amplitude * amplitude * np.sin(turn_rate))
-                quadrature = quadrature if np.isfinite(quadrature) else 0.0
+                if not np.isfinite(quadrature):
+                    continue
             gain = np.sqrt(in_phase * in_phase + quadrature * quadrature)
             if gain <= 1e-12:
                 continue

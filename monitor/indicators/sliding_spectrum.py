@@ -42,10 +42,10 @@ class Spectrum(NamedTuple):
 
     ``steps``, ``factors`` (2 n_bins,): turn of every bin from sample to sample, and up to the newest sample;
     ``turns`` (2, n_window): cosine and sine of the turn from slot 0 to the oldest sample, by newest slot;
-    ``half`` (2, n_bins): sine and cosine of half the angle a sample; ``ring`` (n_pairs, n_window, 2);
-    ``sums`` (n_pairs, 2, 2 n_bins); ``loudest`` (n_pairs, 2): squares of the largest step and peak of command and
-    measured signal that the sums remember; ``age`` (n_pairs,): samples since they were made anew; ``clock`` (1,):
-    slot of the sample that comes next.
+    ``half`` (2, n_bins): sine and cosine of half the angle a sample; ``ring`` (n_pairs, n_window, 2); ``sums``
+    (n_pairs, 2, 2 n_bins); ``loudest`` (n_pairs, 3): squares of the largest step and peak of command and measured
+    signal that the sums remember, and of the command's largest step or range; ``age`` (n_pairs,): samples since they
+    were made anew; ``clock`` (1,): slot of the sample that comes next.
     """
 
     steps: Samples
@@ -98,7 +98,7 @@ def new_spectrum(n_window: int, n_pairs: int, bins: Bins) -> Spectrum:
         half=np.stack([np.sin(half), np.cos(half)]),
         ring=np.zeros((n_pairs, n_window, 2)),
         sums=np.zeros((n_pairs, 2, 2 * len(k))),
-        loudest=np.zeros((n_pairs, 2)),
+        loudest=np.zeros((n_pairs, 3)),
         age=np.zeros(n_pairs, dtype=np.int64),
         clock=np.zeros(1, dtype=np.int64),
     )
@@ -122,6 +122,7 @@ def add_sample(
     ring[pair, slot, 0], ring[pair, slot, 1] = c, m
     loudest[pair, 0] = max(loudest[pair, 0], d_c * d_c)
     loudest[pair, 1] = max(loudest[pair, 1], d_m * d_m)
+    loudest[pair, 2] = max(loudest[pair, 2], d_c * d_c)
     rows = sums[pair]
     # both rows in one loop: each factor is fetched once
     row_c, row_m = rows[COMMAND], rows[MEASURED]
@@ -159,13 +160,16 @@ def renew(pair: int, steps: Samples, ring: Samples, sums: Samples, loudest: Samp
     factors = np.empty_like(steps)
     _begin(factors, steps)
     sums[pair] = 0.0
+    low = high = 0.0
     for slot in range(ring.shape[1]):
         c, m = ring[pair, slot, 0] - ring[pair, 0, 0], ring[pair, slot, 1] - ring[pair, 0, 1]
         for k in range(factors.shape[0]):
             sums[pair, COMMAND, k] += c * factors[k]
             sums[pair, MEASURED, k] += m * factors[k]
         _turn(factors, steps)
+        low, high = min(low, c), max(high, c)
     loudest[pair] = 0.0
+    loudest[pair, 2] = (high - low) ** 2
     # a burst leaves sample by sample: sixteen times in a row are free, then one in n/16 samples
     age[pair] = min(age[pair], ring.shape[1]) - ring.shape[1] // 16
 

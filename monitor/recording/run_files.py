@@ -65,6 +65,7 @@ class RunFiles:
         if self._file is not None:
             self._file.finish(outcome or (layout.LOSSY if self.lossy else layout.CLEAN))
         self._file = self._stream = self._result_stream = None
+        self.lossy = False
         self._clock, self._rows = Clock(), 0
 
     def give_up(self) -> None:
