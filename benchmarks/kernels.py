@@ -23,7 +23,7 @@ from monitor.indicators.rms_error import RootMeanSquareError
 from monitor.indicators.tracking_indicator import TrackingIndicator
 
 SUMMARY = "one indicator value, against numpy on the window"
-RATE, N_WINDOW, BLOCK = 1024.0, 1024, 1024
+RATE, N_WINDOW, BLOCK = 1024.0, 1024, 64
 MOST_NS, MOST_RATIO = 500.0, 0.01
 NAMES: dict[type, str] = {
     FrequencyDomainIndicator: "FDB",
