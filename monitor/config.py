@@ -38,9 +38,13 @@ class IndicatorSettings(_Section):
     every: Annotated[int, Field(ge=1)] = 1
     band: Band | None = None
     peak: Literal["command", "own"] = "command"
+    taper: Literal["hann", "hamming", "blackman", "rectangular"] = "hann"
+    image_correction: bool = True
     noise_correction: bool = True
     gate: NotNegative = 0.0
     relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.02
+    max_delay: Positive = 0.1
+    bandpass: Band | None = None
 
 
 class StreamSettings(_Section):

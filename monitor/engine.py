@@ -20,7 +20,7 @@ from monitor.blocks import (
 )
 from monitor.config import IndicatorSettings
 from monitor.continuity import Continuity
-from monitor.indicators.base import RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
 from monitor.indicators.catalogue import all_indicators
 
 
@@ -80,22 +80,25 @@ class Monitor:
             # a sample that is not there, seen as one that is NaN: windows across it are not valid
             nothing = np.full((1, len(new.stream.pairs)), np.nan)
             for indicator in self._indicators:
-                indicator.update_block(nothing, nothing, first=new.index - 1)
+                indicator.advance(nothing.copy(), nothing.copy(), new.index - 1, nothing.copy())
         return Update(new, self._evaluate(new), arrival.events)
 
     def _start(self, stream: Stream) -> None:
         pairs = stream.pairs
         self._indicators = ()
         if pairs:
-            self._indicators = all_indicators(self.settings, stream.sample_rate, len(pairs))
+            with_force = any(pair.force is not None for pair in pairs)
+            self._indicators = all_indicators(self.settings, stream.sample_rate, len(pairs), with_force=with_force)
         self._command = np.array([pair.command for pair in pairs], dtype=np.intp)
         self._measured = np.array([pair.measured for pair in pairs], dtype=np.intp)
+        self._force = np.array([-1 if pair.force is None else pair.force for pair in pairs], dtype=np.intp)
         outputs = [output for indicator in self._indicators for output in indicator.outputs]
         columns, meaningless = [], []
         for pair in pairs:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
+            force = None if pair.force is None else stream.channels[pair.force]
             for output in outputs:
-                columns.append(Column(output.name, _unit(output, command, measured), pair.actuator))
+                columns.append(Column(output.name, _unit(output, command, measured, force), pair.actuator))
                 meaningless.append(output.compares and _differ(command, measured))
         self._meaningless = np.flatnonzero(meaningless)
         self._width = len(outputs)
@@ -111,19 +114,31 @@ class Monitor:
         n_rows = max(0, -(-(block.index + n - first_row) // every))
         x_c = np.take(block.samples, self._command, axis=1)
         x_m = np.take(block.samples, self._measured, axis=1)
-        found = [indicator.advance(x_c, x_m, block.index) for indicator in self._indicators]
+        f_m = self._forces(block)
+        found = [indicator.advance(x_c, x_m, block.index, f_m) for indicator in self._indicators]
         rows: Samples = np.concatenate(found, axis=2).reshape(n_rows, len(self._command) * self._width)
         if len(self._meaningless):
             rows[:, self._meaningless] = np.nan
         time = block.time + (first_row - block.index) * block.stream.dt
         return ResultBlock(self._results, first_row, time, rows, block.last)
 
+    def _forces(self, block: SignalBlock) -> Samples | None:
+        """Return (n, n_pairs), NaN for an actuator without a force channel; None where no indicator asks for it."""
+        if not any(indicator.needs_force for indicator in self._indicators):
+            return None
+        forces = np.take(block.samples, self._force, axis=1)
+        forces[:, self._force < 0] = np.nan
+        return forces
+
 
 def _differ(command: Channel, measured: Channel) -> bool:
     return bool(command.unit and measured.unit and command.unit != measured.unit)
 
 
-def _unit(output: Output, command: Channel, measured: Channel) -> str:
+def _unit(output: Output, command: Channel, measured: Channel, force: Channel | None) -> str:
+    if output.unit == ENERGY_UNIT:
+        units = (force.unit if force is not None else "", measured.unit)
+        return "J" if units == ("N", "m") else "*".join(units) if all(units) else ""
     if output.unit == RATIO_UNIT:
         return f"{command.unit}/{measured.unit}" if _differ(command, measured) else "1"
     if SIGNAL_UNIT in output.unit and not command.unit:

@@ -18,14 +18,17 @@ LARGEST_SAMPLE = 1e50
 LARGEST_WINDOW = 1 << 23
 SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
+ENERGY_UNIT = "energy"
 
 Value = TypeVar("Value", bound=NamedTuple)
+_NO_FORCE: Samples = np.empty((0, 0))
 
 
 class Output(NamedTuple):
     """One number that an indicator gives.
 
-    In ``unit``, ``signal`` stands for the command's own unit and ``ratio`` for command over measured.
+    In ``unit``, ``signal`` stands for the command's own unit, ``ratio`` for command over measured and ``energy`` for
+    force times measured.
     ``compares`` says that the number means nothing where the two signals have different units.
     """
 
@@ -56,6 +59,14 @@ def check_window(sample_rate: float, window: float, smallest: int) -> int:
     return n_window
 
 
+class Signals(NamedTuple):
+    """Consecutive samples, (n_samples, n_pairs) each, contiguous and writable; ``f_m`` is empty where not needed."""
+
+    x_c: Samples
+    x_m: Samples
+    f_m: Samples
+
+
 class WindowedIndicator(ABC, Generic[Value]):
     """An indicator of tracking over a sliding window, for one or many actuators at once.
 
@@ -74,11 +85,19 @@ class WindowedIndicator(ABC, Generic[Value]):
     -----
     A sample that is NaN, infinite or beyond 1e50 makes one window invalid and is then forgotten.
     The results do not depend on how the record is cut into calls, bit for bit.
+
+    Attributes
+    ----------
+    outputs, value_type : what it gives, and the named tuple with one field for each.
+    needs_force : it must be given the restoring force too.
+    hop : samples after which its values are made anew; between them the last ones stand.
     """
 
     outputs: ClassVar[tuple[Output, ...]]
     value_type: ClassVar[type[NamedTuple]]
     smallest_window: ClassVar[int] = 8
+    needs_force: ClassVar[bool] = False
+    hop: int = 1
 
     def __init__(
         self, sample_rate: float, window: float, *, n_pairs: int = 1, every: int = 1, **settings: Any
@@ -96,15 +115,15 @@ class WindowedIndicator(ABC, Generic[Value]):
         self.reset()
         # no samples, but the kernel is there when the first one comes
         nothing: Samples = np.empty((0, n_pairs))
-        self.advance(nothing, nothing.copy(), 0)
+        self.advance(nothing, nothing.copy(), 0, nothing.copy() if self.needs_force else None)
 
     @abstractmethod
     def _new_state(self) -> tuple[Any, ...]:
         """Return the arrays, or named tuples of arrays, of an indicator that has seen nothing."""
 
     @abstractmethod
-    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        """Run the kernel over (n, n_pairs) samples, the first having the number `first`."""
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
+        """Run the kernel over samples of which the first has the number `first`."""
 
     @property
     def window(self) -> float:
@@ -117,24 +136,29 @@ class WindowedIndicator(ABC, Generic[Value]):
         self._count = 0
         self._values: Samples = np.full((self.n_pairs, len(self.outputs)), np.nan)
 
-    def update(self, x_c: ArrayLike, x_m: ArrayLike) -> Value:
+    def update(self, x_c: ArrayLike, x_m: ArrayLike, f_m: ArrayLike | None = None) -> Value:
         """Take one sample of command and measured signal and return the newest value.
 
         Parameters
         ----------
         x_c, x_m : a number, or (n_pairs,) numbers.
+        f_m : the same of the restoring force, for an indicator that needs it.
         """
         c: Samples = np.array(x_c, dtype=np.float64).reshape(1, -1)
         m: Samples = np.array(x_m, dtype=np.float64).reshape(1, -1)
-        self.advance(c, m, self._count)
+        force: Samples | None = None if f_m is None else np.array(f_m, dtype=np.float64).reshape(1, -1)
+        self.advance(c, m, self._count, force)
         return self.value
 
-    def update_block(self, x_c: ArrayLike, x_m: ArrayLike, *, first: int | None = None) -> Samples:
+    def update_block(
+        self, x_c: ArrayLike, x_m: ArrayLike, f_m: ArrayLike | None = None, *, first: int | None = None
+    ) -> Samples:
         """Take consecutive samples and return the values at those whose number `every` divides.
 
         Parameters
         ----------
         x_c, x_m : (n_samples,) for one pair, (n_samples, n_pairs) for several.
+        f_m : the same of the restoring force, for an indicator that needs it.
         first : number of the first sample; by default the samples since the last reset are counted.
 
         Returns
@@ -143,27 +167,37 @@ class WindowedIndicator(ABC, Generic[Value]):
         """
         c: Samples = np.array(x_c, dtype=np.float64, order="C")
         m: Samples = np.array(x_m, dtype=np.float64, order="C")
+        force: Samples | None = None if f_m is None else np.array(f_m, dtype=np.float64, order="C")
+        number = self._count if first is None else first
         if c.ndim == 1 and m.ndim == 1 and self.n_pairs == 1:
-            return self.advance(c[:, None], m[:, None], self._count if first is None else first)[:, 0]
-        return self.advance(c, m, self._count if first is None else first)
+            force = force[:, None] if force is not None and force.ndim == 1 else force
+            return self.advance(c[:, None], m[:, None], number, force)[:, 0]
+        return self.advance(c, m, number, force)
 
-    def advance(self, x_c: Samples, x_m: Samples, first: int) -> Samples:
+    def advance(self, x_c: Samples, x_m: Samples, first: int, f_m: Samples | None = None) -> Samples:
         """Do what `update_block` does, for a caller who has the arrays as the kernel needs them.
 
         Parameters
         ----------
-        x_c, x_m : (n_samples, n_pairs), C-contiguous, writable float64. Others would be computed with as well, but
-            only after the kernel has been compiled for them, which takes seconds.
+        x_c, x_m, f_m : (n_samples, n_pairs), C-contiguous, writable float64. Others would be computed with as well,
+            but only after the kernel has been compiled for them, which takes seconds.
         first : number of the first sample.
         """
         if x_c.shape != x_m.shape or x_c.ndim != 2 or x_c.shape[1] != self.n_pairs:
             raise ValueError(
                 f"command {x_c.shape} and measured {x_m.shape}: both must be (n_samples, {self.n_pairs})"
             )
+        if not self.needs_force:
+            signals = Signals(x_c, x_m, _NO_FORCE)
+        elif f_m is None or f_m.shape != x_c.shape:
+            shape = None if f_m is None else f_m.shape
+            raise ValueError(f"force {shape}: must be given, (n_samples, {self.n_pairs}) like the command")
+        else:
+            signals = Signals(x_c, x_m, f_m)
         n = len(x_c)
         rows = (first + n - 1) // self.every - (first - 1) // self.every
         out: Samples = np.empty((rows, self.n_pairs, len(self.outputs)))
-        self._advance(x_c, x_m, first, out)
+        self._advance(signals, first, out)
         self._count = first + n
         if rows:
             self._values = out[-1].copy()

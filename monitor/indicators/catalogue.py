@@ -14,16 +14,22 @@ from monitor.indicators.tracking_indicator import TrackingIndicator
 
 
 def all_indicators(
-    settings: IndicatorSettings, sample_rate: float, n_pairs: int
+    settings: IndicatorSettings, sample_rate: float, n_pairs: int, *, with_force: bool = False
 ) -> tuple[WindowedIndicator[Any], ...]:
-    """Return one of each, for `n_pairs` pairs side by side; raises ValueError for settings out of range."""
+    """Return one of each for `n_pairs` pairs side by side; those that need a force only `with_force`.
+
+    Raises
+    ------
+    ValueError : a setting does not fit the sample rate.
+    """
     common: dict[str, Any] = {"n_pairs": n_pairs, "every": settings.every}
     gates: dict[str, Any] = {"gate": settings.gate, "relative_gate": settings.relative_gate}
     rate, window = sample_rate, settings.window
-    return (
+    found: list[WindowedIndicator[Any]] = [
         FrequencyDomainIndicator(rate, window, band=settings.band, peak=settings.peak, **gates, **common),
         PhaseAmplitudeIndices(rate, window, noise_correction=settings.noise_correction, **gates, **common),
         TrackingIndicator(rate, window, **common),
         RootMeanSquareError(rate, window, **common),
         PeakError(rate, window, **common),
-    )
+    ]
+    return tuple(indicator for indicator in found if with_force or not indicator.needs_force)

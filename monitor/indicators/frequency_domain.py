@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator, check_window
+from monitor.indicators.base import (
+    LARGEST_SAMPLE,
+    RATIO_UNIT,
+    SIGNAL_UNIT,
+    Output,
+    Signals,
+    WindowedIndicator,
+    check_window,
+)
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hann_bins import from_start, hann, hann_peak
@@ -110,11 +118,11 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
         good = np.zeros(n, dtype=np.int64)
         return new_spectrum(self.n_window, n, self._bins), good, new_gate(n)
 
-    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         spectrum, good, gate = self._state
         settings = (self.sample_rate, self._own_peaks, *self._limits, *self._bins)
         # taken apart for the call: handing over a tuple of arrays as one takes 2 us more
-        _advance_fdb(x_c, x_m, first, self.every, out, *settings, *(*spectrum, good, *gate))
+        _advance_fdb(signals.x_c, signals.x_m, first, self.every, out, *settings, *(*spectrum, good, *gate))
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator
 from monitor.indicators.kernel import kernel, part
 
 
@@ -43,8 +43,8 @@ class PeakError(WindowedIndicator[LargestError]):
         ends = np.zeros((pairs, 2, 2), dtype=np.int64)
         return candidates, stamps, ends, np.zeros((pairs, 2), dtype=np.int64)
 
-    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_peak(x_c, x_m, first, self.every, out, self.n_window, *self._state)
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
+        _advance_peak(signals.x_c, signals.x_m, first, self.every, out, self.n_window, *self._state)
 
 
 @kernel

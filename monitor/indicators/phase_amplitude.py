@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, Signals, WindowedIndicator
 from monitor.indicators.ellipse_fit import EE, N_SUMS, XX, E, X, fit_ellipse
 from monitor.indicators.ellipse_window import (
     EllipseWindow,
@@ -97,11 +97,11 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
         n, pairs = self.n_window, self.n_pairs
         return new_ellipse_window(n, pairs), new_crossings(n, pairs), new_gate(pairs)
 
-    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         window, crossings, gate = self._state
         settings = (self.sample_rate, self._noise_correction, *self._limits)
         # taken apart for the call: handing over a tuple of arrays as one takes 2 us more
-        _advance_paei(x_c, x_m, first, self.every, out, *settings, *window, *crossings, *gate)
+        _advance_paei(signals.x_c, signals.x_m, first, self.every, out, *settings, *window, *crossings, *gate)
 
 
 @kernel

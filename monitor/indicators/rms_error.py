@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, Output, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, Output, Signals, WindowedIndicator
 from monitor.indicators.kernel import kernel
 from monitor.indicators.windowed_sums import new_sums, push, total
 
@@ -37,8 +37,8 @@ class RootMeanSquareError(WindowedIndicator[RmsError]):
     def _new_state(self) -> tuple[NDArray[Any], ...]:
         return (*new_sums(self.n_window, self.n_pairs, 2), np.zeros(self.n_pairs, dtype=np.int64))
 
-    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_nrmse(x_c, x_m, first, self.every, out, self.n_window, *self._state)
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
+        _advance_nrmse(signals.x_c, signals.x_m, first, self.every, out, self.n_window, *self._state)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator
 from monitor.indicators.kernel import kernel
 from monitor.indicators.windowed_sums import new_sums, push, total
 
@@ -44,8 +44,8 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
         previous = np.full((self.n_pairs, 2), np.nan)
         return (*sums, previous, np.zeros(self.n_pairs), np.zeros(self.n_pairs, dtype=np.int64))
 
-    def _advance(self, x_c: Samples, x_m: Samples, first: int, out: Samples) -> None:
-        _advance_ti(x_c, x_m, first, self.every, out, self.n_window, *self._state)
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
+        _advance_ti(signals.x_c, signals.x_m, first, self.every, out, self.n_window, *self._state)
 
 
 @kernel

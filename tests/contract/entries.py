@@ -14,6 +14,7 @@ from tests.oracles.tones import Tones
 RATE = 100.0
 N_WINDOW = 50
 FREQUENCY = 6.3
+STIFFNESS = 3.0
 
 
 class Entry(NamedTuple):
@@ -27,11 +28,16 @@ class Entry(NamedTuple):
     def make(self, *, n_pairs: int | None = None, **changes: Any) -> WindowedIndicator[Any]:
         """Return a new indicator, with other settings where `changes` says so."""
         settings = IndicatorSettings(**{"window": N_WINDOW / RATE, **self.settings, **changes})
-        return all_indicators(settings, RATE, n_pairs or self.n_pairs)[self.which]
+        return all_indicators(settings, RATE, n_pairs or self.n_pairs, with_force=True)[self.which]
 
     @property
     def every(self) -> int:
         return int(self.settings.get("every", 1))
+
+    @property
+    def hop(self) -> int:
+        """Samples for which a value may be an old one."""
+        return self.make().hop
 
     @property
     def outputs(self):
@@ -47,12 +53,14 @@ class Entry(NamedTuple):
 def rows_of(indicator, x_c, x_m, **keywords):
     """Update with (n, n_pairs) signals and return (n_rows, n_pairs, n_outputs)."""
     x_c, x_m = (np.asarray(x).reshape(len(x), indicator.n_pairs) for x in (x_c, x_m))
-    rows = indicator.update_block(x_c, x_m, **keywords)
+    # an elastic specimen, where a force is needed
+    force = (STIFFNESS * x_m,) if indicator.needs_force else ()
+    rows = indicator.update_block(x_c, x_m, *force, **keywords)
     return rows.reshape(len(rows), indicator.n_pairs, len(indicator.outputs))
 
 
 def _entries():
-    kinds = [type(i).__name__ for i in all_indicators(IndicatorSettings(), RATE, 1)]
+    kinds = [type(i).__name__ for i in all_indicators(IndicatorSettings(), RATE, 1, with_force=True)]
     for which, name in enumerate(kinds):
         yield Entry(which, name, {})
     yield Entry(kinds.index("FrequencyDomainIndicator"), "own peaks", {"peak": "own"})

@@ -41,7 +41,7 @@ def test_one_bad_sample_spoils_one_window_of_its_pair_and_is_forgotten(entry, ba
     assert np.isnan(rows[spoiled, pair, 0]).all()
     np.testing.assert_array_equal(rows[sample < at], clean[sample < at])
     np.testing.assert_array_equal(np.delete(rows, pair, axis=1), np.delete(clean, pair, axis=1))
-    after = sample >= at + N_WINDOW
+    after = sample >= at + N_WINDOW + entry.hop - 1
     same_window(entry, rows[after], clean[after])
 
 
@@ -53,7 +53,7 @@ def test_runs_of_bad_samples_leave_no_trace(entry, runs):
     for start, length in runs:
         x_c[start : start + length] = np.nan
     rows = entry.run(x_c, x_m)
-    after = np.arange(0, N, entry.every) >= N - N_WINDOW
+    after = np.arange(0, N, entry.every) >= N - N_WINDOW + entry.hop - 1
     same_window(entry, rows[after], clean[after])
 
 
@@ -82,7 +82,7 @@ def test_a_burst_is_forgotten_when_it_has_left_the_window(entry, burst, at, wher
     if where != "command":
         x_m[at:stop] += (-1.0 if where == "opposite" else 1.0) * np.array(burst)[:, None]
     rows = entry.run(x_c, x_m)
-    after = np.arange(0, N, entry.every) >= stop + N_WINDOW - 1
+    after = np.arange(0, N, entry.every) >= stop + N_WINDOW + entry.hop - 2
     same_window(entry, rows[after], clean[after])
 
 
@@ -155,7 +155,7 @@ def test_what_follows_a_tone_that_stops_means_nothing(entry):
     x_c, x_m = tones(N, entry.n_pairs)
     x_c[4 * N_WINDOW :] = x_m[4 * N_WINDOW :] = 0.25
     rows = entry.run(x_c, x_m)
-    after = np.arange(0, N, entry.every) >= 5 * N_WINDOW
+    after = np.arange(0, N, entry.every) >= 5 * N_WINDOW + entry.hop
     for name, _, j in entry.outputs:
         if name.endswith(("_ratio", "_phase", "_delay", "_frequency")):
             assert np.isnan(rows[after, :, j]).all(), name
@@ -165,7 +165,7 @@ def test_what_follows_a_tone_that_stops_means_nothing(entry):
 def test_values_come_back_after_any_of_these_signals(entry):
     wave_c, wave_m = tones(N, entry.n_pairs)
     clean = entry.run(wave_c, wave_m)
-    after = np.arange(0, N, entry.every) >= 3 * N_WINDOW
+    after = np.arange(0, N, entry.every) >= 3 * N_WINDOW + entry.hop
     for x_c, x_m in DEGENERATE.values():
         indicator = entry.make(relative_gate=0.0)
         rows_of(indicator, *(np.repeat(x[: N - 1, None], entry.n_pairs, axis=1) for x in (x_c, x_m)))

@@ -16,21 +16,37 @@ every_kind = pytest.mark.parametrize("kind", sorted({type(e.make()) for e in ENT
 @every_entry
 def test_wrong_shapes(entry):
     indicator, p = entry.make(), entry.n_pairs
-    for c, m in (
+    wrong = [
         ((10, p), (9, p)),
         ((10, p + 1), (10, p + 1)),
         ((10, p, 1), (10, p, 1)),
         ((), ()),
         ((10,), (10, p)),
         ((10, 0), (10, 0)),
-    ):
+    ]
+    for c, m in wrong:
         with pytest.raises(ValueError, match=r"\(n_samples, "):
-            indicator.update_block(np.zeros(c), np.zeros(m))
+            indicator.update_block(np.zeros(c), np.zeros(m), *forces(indicator, np.zeros(c)))
     for c, m in ((p + 1, p + 1), (p, p + 1)):
         with pytest.raises(ValueError, match=r"\(n_samples, "):
-            indicator.update(np.zeros(c), np.zeros(m))
-    fresh = entry.make().update_block(np.ones((3, p)), np.ones((3, p)))
-    np.testing.assert_array_equal(indicator.update_block(np.ones((3, p)), np.ones((3, p))), fresh)
+            indicator.update(np.zeros(c), np.zeros(m), *forces(indicator, np.zeros(c)))
+    ones = np.ones((3, p))
+    fresh = entry.make().update_block(ones, ones, *forces(indicator, ones))
+    np.testing.assert_array_equal(indicator.update_block(ones, ones, *forces(indicator, ones)), fresh)
+
+
+def forces(indicator, values):
+    """Return the third signal where one is needed."""
+    return (values,) if indicator.needs_force else ()
+
+
+@every_entry
+def test_a_missing_or_cut_force(entry):
+    indicator, ones = entry.make(), np.ones((5, entry.n_pairs))
+    if indicator.needs_force:
+        for force in (None, ones[:4], ones[:, :0]):
+            with pytest.raises(ValueError, match="force"):
+                indicator.update_block(ones, ones, force)
 
 
 @every_kind
