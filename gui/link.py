@@ -9,8 +9,9 @@ from typing import Protocol, Self
 
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 
-Published = ResultBlock | SignalBlock | Health | Event
+Published = ResultBlock | TransferBlock | SignalBlock | Health | Event
 
 
 class Subscription(Protocol):
@@ -27,11 +28,12 @@ class Subscription(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """What came with one look: the newest health (None when none came), events and results in order."""
+    """What came with one look: the newest health and transfer functions (None when none came), the rest in order."""
 
     health: Health | None = None
     events: tuple[Event, ...] = ()
     results: tuple[ResultBlock, ...] = ()
+    transfer: TransferBlock | None = None
 
 
 class ResultLink:
@@ -58,7 +60,7 @@ class ResultLink:
         """
         from monitor.transport.zeromq import ResultSubscriber
 
-        return cls(ResultSubscriber(url, rig=rig, kinds=("results", "health", "event")))
+        return cls(ResultSubscriber(url, rig=rig, kinds=("results", "transfer", "health", "event")))
 
     @property
     def silence(self) -> float:
@@ -73,6 +75,7 @@ class ResultLink:
     def look(self, timeout: float) -> Arrivals:
         """Return everything that has come; wait up to `timeout` s for the first of it."""
         health: Health | None = None
+        transfer: TransferBlock | None = None
         events: list[Event] = []
         results: list[ResultBlock] = []
         for item in self._subscription.receive(timeout):
@@ -83,13 +86,15 @@ class ResultLink:
                     events.append(item)
                 case ResultBlock():
                     results.append(item)
+                case TransferBlock():
+                    transfer = item
                 case SignalBlock():
                     pass
         if health is not None:
             self._heard = self._clock()
         if results:
             self._served = self._clock()
-        return Arrivals(health, tuple(events), tuple(results))
+        return Arrivals(health, tuple(events), tuple(results), transfer)
 
     def close(self) -> None:
         """Leave; a second call does nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,6 +23,10 @@ Band = Annotated[tuple[NotNegative, Positive], AfterValidator(_rising)]
 Window = Annotated[float, Field(gt=0.0, le=86400.0)]
 
 
+Measure = Literal["fdb", "paei", "paei_adaptive", "ti", "nrmse", "peak_error", "hsem", "broadband", "fei", "transfer"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+
 class SettingsError(ValueError):
     """The settings cannot be used; the text is one line and names every key that is wrong."""
 
@@ -34,6 +38,7 @@ class _Section(BaseModel):
 class IndicatorSettings(_Section):
     """What the indicators need to know; see their classes for what each setting means."""
 
+    measures: Annotated[tuple[Measure, ...], Field(min_length=1)] = MEASURES
     window: Window = 2.0
     every: Annotated[int, Field(ge=1)] = 1
     band: Band | None = None
@@ -45,6 +50,8 @@ class IndicatorSettings(_Section):
     relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.02
     max_delay: Positive = 0.1
     bandpass: Band | None = None
+    transfer_segment: Window = 4.0
+    transfer_memory: Positive = 60.0
 
 
 class StreamSettings(_Section):

@@ -22,15 +22,20 @@ from monitor.config import IndicatorSettings
 from monitor.continuity import Continuity
 from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
 from monitor.indicators.catalogue import all_indicators
+from monitor.transfer import TransferBlock
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What came of one block: its new samples, the results at them, and what happened to the stream."""
+    """What came of one block: its new samples, the results at them, and what happened to the stream.
+
+    ``transfer`` is there when a transfer function has been made anew.
+    """
 
     signals: SignalBlock | None
     results: ResultBlock | None
     events: tuple[Event, ...]
+    transfer: TransferBlock | None = None
 
 
 class UnfitSettingsError(ValueError):

@@ -13,7 +13,7 @@ import numpy as np
 from monitor.blocks import Channel, Samples, SignalBlock, Stream
 from monitor.plain_message import PlainMessage, decode_plain
 from monitor.timeline import Timeline, estimate_rate
-from monitor.wire import WireError
+from monitor.wire_header import WireError
 
 __all__ = ["PlainAssembler", "PlainMessage", "decode_plain"]
 

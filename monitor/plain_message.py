@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from monitor.blocks import Channel, Role, Samples
 from monitor.timeline import MAX_INDEX, MAX_RATE, MIN_RATE
-from monitor.wire import MAX_COLUMNS, MAX_TEXT, WireError
+from monitor.wire_header import MAX_CHANNELS, MAX_TEXT, WireError
 
 MAX_BODY = 4 << 20
 MAX_EPOCH = 1 << 62
@@ -83,8 +83,8 @@ def decode_plain(body: bytes) -> PlainMessage:
         raise WireError(f"a plain message of {len(body)} bytes; the limit is {MAX_BODY}")
     raw = _decode_body(body)
     columns = dict(_columns(raw))
-    if len(columns) > MAX_COLUMNS:
-        raise WireError(f"{len(columns)} channels; the limit is {MAX_COLUMNS}")
+    if len(columns) > MAX_CHANNELS:
+        raise WireError(f"{len(columns)} channels; the limit is {MAX_CHANNELS}")
     rows = len(next(iter(columns.values())))
     samples = np.empty((rows, len(columns)))
     for column, (channel, values) in enumerate(columns.items()):

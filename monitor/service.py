@@ -99,6 +99,9 @@ class Service:
         if update.signals is not None:
             self._heard = self._clock()
             self._pass_on(update.signals, update.results)
+        if update.transfer is not None:
+            for sink in self._sinks:
+                sink.transfer(update.transfer)
         for event in update.events:
             self._note(event)
 

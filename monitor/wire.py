@@ -11,65 +11,19 @@ import struct
 import sys
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
-from monitor.blocks import (
-    Channel,
-    Column,
-    ResultBlock,
-    ResultStream,
-    Role,
-    Samples,
-    SignalBlock,
-    Stream,
-)
+from monitor.blocks import ResultBlock, ResultStream, Samples, SignalBlock, Stream
+from monitor.transfer import TransferBlock
+from monitor.wire_header import VERSION, AnyStream, WireError, decode_header, encode_header, kind, width
 
-VERSION = 1
-MAX_COLUMNS = 4096
 MAX_ROWS = 1 << 20
-MAX_TEXT = 128
-MAX_HEADER = 1 << 20
-MIN_RATE, MAX_RATE = 1e-6, 1e9
 _LAST = 1
 _POSITION = struct.Struct("<QdII")
 _CACHED_HEADERS = 64
 
 Frames = list[bytes]
-
-
-class WireError(ValueError):
-    """The bytes are not a message that this version understands; the text says why."""
-
-
-class _ChannelHeader(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-    role: Role
-    unit: str = ""
-    actuator: str = ""
-
-
-class _SignalHeader(msgspec.Struct, tag_field="kind", tag="signals"):
-    version: int
-    rig: str
-    epoch: int
-    sample_rate: float
-    channels: list[_ChannelHeader]
-
-
-class _ResultHeader(msgspec.Struct, tag_field="kind", tag="results"):
-    version: int
-    rig: str
-    epoch: int
-    sample_rate: float
-    every: int
-    # every text once, and per column the positions of its name, unit and actuator: 896 columns in 9 kB, not 46
-    texts: list[str]
-    columns: list[tuple[int, int, int]]
-
-
-_Header = _SignalHeader | _ResultHeader
-_header_decoder: msgspec.json.Decoder[_Header] = msgspec.json.Decoder(_Header)
+AnyBlock = SignalBlock | ResultBlock | TransferBlock
 
 
 def topic(kind: str, rig: str = "") -> bytes:
@@ -81,31 +35,18 @@ class Encoder:
     """Blocks -> frames; keeps the header of the stream that it saw last."""
 
     def __init__(self) -> None:
-        self._stream: Stream | ResultStream | None = None
+        self._stream: AnyStream | None = None
         self._head: tuple[bytes, bytes] = (b"", b"")
 
-    def encode(self, block: SignalBlock | ResultBlock) -> Frames:
+    def encode(self, block: AnyBlock) -> Frames:
         """Return ``[topic, stream header, position, payload]``."""
         if block.stream is not self._stream:
-            self._head = _encode_head(block.stream)
+            self._head = topic(kind(block.stream), block.stream.rig), encode_header(block.stream)
             self._stream = block.stream
         rows = block.samples if isinstance(block, SignalBlock) else block.values
         position = _POSITION.pack(block.index, block.time, len(rows), _LAST if block.last else 0)
         payload = np.ascontiguousarray(rows, dtype="<f8").tobytes()
         return [*self._head, position, payload]
-
-
-def _encode_head(stream: Stream | ResultStream) -> tuple[bytes, bytes]:
-    header: _Header
-    if isinstance(stream, Stream):
-        channels = [_ChannelHeader(c.name, c.role, c.unit, c.actuator) for c in stream.channels]
-        header = _SignalHeader(VERSION, stream.rig, stream.epoch, stream.sample_rate, channels)
-        return topic("signals", stream.rig), msgspec.json.encode(header)
-    texts = {text: i for i, text in enumerate(dict.fromkeys(t for c in stream.columns for t in _texts(c)))}
-    columns = [(texts[c.name], texts[c.unit], texts[c.actuator]) for c in stream.columns]
-    fields = (stream.rig, stream.epoch, stream.sample_rate, stream.every)
-    header = _ResultHeader(VERSION, *fields, list(texts), columns)
-    return topic("results", stream.rig), msgspec.json.encode(header)
 
 
 class Decoder:
@@ -115,10 +56,10 @@ class Decoder:
     """
 
     def __init__(self) -> None:
-        self._streams: dict[bytes, Stream | ResultStream] = {}
-        self._newest: tuple[bytes, Stream | ResultStream] | None = None
+        self._streams: dict[bytes, AnyStream] = {}
+        self._newest: tuple[bytes, AnyStream] | None = None
 
-    def decode(self, frames: Sequence[bytes]) -> SignalBlock | ResultBlock:
+    def decode(self, frames: Sequence[bytes]) -> AnyBlock:
         """Return the block in `frames`.
 
         Raises
@@ -138,19 +79,20 @@ class Decoder:
             raise WireError("the time is not a finite number")
         if flags & ~_LAST:
             raise WireError(f"unknown flags {flags:#x}")
-        width = len(stream.channels if isinstance(stream, Stream) else stream.columns)
-        rows = _decode_rows(payload, count, width)
+        rows, last = _decode_rows(payload, count, width(stream)), bool(flags & _LAST)
         if isinstance(stream, Stream):
-            return SignalBlock(stream, index, time, rows, bool(flags & _LAST))
-        return ResultBlock(stream, index, time, rows, bool(flags & _LAST))
+            return SignalBlock(stream, index, time, rows, last)
+        if isinstance(stream, ResultStream):
+            return ResultBlock(stream, index, time, rows, last)
+        return TransferBlock(stream, index, time, rows, last)
 
-    def _stream(self, head: bytes) -> Stream | ResultStream:
+    def _stream(self, head: bytes) -> AnyStream:
         # comparing is much cheaper than hashing, and one publisher is the common case
         if self._newest is not None and self._newest[0] == head:
             return self._newest[1]
         stream = self._streams.get(head)
         if stream is None:
-            stream = _decode_head(head)
+            stream = decode_header(head)
             if len(self._streams) >= _CACHED_HEADERS:
                 self._streams.clear()
             self._streams[bytes(head)] = stream
@@ -166,54 +108,3 @@ def _decode_rows(payload: bytes, count: int, width: int) -> Samples:
         raise WireError(f"the payload has {len(payload)} bytes; {count} rows of {width} need {size}")
     rows: Samples = np.frombuffer(payload, dtype="<f8").reshape(count, width)
     return rows if sys.byteorder == "little" else rows.astype(np.float64)
-
-
-def _decode_head(head: bytes) -> Stream | ResultStream:
-    if len(head) > MAX_HEADER:
-        raise WireError(f"the stream header has {len(head)} bytes; the limit is {MAX_HEADER}")
-    try:
-        header = _header_decoder.decode(head)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        # the text quotes what the sender wrote: keep it one short printable line
-        reason = "".join(c if c.isprintable() else "?" for c in str(problem)[: 2 * MAX_TEXT])
-        raise WireError(f"the stream header cannot be read: {reason}") from problem
-    if header.version != VERSION:
-        raise WireError(f"format version {header.version}; this program reads version {VERSION}")
-    if not 0 <= header.epoch < 1 << 63:
-        raise WireError(f"the epoch {header.epoch} is outside 0 .. 2^63 - 1")
-    if not MIN_RATE <= header.sample_rate <= MAX_RATE:
-        raise WireError(f"sample rate {header.sample_rate} Hz; {MIN_RATE:g} to {MAX_RATE:g} Hz are allowed")
-    _check_text([header.rig], "rig")
-    try:
-        if isinstance(header, _SignalHeader):
-            _check_count(len(header.channels))
-            _check_text([t for c in header.channels for t in (c.name, c.unit, c.actuator)], "channel")
-            channels = tuple(Channel(c.name, c.role, c.unit, c.actuator) for c in header.channels)
-            return Stream(header.rig, header.epoch, header.sample_rate, channels)
-        if not 1 <= header.every < 1 << 31:
-            raise WireError(f"a row of results every {header.every} samples; 1 to 2^31 - 1 are allowed")
-        _check_count(len(header.columns))
-        _check_text(header.texts, "column")
-        if not all(0 <= position < len(header.texts) for column in header.columns for position in column):
-            raise WireError(f"a column names a text that is not among the {len(header.texts)}")
-        columns = tuple(Column(*(header.texts[position] for position in column)) for column in header.columns)
-        return ResultStream(header.rig, header.epoch, header.sample_rate, header.every, columns)
-    except WireError:
-        raise
-    except ValueError as problem:
-        raise WireError(str(problem)) from problem
-
-
-def _texts(column: Column) -> tuple[str, str, str]:
-    return column.name, column.unit, column.actuator
-
-
-def _check_count(columns: int) -> None:
-    if not 1 <= columns <= MAX_COLUMNS:
-        raise WireError(f"{columns} columns; 1 to {MAX_COLUMNS} are allowed")
-
-
-def _check_text(texts: list[str], what: str) -> None:
-    for text in texts:
-        if len(text) > MAX_TEXT or not text.isprintable():
-            raise WireError(f"a {what} text is longer than {MAX_TEXT} characters or not printable")

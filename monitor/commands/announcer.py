@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 
 _PAUSE = 5.0
 _TOLD = {
@@ -42,6 +43,9 @@ class Announcer:
         """Say nothing."""
 
     def results(self, block: ResultBlock) -> None:
+        """Say nothing."""
+
+    def transfer(self, block: TransferBlock) -> None:
         """Say nothing."""
 
     def event(self, event: Event) -> None:

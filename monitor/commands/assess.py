@@ -86,7 +86,7 @@ def _open(path: Path, arguments: argparse.Namespace) -> Recording:
 
 def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[IndicatorSettings, str]:
     from monitor.config import load_settings
-    from replay.assessment import choose_window
+    from replay.window_choice import choose_window
 
     # a run file is assessed as it was watched, unless told otherwise
     recorded: dict[str, Any] = getattr(recording, "settings", {}).get("indicators", {})

@@ -19,12 +19,23 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--every", type=int, metavar="N", help="give results at every N-th sample")
     group.add_argument("--peak", choices=("command", "own"), help="read FDB at the command's peak, or each its own")
+    tapers = ("hann", "hamming", "blackman", "rectangular")
+    group.add_argument("--taper", choices=tapers, help="window function of FDB; hann by default")
+    group.add_argument(
+        "--bandpass",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="filter all signals alike before anything is computed, Hz",
+    )
+    group.add_argument("--max-delay", type=float, metavar="S", help="largest delay that correlation looks for, s")
+    group.add_argument("--measures", nargs="+", metavar="NAME", help="compute these only: fdb, paei, ti, ...")
     group.add_argument("--gate", type=float, metavar="A", help="smallest command amplitude that gets a value")
 
 
 def indicator_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that were given, by their names in the settings file."""
-    names = ("window", "band", "every", "peak", "gate")
+    names = ("measures", "window", "band", "every", "peak", "taper", "gate", "max_delay", "bandpass")
     given = {name: getattr(arguments, name) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 

@@ -16,6 +16,7 @@ from monitor.health import Health
 from monitor.recording import layout
 from monitor.recording.growing import TROUBLE, reason
 from monitor.recording.run_files import RunFiles
+from monitor.transfer import TransferBlock
 
 _QUEUE_ITEMS = 1 << 20
 
@@ -102,6 +103,9 @@ class RunWriter:
     def results(self, block: ResultBlock) -> None:
         """Take indicator values; the first ones tell what the columns are."""
         self._put(block)
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Do nothing: it can be made again from the signals."""
 
     def event(self, event: Event) -> None:
         """Take an event."""

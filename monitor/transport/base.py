@@ -7,6 +7,7 @@ from typing import Protocol
 
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 
 
 class Source(Protocol):
@@ -38,6 +39,10 @@ class Sink(Protocol):
 
     def results(self, block: ResultBlock) -> None:
         """Take indicator values."""
+        ...
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Take transfer functions."""
         ...
 
     def event(self, event: Event) -> None:

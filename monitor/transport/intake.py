@@ -5,7 +5,8 @@ from __future__ import annotations
 from monitor import wire
 from monitor.blocks import SignalBlock
 from monitor.plain import PlainAssembler, decode_plain
-from monitor.wire import Decoder, Frames, WireError
+from monitor.wire import Decoder, Frames
+from monitor.wire_header import WireError
 
 MAX_SENDERS = 64
 _OURS = b"synchroscope/"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 
 
 class MemorySource:
@@ -61,6 +62,7 @@ class MemorySink:
     def __init__(self) -> None:
         self.signals_seen: list[SignalBlock] = []
         self.results_seen: list[ResultBlock] = []
+        self.transfers_seen: list[TransferBlock] = []
         self.events_seen: list[Event] = []
         self.health_seen: list[Health] = []
         self.closed = False
@@ -72,6 +74,10 @@ class MemorySink:
     def results(self, block: ResultBlock) -> None:
         """Keep the indicator values."""
         self.results_seen.append(block)
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Keep the transfer functions."""
+        self.transfers_seen.append(block)
 
     def event(self, event: Event) -> None:
         """Keep the event."""

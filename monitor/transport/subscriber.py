@@ -1,4 +1,4 @@
-"""What a client of the service sees: results, signals, health and events."""
+"""What a client of the service sees: results, transfer functions, signals, health and events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import zmq
 from monitor import health, wire
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 from monitor.transport.link import LinkSettings
 from monitor.transport.receiver import Receiver
-from monitor.wire import Decoder, Frames, WireError
+from monitor.wire import Decoder, Frames
+from monitor.wire_header import WireError
 
-Kind = Literal["results", "signals", "health", "event"]
-Published = ResultBlock | SignalBlock | Health | Event
+Kind = Literal["results", "transfer", "signals", "health", "event"]
+Published = ResultBlock | TransferBlock | SignalBlock | Health | Event
 
 _events = msgspec.json.Decoder(Event)
 
@@ -41,7 +43,7 @@ class ResultSubscriber:
         connect: str,
         *,
         rig: str = "",
-        kinds: Sequence[Kind] = ("results", "signals", "health", "event"),
+        kinds: Sequence[Kind] = ("results", "transfer", "signals", "health", "event"),
         stale_after: float = 5.0,
         queue_seconds: float = 5.0,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,

@@ -1,4 +1,4 @@
-"""Results, signals, health and events that go out over ZeroMQ."""
+"""Results, transfer functions, signals, health and events that go out over ZeroMQ."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from monitor import health as health_format
 from monitor import wire
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 from monitor.transport.outlet import Outlet
 from monitor.wire import Encoder, Frames
 
@@ -45,7 +46,7 @@ class ZmqResultSink:
     ) -> None:
         self._outlet = Outlet(zmq.PUB, bind, queue_seconds=queue_seconds, insecure=insecure, context=context)
         self._forward = signals
-        self._signals, self._results = Encoder(), Encoder()
+        self._signals, self._results, self._transfers = Encoder(), Encoder(), Encoder()
         self._rig = ""
         self.dropped = 0
 
@@ -64,6 +65,10 @@ class ZmqResultSink:
         """Publish indicator values."""
         self._rig = block.stream.rig
         self._offer(self._results.encode(block))
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Publish transfer functions."""
+        self._offer(self._transfers.encode(block))
 
     def event(self, event: Event) -> None:
         """Publish an event under the rig of the latest block."""

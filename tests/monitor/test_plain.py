@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from monitor.blocks import Role
 from monitor.plain import PlainAssembler, decode_plain
 from monitor.plain_message import MAX_BODY
-from monitor.wire import Decoder, Encoder, WireError
+from monitor.wire import Decoder, Encoder
+from monitor.wire_header import WireError
 
 Encode = Callable[[object], bytes]
 

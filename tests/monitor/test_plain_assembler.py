@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from monitor.blocks import SignalBlock
 from monitor.plain import PlainAssembler, decode_plain
 from monitor.timeline import estimate_rate, snap_rate
-from monitor.wire import WireError
+from monitor.wire_header import WireError
 
 
 def _body(**keys: object) -> bytes:

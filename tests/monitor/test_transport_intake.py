@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from monitor import wire
 from monitor.blocks import Column, ResultBlock, ResultStream, SignalBlock
 from monitor.transport.intake import MAX_SENDERS, SignalIntake
-from monitor.wire import Encoder, WireError
+from monitor.wire import Encoder
+from monitor.wire_header import WireError
 
 ORIGIN = "tcp://127.0.0.1:1"
 

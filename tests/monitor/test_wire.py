@@ -29,7 +29,9 @@ from monitor.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.wire import MAX_COLUMNS, MAX_HEADER, MAX_ROWS, MAX_TEXT, Decoder, Encoder, WireError, topic
+from monitor.transfer import FREQUENCY, TransferBlock, TransferStream
+from monitor.wire import MAX_ROWS, Decoder, Encoder, topic
+from monitor.wire_header import MAX_CHANNELS, MAX_HEADER, MAX_TEXT, WireError
 
 PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"
 
@@ -65,6 +67,14 @@ def _results(draw: st.DrawFn) -> ResultBlock:
     return ResultBlock(stream, index, draw(_times), values, draw(st.booleans()))
 
 
+@st.composite
+def _transfers(draw: st.DrawFn) -> TransferBlock:
+    columns = tuple(Column(*row) for row in draw(st.lists(st.tuples(_text, _text, _text), max_size=4)))
+    stream = TransferStream(draw(_text), draw(_epochs), draw(_rates), (FREQUENCY, *columns))
+    values = draw(_payload(draw(st.integers(0, 5)), 1 + len(columns)))
+    return TransferBlock(stream, draw(_indices), draw(_times), values, draw(st.booleans()))
+
+
 def _example() -> SignalBlock:
     channels = (
         Channel("north.command", Role.COMMAND, "m", "north"),
@@ -89,8 +99,8 @@ def _refused(frames: Sequence[bytes]) -> str:
 
 
 @settings(deadline=None)
-@given(st.lists(_signals() | _results(), min_size=1, max_size=3))
-def test_what_is_encoded_is_decoded(blocks: list[SignalBlock | ResultBlock]) -> None:
+@given(st.lists(_signals() | _results() | _transfers(), min_size=1, max_size=3))
+def test_what_is_encoded_is_decoded(blocks: list[SignalBlock | ResultBlock | TransferBlock]) -> None:
     encoder, decoder = Encoder(), Decoder()
     for block in [*blocks, *blocks]:
         frames = encoder.encode(block)
@@ -102,7 +112,7 @@ def test_what_is_encoded_is_decoded(blocks: list[SignalBlock | ResultBlock]) -> 
         got = back.samples if isinstance(back, SignalBlock) else back.values
         np.testing.assert_array_equal(got, sent)
         assert got.dtype == np.float64 and got.flags.c_contiguous and got.shape == sent.shape
-        kind = "signals" if isinstance(block, SignalBlock) else "results"
+        kind = {SignalBlock: "signals", ResultBlock: "results", TransferBlock: "transfer"}[type(block)]
         assert frames[0] == topic(kind, block.stream.rig)
 
 
@@ -181,7 +191,7 @@ _BAD_HEADERS = {
     "unit too long": _header(channels=[_CHANNEL | {"unit": "n" * (MAX_TEXT + 1)}]),
     "name twice": _header(channels=[_CHANNEL, _CHANNEL]),
     "nothing measured": _header(channels=[_CHANNEL | {"role": "command", "actuator": "a"}]),
-    "too many channels": _header(channels=[_CHANNEL | {"name": str(n)} for n in range(MAX_COLUMNS + 1)]),
+    "too many channels": _header(channels=[_CHANNEL | {"name": str(n)} for n in range(MAX_CHANNELS + 1)]),
     "header too large": b" " * MAX_HEADER + _header(),
 }
 _RESULTS = {
@@ -253,7 +263,7 @@ def test_a_claimed_count_takes_neither_memory_nor_time() -> None:
 
 
 def test_the_largest_bad_header_is_refused_quickly() -> None:
-    twice = [_CHANNEL | {"name": str(n)} for n in range(MAX_COLUMNS - 1)]
+    twice = [_CHANNEL | {"name": str(n)} for n in range(MAX_CHANNELS - 1)]
     _, _, position, payload = Encoder().encode(_example())
     begin = time.process_time()
     _refused([b"", _header(channels=[*twice, twice[-1]]), position, payload])

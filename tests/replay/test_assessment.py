@@ -8,8 +8,9 @@ import pytest
 from monitor.blocks import Channel, Role, Stream
 from monitor.config import IndicatorSettings
 from replay import assessment
-from replay.assessment import assess, choose_window
+from replay.assessment import assess
 from replay.formats import ArrayRecording
+from replay.window_choice import choose_window
 
 RATE = 500.0
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))

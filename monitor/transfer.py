@@ -1,0 +1,62 @@
+"""What travels beside results: the tracking transfer function of every actuator, at an instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from monitor.blocks import Column, Samples
+
+FREQUENCY = Column("frequency", "Hz", "")
+# of each actuator, in this order
+QUANTITIES = (
+    ("ratio", ""),
+    ("phase", "rad"),
+    ("delay", "s"),
+    ("coherence", "1"),
+    ("ratio_sd", ""),
+    ("phase_sd", "rad"),
+    ("delay_sd", "s"),
+)
+
+
+@dataclass(frozen=True)
+class TransferStream:
+    """What stays the same from one transfer function to the next: `FREQUENCY`, then `QUANTITIES` by actuator."""
+
+    rig: str
+    epoch: int
+    sample_rate: float
+    columns: tuple[Column, ...]
+
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """Their names, in the order of the columns."""
+        return tuple(dict.fromkeys(column.actuator for column in self.columns if column != FREQUENCY))
+
+
+@dataclass(frozen=True, slots=True)
+class TransferBlock:
+    """Transfer functions made of all segments up to a sample.
+
+    Parameters
+    ----------
+    stream : what the columns are.
+    index, time : of the last sample that they contain.
+    values : (n_frequencies, n_columns); NaN where the command has no motion or too few segments have passed.
+    """
+
+    stream: TransferStream
+    index: int
+    time: float
+    values: Samples
+    last: bool = False
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def of(self, actuator: str, quantity: str) -> Samples:
+        """Return (n_frequencies,); raises KeyError when there is no such column."""
+        for i, column in enumerate(self.stream.columns):
+            if column.name == quantity and column.actuator in (actuator, ""):
+                return self.values[:, i]
+        raise KeyError(f"no {quantity} of {actuator!r} in this transfer function")
