@@ -26,7 +26,10 @@ _LEAST_SPAN = 2.0  # ms
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of numbers: `result` times `factor`; those with the largest `rank` give way first."""
+    """A column of numbers: `result` times `factor`; those with the largest `rank` give way first.
+
+    Numbers below `grave` are shown as such.
+    """
 
     heading: tuple[str, str, str]
     result: str
@@ -35,18 +38,21 @@ class _Column:
     decimals: int
     rank: int
     style: str = ""
+    grave: float = -math.inf
 
 
 _DEGREES = 180.0 / math.pi
 _NUMBERS = (
     _Column(("FDB", "delay", "ms"), "fdb_delay", 1e3, 6, 1, 0),
+    _Column(("", "±", "ms"), "fdb_delay_sd", 1e3, 4, 1, 4, "dim"),
     _Column(("", "ratio", ""), "fdb_ratio", 1.0, 5, 3, 0),
-    _Column(("", "phase", "deg"), "fdb_phase", _DEGREES, 6, 1, 3),
-    _Column(("PAEI", "delay", "ms"), "paei_delay", 1e3, 6, 1, 5, "dim"),
-    _Column(("", "ratio", ""), "paei_ratio", 1.0, 5, 3, 6, "dim"),
-    _Column(("", "phase", "deg"), "paei_phase", _DEGREES, 6, 1, 7, "dim"),
-    _Column(("", "NRMSE", "%"), "nrmse", 100.0, 5, 1, 2),
-    _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 4),
+    _Column(("", "phase", "deg"), "fdb_phase", _DEGREES, 6, 1, 5),
+    _Column(("PAEI", "delay", "ms"), "paei_delay", 1e3, 6, 1, 7, "dim"),
+    _Column(("", "ratio", ""), "paei_ratio", 1.0, 5, 3, 8, "dim"),
+    _Column(("", "phase", "deg"), "paei_phase", _DEGREES, 6, 1, 9, "dim"),
+    _Column(("adds", "damping", "%"), "fdb_added_damping", 100.0, 7, 2, 2, grave=-0.2),
+    _Column(("", "NRMSE", "%"), "nrmse", 100.0, 5, 1, 3),
+    _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 6),
 )
 _VERDICT = 13
 
@@ -116,7 +122,10 @@ def _add(
 def _cells(history: History, actuator: str, layout: _Layout, silent: str) -> list[Text]:
     value: Callable[[str], float] = lambda name: math.nan if silent else history.value(actuator, name)  # noqa: E731
     cells = [Text(actuator)]
-    cells += [Text(number(c.factor * value(c.result), c.width, c.decimals)) for c in layout.columns]
+    for column in layout.columns:
+        shown = column.factor * value(column.result)
+        style = "bold red" if shown < column.grave else ""
+        cells.append(Text(number(shown, column.width, column.decimals), style=style))
     if layout.curve:
         curve = sparkline(1e3 * history.trace(actuator, "fdb_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]

@@ -16,6 +16,7 @@ from gui.screen import Screen
 from gui.verdict import verdict
 from monitor.blocks import Event
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 
 _FRAME = 0.1
 _LINE = 3.0
@@ -45,21 +46,24 @@ class Dashboard:
         self._clock = clock
         self.history = History() if history is None else history
         self.health: Health | None = None
+        self.transfer: TransferBlock | None = None
         self.events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
 
     def take(self, timeout: float) -> bool:
         """Take what has come; wait up to `timeout` s for it; tell whether anything has."""
         arrivals = self._link.look(timeout)
         self.health = arrivals.health or self.health
+        self.transfer = arrivals.transfer or self.transfer
         self.events.extend(arrivals.events)
         for block in arrivals.results:
             self.history.add(block)
-        return arrivals.health is not None or bool(arrivals.events or arrivals.results)
+        return arrivals.health is not None or bool(arrivals.events or arrivals.results or arrivals.transfer)
 
     @property
     def screen(self) -> Screen:
         """The picture of this moment."""
-        return Screen(self.history, self.health, self._link.silence, self._link.age, tuple(self.events))
+        link = self._link
+        return Screen(self.history, self.health, link.silence, link.age, tuple(self.events), self.transfer)
 
     @property
     def line(self) -> str:

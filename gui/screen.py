@@ -16,8 +16,10 @@ from rich.text import Text
 from gui.actuator_table import HEADING_LINES, actuator_table
 from gui.history import History
 from gui.numbers import count, shortened
+from gui.transfer_lines import transfer_lines
 from monitor.blocks import Event, EventKind
 from monitor.health import Health
+from monitor.transfer import TransferBlock
 
 _SILENCE = 2.5  # s without word from a service that speaks twice a second
 _EVENTS = 3
@@ -50,6 +52,7 @@ class Screen:
     silence : s since then.
     age : s since the newest results came.
     events : the newest last.
+    transfer : the newest transfer functions; shown where there is room.
     """
 
     history: History
@@ -57,6 +60,7 @@ class Screen:
     silence: float = 0.0
     age: float = math.inf
     events: Sequence[Event] = field(default_factory=tuple)
+    transfer: TransferBlock | None = None
 
     @property
     def state(self) -> str:
@@ -68,7 +72,7 @@ class Screen:
         return self.health.state
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lay it out: when lines are short, the frame goes first, then events, then actuators."""
+        """Lay it out: when lines are short, the transfer functions go first, then frame, events, actuators."""
         width, height = options.max_width, options.height
         actuators = max(1, len(self.history.actuators))
         framed = _flow(self._fields(width - 4), width - 4)
@@ -82,7 +86,11 @@ class Screen:
             yield from plain
         else:
             yield Panel(Text("\n").join(framed), box=ROUNDED, title=self._title(), title_align="left")
-        yield self._actuators(width, max(2, left - head - events))
+        transfer = list(transfer_lines(self.transfer, width)) if self.transfer is not None else []
+        if len(transfer) > left - head - events - actuators or self.state in ("stale", "silent"):
+            transfer = []
+        yield self._actuators(width, max(2, left - head - events - len(transfer)))
+        yield from transfer
         yield from self._told(width, events)
 
     def _title(self) -> Text:

@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from gui.history import History
 from gui.screen import Screen
 from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.health import Counts, Health
+from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 OUTPUTS = {
     "fdb_delay": 0.0123,
+    "fdb_delay_sd": 0.0004,
+    "fdb_added_damping": -0.0312,
     "fdb_ratio": 1.111,
     "fdb_phase": -0.1,
     "paei_delay": 0.0131,
@@ -60,7 +64,7 @@ def test_every_line_has_room_and_what_matters_is_there(width):
     rows = [line for line in lines if line.startswith(("north", "south", "roof"))]
     assert len(rows) == 3
     for row in rows:
-        assert "12.3 1.111" in row
+        assert re.search(r" 12\.3( +0\.4)? 1\.111 ", row)
         assert row.rstrip().endswith("lags, under")
         assert "…" not in row.replace("11.3…13.3", "")
     assert sum(line.startswith("─ events") for line in lines) == 1
@@ -71,8 +75,9 @@ def test_more_room_tells_more():
     rows = {
         w: next(li for li in drawn(Screen(followed(), HEALTH), w) if li.startswith("north")) for w in (80, 100, 140)
     }
-    assert "13.1 1.222  -11.5  33.4  1.25" in rows[100]
-    assert "1.222" not in rows[80]
+    assert "13.1 1.222  -11.5   -3.12  33.4  1.25" in rows[140]
+    assert "12.3  0.4 1.111   -5.7   13.1   -3.12  33.4  1.25" in rows[100]
+    assert "13.1" not in rows[80]
     assert rows[80].count("▄") < rows[140].count("▄")
     assert rows[80].count("▄") > 3
 
@@ -100,7 +105,45 @@ def test_old_values_are_not_shown_as_current(state, silence, word, end):
 def test_the_last_values_of_a_run_that_ended_stay():
     lines = drawn(Screen(followed(), Health("laboratory", "ended"), 99.0, 99.0), 100)
     assert any("■ ended" in line for line in lines)
-    assert any("12.3 1.111" in line for line in lines)
+    assert any("12.3  0.4 1.111" in line for line in lines)
+
+
+def late_at(*delays, coherence=0.9):
+    """Return transfer functions of north and south at 1, 2, 3 ... Hz with these delays [s]."""
+    columns = [FREQUENCY, *(Column(name, unit, a) for a in ("north", "south") for name, unit in QUANTITIES)]
+    values = np.full((len(delays), len(columns)), np.nan)
+    values[:, 0] = 1.0 + np.arange(len(delays))
+    for i, column in enumerate(columns):
+        if column.name == "delay":
+            values[:, i] = delays
+        elif column.name == "coherence":
+            values[:, i] = coherence if column.actuator == "north" else 0.2
+    return TransferBlock(TransferStream("laboratory", 1, 1024.0, tuple(columns)), 0, 0.0, values)
+
+
+def test_the_delay_at_every_coherent_frequency_is_told_where_there_is_room():
+    transfer = late_at(0.0111, 0.0122, -0.0033)
+    lines = drawn(Screen(followed(("north", "south")), HEALTH, transfer=transfer), 100, 24)
+    told = [line for line in lines if line.startswith("north") and " Hz " in line]
+    assert told[0].split() == ["north", "1", "Hz", "11.1", "ms,", "2", "Hz", "12.2", "ms,", "3", "Hz", "-3.3", "ms"]
+    assert any(line.startswith("south") and "no coherent motion yet" in line for line in lines)
+    low = drawn(Screen(followed(("north", "south")), HEALTH, transfer=transfer), 100, 11)
+    assert not any("delay by frequency" in line for line in low)
+    assert sum(line.startswith(("north", "south")) for line in low) == 2
+
+
+def test_of_many_frequencies_some_are_told_and_the_line_does_not_wrap():
+    for width in (60, 80, 140):
+        lines = drawn(Screen(followed(("north",)), HEALTH, transfer=late_at(*[0.012] * 200)), width, 30)
+        (told,) = [line for line in lines if line.startswith("north") and " Hz " in line]
+        assert told.count("12.0 ms") == (width - 15) // 20
+
+
+def test_damping_that_is_taken_away_is_grave():
+    console = Console(file=io.StringIO(), record=True, width=100, force_terminal=True)
+    console.print(Screen(followed(("north",)), HEALTH))
+    (row,) = [line for line in console.export_text(styles=True).splitlines() if "north" in line and "12.3" in line]
+    assert re.search(r"\x1b\[1;31m *-3\.12", row)
 
 
 @pytest.mark.parametrize("health", [None, Health()])

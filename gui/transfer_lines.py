@@ -1,0 +1,38 @@
+"""Which frequencies are late: the transfer function of each actuator in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+from gui.numbers import number, shortened
+from monitor.blocks import Samples
+from monitor.transfer import TransferBlock
+
+_COHERENT = 0.7
+_NAME = 14
+_CELL = 20  # characters of "12.34 Hz 1234.5 ms, "
+
+
+def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
+    """Give a heading, and for each actuator the delay at as many coherent frequencies as have room in `width`."""
+    yield Text("─ delay by frequency " + "─" * max(0, width - 21), style="dim", no_wrap=True, overflow="crop")
+    shown = max(1, (width - _NAME - 1) // _CELL)
+    frequency = transfer.of("", "frequency")
+    for actuator in transfer.stream.actuators:
+        delay = 1e3 * transfer.of(actuator, "delay")
+        chosen = _spread_out(transfer.of(actuator, "coherence"), shown)
+        line = Text(f"{shortened(actuator, _NAME):<{_NAME}} ", style="bold", no_wrap=True, overflow="ellipsis")
+        cells = [f"{frequency[i]:5.3g} Hz {number(float(delay[i]), 7, 1)} ms" for i in chosen.tolist()]
+        yield line.append(", ".join(cells) or "no coherent motion yet", style="not bold" if cells else "dim not bold")
+
+
+def _spread_out(coherence: Samples, count: int) -> NDArray[np.intp]:
+    """Return the positions of at most `count` coherent frequencies, evenly spread over those there are."""
+    good = np.flatnonzero(np.nan_to_num(coherence) > _COHERENT)
+    if len(good) <= count:
+        return good
+    return good[np.linspace(0, len(good) - 1, count).round().astype(np.intp)]
