@@ -207,3 +207,9 @@ def phase_error(response: complex | Response) -> Samples:
 def equivalent_delay(response: complex | Response, frequency: float) -> Samples:
     """Return -phase/(2 pi f) in s, positive when the measured signal lags."""
     return 0.0 - phase_error(response) / (2.0 * pi * positive(frequency))
+
+
+def tracking_truth(drive: Drive, time: ArrayLike, frequency: float, dt: float) -> tuple[Samples, Samples, Samples]:
+    """Return (n,) ratio, phase [rad] and delay [s] of a drive at `frequency` [Hz] in its state of each time."""
+    response = drive.response(time, frequency, dt)
+    return amplitude_ratio(response), phase_error(response), equivalent_delay(response, frequency)

@@ -11,11 +11,12 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite, sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.actuator import Drive, amplitude_ratio, equivalent_delay, phase_error
+from sim.actuator import Drive, tracking_truth
 from sim.excitation import Excitation, Harmonic, Loading
 
 Samples = NDArray[np.float64]
@@ -35,22 +36,46 @@ class HybridInstability(ArithmeticError):  # noqa: N818 - the field's word for i
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The computed part: mass [kg], stiffness [N/m] and damping [N s/m]."""
+    """The computed part: a mass on a spring that may yield, with kinematic hardening, and a viscous damper.
+
+    Parameters
+    ----------
+    mass, stiffness, damping : kg, N/m and N s/m.
+    yield_displacement : m; infinite for a linear spring.
+    hardening : stiffness after yielding over the one before, 0 to 1.
+    """
 
     mass: float
     stiffness: float
     damping: float = 0.0
+    yield_displacement: float = inf
+    hardening: float = 0.0
 
     def __post_init__(self) -> None:
         _require(isfinite(self.mass) and self.mass > 0.0, "structure mass", self.mass, "a positive number")
-        for name in ("stiffness", "damping"):
-            value = getattr(self, name)
-            _require(isfinite(value) and value >= 0.0, f"structure {name}", value, "zero or more")
+        _require_spring(self, "structure")
+
+    def spring(self) -> Specimen:
+        """Return the spring alone."""
+        return Specimen(self.stiffness, 0.0, self.yield_displacement, self.hardening)
+
+
+class Mounted(Protocol):
+    """The part in the rig: whatever answers a position with a force."""
+
+    @property
+    def stiffness(self) -> float:
+        """The largest it ever has, N/m."""
+        ...
+
+    def restoring(self, dt: float) -> Callable[[float], float]:
+        """Return the function position [m] -> force [N], to be called every `dt` seconds, from rest."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Specimen:
-    """The part in the rig: a spring that may yield, with kinematic hardening, beside a viscous damper.
+    """A spring that may yield, with kinematic hardening, beside a viscous damper.
 
     Parameters
     ----------
@@ -65,11 +90,7 @@ class Specimen:
     hardening: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("stiffness", "damping"):
-            value = getattr(self, name)
-            _require(isfinite(value) and value >= 0.0, f"specimen {name}", value, "zero or more")
-        _require(self.yield_displacement > 0.0, "yield displacement", self.yield_displacement, "positive")
-        _require(0.0 <= self.hardening <= 1.0, "specimen hardening", self.hardening, "from 0 to 1")
+        _require_spring(self, "specimen")
 
     def restoring(self, dt: float) -> Callable[[float], float]:
         """Return the function position [m] -> force [N], to be called every `dt` seconds, from rest."""
@@ -105,7 +126,7 @@ class HybridTest:
     """
 
     structure: Structure
-    specimen: Specimen
+    specimen: Mounted
     actuator: Drive
     excitation: Excitation
     sample_rate: float = 1024.0
@@ -135,7 +156,7 @@ class HybridRecord:
     Parameters
     ----------
     time, command, measured, force : (n,); s, m, m, N.
-    frequency : of the harmonic excitation, Hz; None for any other.
+    frequency : Hz, where the truth is given: the harmonic excitation's; None for any other.
     true_ratio, true_phase, true_delay : (n,) command/measured amplitude, phase error [rad] (> 0 leads) and
         delay [s] (> 0 lags) at that frequency in the actuator's state of each time; NaN without a frequency.
     """
@@ -162,16 +183,14 @@ def simulate(test: HybridTest) -> HybridRecord:
         unknown = np.full(test.n_samples, np.nan)
         return HybridRecord(time, command, measured, force, None, unknown, unknown.copy(), unknown.copy())
     frequency = test.excitation.frequency
-    response = test.actuator.response(time, frequency, dt)
-    truth = amplitude_ratio(response), phase_error(response), equivalent_delay(response, frequency)
+    truth = tracking_truth(test.actuator, time, frequency, dt)
     return HybridRecord(time, command, measured, force, frequency, *truth)
 
 
 def _loop(test: HybridTest, load: Samples) -> array[float]:
     dt, stroke, structure = 1.0 / test.sample_rate, test.stroke, test.structure
     actuator = test.actuator.begin(dt, np.random.default_rng(test.seed))
-    restoring = test.specimen.restoring(dt)
-    stiffness = structure.stiffness
+    computed, restoring = structure.spring().restoring(dt), test.specimen.restoring(dt)
     kept = structure.mass / dt - structure.damping / 2.0
     gained = 1.0 / (structure.mass / dt + structure.damping / 2.0)
     record = array("d")
@@ -182,11 +201,19 @@ def _loop(test: HybridTest, load: Samples) -> array[float]:
         measured = actuator.step(command)
         force = restoring(actuator.position)
         record.extend((command, measured, force))
-        velocity = gained * (kept * velocity + push - stiffness * command - force)
+        velocity = gained * (kept * velocity + push - computed(command) - force)
         command += dt * velocity
         if not -stroke < command < stroke:
             raise HybridInstability((n + 1) * dt, stroke)
     return record
+
+
+def _require_spring(part: Structure | Specimen, owner: str) -> None:
+    for name in ("stiffness", "damping"):
+        value = getattr(part, name)
+        _require(isfinite(value) and value >= 0.0, f"{owner} {name}", value, "zero or more")
+    _require(part.yield_displacement > 0.0, "yield displacement", part.yield_displacement, "positive")
+    _require(0.0 <= part.hardening <= 1.0, f"{owner} hardening", part.hardening, "from 0 to 1")
 
 
 def _require(right: bool, name: str, value: float, wanted: str) -> None:

@@ -155,6 +155,17 @@ def test_yielding_specimen_dissipates_its_parallelogram():
     np.testing.assert_allclose(forces[:2501], stiffness * spring, rtol=1e-12)
 
 
+@pytest.mark.parametrize("limit", [math.inf, 0.002])
+def test_frame_in_the_computer_is_the_frame_in_the_rig(limit):
+    inside, outside = Structure(MASS, STIFFNESS, DAMPING, limit, 0.1), Structure(MASS, 0.0, DAMPING)
+    records = [
+        simulate(HybridTest(structure, specimen, RIGHT, SHAKEN, duration=6.0))
+        for structure, specimen in ((inside, Specimen(0.0)), (outside, Specimen(STIFFNESS, 0.0, limit, 0.1)))
+    ]
+    np.testing.assert_array_equal(records[0].command, records[1].command)
+    assert np.max(np.abs(records[0].command)) > 0.003
+
+
 def test_harmonic_truth_is_what_the_signals_show():
     record = simulate(frame(Schedule(((0.0, ActuatorState(0.9, 0.004, 0.01)),)), duration=40.0))
     late = record.time >= 20.0
@@ -215,6 +226,8 @@ def test_records_are_plain_contiguous_arrays():
         (lambda: Structure(0.0, 1.0), "structure mass 0.0"),
         (lambda: Structure(1.0, -1.0), "structure stiffness -1.0"),
         (lambda: Structure(1.0, 1.0, math.nan), "structure damping nan"),
+        (lambda: Structure(1.0, 1.0, yield_displacement=-1.0), "yield displacement -1.0"),
+        (lambda: Structure(1.0, 1.0, hardening=-0.1), "structure hardening -0.1"),
         (lambda: Specimen(math.inf), "specimen stiffness inf"),
         (lambda: Specimen(1.0, yield_displacement=0.0), "yield displacement 0.0"),
         (lambda: Specimen(1.0, hardening=1.5), "specimen hardening 1.5"),

@@ -1,0 +1,203 @@
+"""The seven cases against the paper's own formulas and figures, written out here."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.tracking_cases import CASES, TrackingCase, tracking_case
+
+NAMES = ("i", "ii-a", "ii-b", "iii", "iv", "v", "vi", "vii")
+LENGTHS = {"i": 6 * 1024, "ii-a": 10_000, "ii-b": 10_000, "iii": 10_000, "iv": 30 * 1024, "v": 20 * 1024,
+           "vi": 10 * 1024, "vii": 30 * 1024}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, TrackingCase]:
+    return {name: tracking_case(name) for name in CASES}
+
+
+def test_all_seven_are_there():
+    assert CASES == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_case(cases, name):
+    case, n = cases[name], LENGTHS[name]
+    rate = 1000.0 if name.startswith("ii") else 1024.0
+    assert (case.name, case.unit, case.sample_rate) == (name, "m", rate)
+    assert 0 < len(case.title) < 40
+    arrays = [getattr(case, field.name) for field in dataclasses.fields(case)]
+    arrays = [values for values in arrays if isinstance(values, np.ndarray)]
+    assert len(arrays) == 7 + (name not in ("i", "v", "vi")) == 7 + (case.force is not None)
+    for values in arrays:
+        assert values.shape == (n,) and values.dtype == np.float64 and values.flags.c_contiguous
+    np.testing.assert_allclose(case.time, np.arange(n) / rate, rtol=1e-15)
+    assert np.all(np.isfinite(case.command)) and np.all(np.isfinite(case.measured))
+    assert 1e-3 < np.max(np.abs(case.command)) < 0.1
+    assert case.virtual == (name in ("iv", "vii"))
+    assert case.printed and all(math.isfinite(value) for value in case.printed.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_truths_agree_with_each_other(cases, name):
+    case = cases[name]
+    assert case.frequency == case.frequencies[0]
+    np.testing.assert_allclose(case.true_phase, -2.0 * np.pi * case.frequency * case.true_delay, atol=1e-15)
+    assert np.all(case.true_ratio > 0.0)
+    known = np.isfinite(case.true_amplitude_error)
+    assert np.all(known) == (name in ("i", "ii-a", "ii-b", "v", "vi")) and np.all(known) | np.all(~known)
+    # overshoot is a ratio under one and an error under zero
+    active = known & (case.true_amplitude_error != 0.0)
+    np.testing.assert_array_equal((case.true_ratio < 1.0)[active], (case.true_amplitude_error < 0.0)[active])
+
+
+def test_case_i_is_equations_6_and_7(cases):
+    case, time = cases["i"], np.arange(6144) / 1024.0
+    np.testing.assert_allclose(case.command, 1.5e-3 * np.cos(3.0 * np.pi * time), atol=1e-15)
+    # a lead of 15 samples: the measured signal is the command of 15 samples later
+    np.testing.assert_allclose(case.measured[:-15], 2.0 / 1.5 * case.command[15:], atol=1e-14)
+    assert case.frequency == pytest.approx(1.5)
+    assert case.true_phase[0] == pytest.approx(case.printed["phase"], abs=5e-5)
+    assert case.true_amplitude_error[0] == pytest.approx(case.printed["amplitude_error"])
+    assert case.true_ratio[0] == 0.75
+    assert case.true_delay[0] == pytest.approx(-case.printed["time_steps"] / 1024.0)
+
+
+def test_case_ii_b_is_twice_case_ii_a(cases):
+    single, double = cases["ii-a"], cases["ii-b"]
+    for name in ("command", "measured", "force", "true_amplitude_error"):
+        np.testing.assert_array_equal(getattr(double, name), 2.0 * getattr(single, name))
+    for name in ("true_ratio", "true_phase", "true_delay"):
+        np.testing.assert_array_equal(getattr(double, name), getattr(single, name))
+
+
+@pytest.mark.parametrize(("name", "largest"), [("ii-a", 1e-3), ("ii-b", 2e-3)])
+def test_case_ii_meets_what_the_paper_expects(cases, name, largest):
+    case = cases[name]
+    np.testing.assert_allclose(case.measured[5:], 1.1 * case.command[:-5], rtol=1e-14)
+    np.testing.assert_allclose(case.frequencies, [1.2298, 0.8696], rtol=3e-4)
+    np.testing.assert_allclose(case.true_ratio, 1.0 / 1.1, rtol=1e-14)
+    np.testing.assert_allclose(case.true_delay, case.printed["delay"], rtol=1e-12)
+    # printed with the digits behind cut off
+    lags = [2.0 * np.pi * frequency * 0.005 for frequency in case.frequencies]
+    printed = [case.printed["lag_driven"], case.printed["lag_natural"]]
+    assert [math.floor(100.0 * lag) / 100.0 for lag in lags] == printed
+    np.testing.assert_allclose(lags, [0.0386, 0.0273], atol=5e-5)
+    assert case.printed["largest_overshoot"] == largest
+    assert 0.9 * largest < -np.min(case.true_amplitude_error) < largest
+    assert np.max(case.true_amplitude_error) <= 0.0
+
+
+def test_case_iii_switches_from_overshoot_to_undershoot(cases):
+    case = cases["iii"]
+    before = case.time < case.printed["switch_time"]
+    assert np.count_nonzero(before) == 5000
+    np.testing.assert_allclose(case.true_ratio[before], 1.0 / (1.0 + case.printed["overshoot"]), rtol=1e-12)
+    np.testing.assert_allclose(case.true_ratio[~before], 1.0 / (1.0 - case.printed["undershoot"]), rtol=1e-12)
+    np.testing.assert_allclose(case.true_delay, case.printed["delay"], rtol=1e-12)
+    assert case.frequencies == (pytest.approx(math.sqrt(2.0) / 1.15),)
+
+
+def noise_of(case):
+    time = np.arange(20 * 1024) / 1024.0
+    command = 1e-3 * np.cos(np.pi * time)
+    measured = 2e-3 * np.cos(np.pi * (time + 25.0 / 1024.0))
+    return (case.command - command) / 0.1e-3, (case.measured - measured) / 0.1e-3
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=15)
+def test_case_v_gaussian_noise(seed):
+    for noise in noise_of(tracking_case("v", seed=seed)):
+        # six standard deviations of a mean and of a variance of 20480 numbers
+        assert np.mean(noise) == pytest.approx(0.0, abs=0.042)
+        assert np.var(noise) == pytest.approx(1.0, abs=0.06)
+        assert np.mean(np.abs(noise) < 1.0) == pytest.approx(0.6827, abs=0.02)
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=15)
+def test_case_v_uniform_noise(seed):
+    for noise in noise_of(tracking_case("v", seed=seed, noise="uniform")):
+        # the signals have been added and taken away again
+        assert np.min(noise) > -1e-9 and np.max(noise) < 1.0 + 1e-9
+        assert np.mean(noise) == pytest.approx(0.5, abs=0.0122)
+        assert np.var(noise) == pytest.approx(1.0 / 12.0, abs=0.0032)
+
+
+def test_case_v_has_two_noises_and_the_printed_truth(cases):
+    case = cases["v"]
+    first, second = noise_of(case)
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.04
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.04
+    assert case.true_ratio[0] == case.printed["ratio"] == 0.5
+    assert -case.true_phase[0] == pytest.approx(case.printed["phase"], abs=5e-4)
+    assert case.true_amplitude_error[0] == pytest.approx(-1e-3)
+    np.testing.assert_array_equal(tracking_case("v", noise="gaussian").command, case.command)
+
+
+def test_case_vi_is_equations_10_and_11(cases):
+    case, time = cases["vi"], np.arange(10240) / 1024.0
+    np.testing.assert_allclose(case.command, 0.25e-3 * time * np.sin(3.0 * np.pi * time + 0.092), atol=1e-16)
+    np.testing.assert_allclose(case.measured, 0.2e-3 * time * np.sin(3.0 * np.pi * time + 0.369), atol=1e-16)
+    assert case.true_ratio[0] == case.printed["ratio"] == case.printed["fei_ratio"] == 1.25
+    # positive: the measured signal leads; 15.82 is a misprint for 15.871
+    assert np.degrees(case.true_phase[0]) == pytest.approx(-case.printed["fei_phase_deg"], abs=5e-4)
+    assert abs(np.degrees(case.true_phase[0]) + case.printed["phase_deg"]) > 0.05
+    np.testing.assert_allclose(case.true_amplitude_error, 0.05e-3 * time, atol=1e-18)
+
+
+def test_case_iv_is_late_and_too_large(cases):
+    case = cases["iv"]
+    assert case.frequency == pytest.approx(5.5 / (2.0 * math.pi))
+    np.testing.assert_allclose(case.true_delay, case.printed["delay"], atol=5e-5)
+    assert np.all((case.true_ratio < 1.0) & (case.true_ratio > 0.99))
+
+
+def test_case_vii_leads_lags_and_leads(cases):
+    case = cases["vii"]
+    first, last = case.printed["lead_until"], case.printed["lag_until"]
+    lag = (case.time > first + 0.002) & (case.time < last - 0.002)
+    lead = (case.time < first - 0.002) | (case.time > last + 0.002)
+    assert np.all(case.true_phase[lag] < 0.0) and np.all(case.true_phase[lead] > 0.0)
+    at = round(case.printed["lag_time"] * 1024.0)
+    assert case.true_delay[at] == pytest.approx(case.printed["delay"], rel=1e-6)
+    assert np.degrees(case.true_phase[at]) == pytest.approx(case.printed["phase_deg"], abs=0.03)
+    assert np.all((case.true_ratio < 1.0) & (case.true_ratio > 0.97))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_decide_the_noise_and_nothing_else(cases, name):
+    again, other = tracking_case(name, seed=1), tracking_case(name, seed=2)
+    for field in ("command", "measured", "true_ratio", "true_delay"):
+        np.testing.assert_array_equal(getattr(again, field), getattr(cases[name], field))
+    noisy = name in ("iii", "iv", "v", "vii")
+    assert np.any(other.measured != again.measured) == noisy
+    if name != "v":
+        np.testing.assert_array_equal(other.command, again.command)
+        np.testing.assert_array_equal(other.force, again.force)
+
+
+def test_what_was_printed_stays(cases):
+    with pytest.raises(TypeError):
+        cases["i"].printed["phase"] = 0.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        cases["i"].title = ""
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("viii", {}, "tracking case 'viii': must be one of i, ii-a, ii-b, iii, iv, v, vi, vii"),
+        ("", {}, "tracking case '': must be one of "),
+        ("v", {"noise": "pink"}, "noise 'pink' of case v: only case v has a choice, of gaussian, uniform"),
+        ("iii", {"noise": "uniform"}, "noise 'uniform' of case iii: only case v has a choice"),
+    ],
+)
+def test_mistakes_are_refused_in_one_line(name, settings, message):
+    with pytest.raises(ValueError, match=f"^{message}[^\n]*$"):
+        tracking_case(name, **settings)
