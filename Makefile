@@ -19,7 +19,6 @@ benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 pictures: $(VENV)/run.stamp
-	$(BIN)/python -m pip install --quiet --editable '.[pictures]'
 	$(BIN)/python -m docs.pictures
 
 $(VENV)/bin/python:

@@ -14,6 +14,8 @@ from monitor.commands.demo import stage
 from monitor.config import IndicatorSettings
 from replay.assessment import assess
 from replay.simulations import simulation
+from replay.studies.tracking import PARTS, run_study
+from replay.studies.tracking_pictures import draw
 
 IMAGES = Path(__file__).parent / "images"
 DURATION = 45.0
@@ -62,7 +64,8 @@ def indicators(path: Path) -> None:
 def main() -> None:
     """Make all pictures."""
     images = IMAGES.resolve()
-    images.mkdir(exist_ok=True)
+    (images / "tracking").mkdir(exist_ok=True, parents=True)
+    draw(run_study(PARTS), images / "tracking")
     with tempfile.TemporaryDirectory() as folder:
         # the path of the recording is in the picture
         os.chdir(folder)

@@ -20,9 +20,11 @@ from monitor.blocks import (
 )
 from monitor.config import IndicatorSettings
 from monitor.continuity import Continuity
-from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, WindowedIndicator
+from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, Signals, WindowedIndicator
 from monitor.indicators.catalogue import all_indicators
+from monitor.pair_signals import PairSignals
 from monitor.transfer import TransferBlock
+from monitor.transfer_monitor import TransferMonitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ class Monitor:
     def __init__(self, settings: IndicatorSettings | None = None) -> None:
         self.settings = settings or IndicatorSettings()
         self._continuity = Continuity()
+        self._signals: PairSignals | None = None
         self._indicators: tuple[WindowedIndicator[Any], ...] = ()
+        self._transfer: TransferMonitor | None = None
         self._results: ResultStream | None = None
 
     def update(self, block: SignalBlock) -> Update:
@@ -80,23 +84,26 @@ class Monitor:
             try:
                 self._start(new.stream)
             except ValueError as problem:
+                self._signals = None
                 raise UnfitSettingsError(str(problem), Update(new, None, arrival.events)) from problem
-        elif arrival.broken and self._indicators:
+        if self._signals is None:
+            return Update(new, None, arrival.events)
+        if arrival.broken and not arrival.started:
             # a sample that is not there, seen as one that is NaN: windows across it are not valid
-            nothing = np.full((1, len(new.stream.pairs)), np.nan)
-            for indicator in self._indicators:
-                indicator.advance(nothing.copy(), nothing.copy(), new.index - 1, nothing.copy())
-        return Update(new, self._evaluate(new), arrival.events)
+            self._advance(self._signals.hole(), new.index - 1)
+        found = self._advance(self._signals.take(new), new.index)
+        transfer = None if self._transfer is None else self._transfer.fresh(new)
+        return Update(new, self._block(new, found), arrival.events, transfer)
 
     def _start(self, stream: Stream) -> None:
-        pairs = stream.pairs
-        self._indicators = ()
-        if pairs:
-            with_force = any(pair.force is not None for pair in pairs)
-            self._indicators = all_indicators(self.settings, stream.sample_rate, len(pairs), with_force=with_force)
-        self._command = np.array([pair.command for pair in pairs], dtype=np.intp)
-        self._measured = np.array([pair.measured for pair in pairs], dtype=np.intp)
-        self._force = np.array([-1 if pair.force is None else pair.force for pair in pairs], dtype=np.intp)
+        pairs, settings = stream.pairs, self.settings
+        self._signals, self._indicators, self._transfer, self._results = None, (), None, None
+        if not pairs:
+            return
+        signals = PairSignals(stream, settings.bandpass)
+        self._indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=signals.with_force)
+        if "transfer" in settings.measures:
+            self._transfer = TransferMonitor(settings, stream)
         outputs = [output for indicator in self._indicators for output in indicator.outputs]
         columns, meaningless = [], []
         for pair in pairs:
@@ -106,34 +113,27 @@ class Monitor:
                 columns.append(Column(output.name, _unit(output, command, measured, force), pair.actuator))
                 meaningless.append(output.compares and _differ(command, measured))
         self._meaningless = np.flatnonzero(meaningless)
-        self._width = len(outputs)
-        self._results = ResultStream(
-            stream.rig, stream.epoch, stream.sample_rate, self.settings.every, tuple(columns)
-        )
+        if columns:
+            self._results = ResultStream(stream.rig, stream.epoch, stream.sample_rate, settings.every, tuple(columns))
+        self._signals = signals
 
-    def _evaluate(self, block: SignalBlock) -> ResultBlock | None:
-        if not self._indicators or self._results is None:
+    def _advance(self, signals: Signals, first: int) -> list[Samples]:
+        """Let everything take the samples; return the rows of each indicator, (n_rows, n_pairs, n_outputs)."""
+        if self._transfer is not None:
+            self._transfer.advance(signals, first)
+        return [indicator.advance(signals.x_c, signals.x_m, first, signals.f_m) for indicator in self._indicators]
+
+    def _block(self, block: SignalBlock, found: list[Samples]) -> ResultBlock | None:
+        if self._results is None:
             return None
-        every, n = self.settings.every, len(block)
+        every = self.settings.every
         first_row = -(-block.index // every) * every
-        n_rows = max(0, -(-(block.index + n - first_row) // every))
-        x_c = np.take(block.samples, self._command, axis=1)
-        x_m = np.take(block.samples, self._measured, axis=1)
-        f_m = self._forces(block)
-        found = [indicator.advance(x_c, x_m, block.index, f_m) for indicator in self._indicators]
-        rows: Samples = np.concatenate(found, axis=2).reshape(n_rows, len(self._command) * self._width)
+        n_rows = max(0, -(-(block.index + len(block) - first_row) // every))
+        rows: Samples = np.concatenate(found, axis=2).reshape(n_rows, len(self._results.columns))
         if len(self._meaningless):
             rows[:, self._meaningless] = np.nan
         time = block.time + (first_row - block.index) * block.stream.dt
         return ResultBlock(self._results, first_row, time, rows, block.last)
-
-    def _forces(self, block: SignalBlock) -> Samples | None:
-        """Return (n, n_pairs), NaN for an actuator without a force channel; None where no indicator asks for it."""
-        if not any(indicator.needs_force for indicator in self._indicators):
-            return None
-        forces = np.take(block.samples, self._force, axis=1)
-        forces[:, self._force < 0] = np.nan
-        return forces
 
 
 def _differ(command: Channel, measured: Channel) -> bool:
@@ -155,9 +155,10 @@ def _unit(output: Output, command: Channel, measured: Channel, force: Channel | 
 
 def warm_up() -> None:
     """Compile every kernel, or load it from disk, so that no sample of a test has to wait for that."""
-    channels = (Channel("c", Role.COMMAND, "", "a"), Channel("m", Role.MEASURED, "", "a"))
+    roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
+    channels = tuple(Channel(role.value, role, "", "a") for role in roles)
     stream = Stream("warm-up", 0, 100.0, channels)
-    samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9]]
-    monitor = Monitor(IndicatorSettings(window=1.0))
+    samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9, 2.0]]
+    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=(0.5, 20.0)))
     for start, stop in ((0, 399), (399, 400)):
         monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))

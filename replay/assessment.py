@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,16 @@ from numpy.typing import NDArray
 from monitor.blocks import Column, Pair, Samples, Stream
 from monitor.config import IndicatorSettings
 from monitor.engine import Monitor
+from monitor.transfer import TransferBlock
 from replay.formats import Recording
+from replay.whole_record import WholeRecord, whole_record
 
 _BLOCK = 4096
 # the statistics of ten million values an indicator are no better than those of one
 _MOST_ROWS = 2_000_000
+# half of each overlaps the next: seven averages
+_FEWEST_SEGMENTS = 4
+_SHORTEST_SEGMENT = 32  # samples
 
 
 @dataclass(frozen=True)
@@ -31,13 +37,16 @@ class Spread:
 class PairAssessment:
     """One actuator: the spread of every indicator by column name, in SI and rad, and the valid fraction.
 
-    ``valid_fraction`` is the part of the instants at which FDB and PAEI both say something and the command is
-    above the gate's fraction of its largest amplitude in the whole record: lead-ins are left out.
+    ``totals`` are the last values of what counts since the start. ``valid_fraction`` is the part of the instants at
+    which FDB and PAEI both say something and the command is above the gate's fraction of its largest amplitude in the
+    whole record: lead-ins are left out.
     """
 
     pair: Pair
     spreads: dict[str, Spread]
+    totals: dict[str, float]
     valid_fraction: float
+    whole: WholeRecord
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ class Assessment:
     samples: int
     pairs: tuple[PairAssessment, ...]
     series: Series
+    transfer: TransferBlock | None
     notes: tuple[str, ...]
 
     @property
@@ -90,10 +100,11 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
         settings = settings.model_copy(update={"every": every})
     if settings.window * stream.sample_rate > recording.n_samples:
         notes.append(f"the record is shorter than the window of {settings.window:g} s: no values; give --window")
-    series = _series(recording, settings)
+    series, transfer = _follow(recording, _for_a_record(settings, recording))
     width = len(series.columns) // len(stream.pairs)
     pairs = tuple(
         _assess_pair(
+            whole_record(recording, pair, settings.max_delay),
             pair,
             series.columns[i * width : (i + 1) * width],
             series.values[:, i * width : (i + 1) * width],
@@ -105,31 +116,56 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
         notes.append(
             "no value is valid: the window holds less than one cycle of the motion, or the command stands still"
         )
-    return Assessment(stream, settings, recording.n_samples, pairs, series, tuple(notes))
+    return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, tuple(notes))
 
 
-def _series(recording: Recording, settings: IndicatorSettings) -> Series:
+def _for_a_record(settings: IndicatorSettings, recording: Recording) -> IndicatorSettings:
+    """Let the transfer function forget nothing, and cut a short record into enough segments for a coherence."""
+    duration = recording.n_samples / recording.stream.sample_rate
+    segment = min(settings.transfer_segment, duration / _FEWEST_SEGMENTS)
+    measures = settings.measures
+    if segment * recording.stream.sample_rate < _SHORTEST_SEGMENT:
+        measures = tuple(measure for measure in measures if measure != "transfer")
+    return settings.model_copy(
+        update={"transfer_segment": segment, "transfer_memory": math.inf, "measures": measures}
+    )
+
+
+def _follow(recording: Recording, settings: IndicatorSettings) -> tuple[Series, TransferBlock | None]:
     times, values = [], []
     columns: tuple[Column, ...] = ()
+    transfer: TransferBlock | None = None
     monitor = Monitor(settings)
     for block in recording.blocks(_BLOCK):
-        results = monitor.update(block).results
+        update = monitor.update(block)
+        results, transfer = update.results, update.transfer or transfer
         if results is not None:
             columns = results.stream.columns
             step = results.stream.every / results.stream.sample_rate
             times.append(results.time + step * np.arange(len(results)))
             values.append(results.values)
-    return Series(np.concatenate(times), np.concatenate(values), columns)
+    return Series(np.concatenate(times), np.concatenate(values), columns), transfer
 
 
-def _assess_pair(pair: Pair, columns: tuple[Column, ...], values: Samples, relative_gate: float) -> PairAssessment:
+def _assess_pair(
+    whole: WholeRecord, pair: Pair, columns: tuple[Column, ...], values: Samples, relative_gate: float
+) -> PairAssessment:
     by_name = {column.name: values[:, i] for i, column in enumerate(columns)}
-    amplitude = by_name["fdb_amplitude"]
-    largest = np.nanmax(amplitude, initial=0.0)
-    moving = ~np.isnan(by_name["fdb_phase"]) & ~np.isnan(by_name["paei_phase"])
-    moving &= np.nan_to_num(amplitude) >= relative_gate * largest
-    spreads = {name: _spread(series[moving], angle=name.endswith("_phase")) for name, series in by_name.items()}
-    return PairAssessment(pair, spreads, float(moving.mean()) if len(moving) else 0.0)
+    moving = np.ones(len(values), dtype=bool)
+    for name in ("fdb_phase", "paei_phase"):
+        if name in by_name:
+            moving &= ~np.isnan(by_name[name])
+    if "fdb_amplitude" in by_name:
+        amplitude = by_name["fdb_amplitude"]
+        moving &= np.nan_to_num(amplitude) >= relative_gate * np.nanmax(amplitude, initial=0.0)
+    totals, spreads = {}, {}
+    for name, series in by_name.items():
+        if name.endswith("_total"):
+            counted = series[~np.isnan(series)]
+            totals[name] = float(counted[-1]) if len(counted) else np.nan
+        else:
+            spreads[name] = _spread(series[moving], angle=name.endswith("_phase"))
+    return PairAssessment(pair, spreads, totals, float(moving.mean()) if len(moving) else 0.0, whole)
 
 
 def _spread(values: NDArray[np.float64], *, angle: bool) -> Spread:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,10 @@ _SHORTEST = 0.1  # s
 _PLANT_RATE = 4096.0  # Hz
 _PLANT_SWEEP = 1.0, 8.0  # Hz
 _PLANT_STROKE = 0.002  # m
+# s that each case of the tracking paper lasts
+_CASES = {
+    "i": 6.0, "ii-a": 10.0, "ii-b": 10.0, "iii": 10.0, "iv": 30.0, "v": 20.0, "vi": 10.0, "vii": 30.0
+}  # fmt: skip
 
 Build = Callable[[float, int], Recording]
 
@@ -112,6 +117,22 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
     delay = -phase / (2.0 * np.pi * frequency)
     return _recording(
         "plant", _PLANT_RATE, {"plant": (command, measured, force, amplitude_ratio(response), phase, delay)}
+    )
+
+
+def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
+    from replay.studies.cases import case_recording
+    from sim.tracking_cases import tracking_case
+
+    if duration > lasts:
+        raise ValueError(f"simulation duration {duration:g} s: case ({name}) lasts {lasts:g} s")
+    whole = case_recording(tracking_case(name, seed=seed))
+    return ArrayRecording(whole.stream, whole.samples[: round(duration * whole.stream.sample_rate)])
+
+
+for _name, _lasts in _CASES.items():
+    register(f"case-{_name}", f"case ({_name}) of the paper on tracking indicators", _lasts)(
+        partial(_case, _name, _lasts)
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,27 +12,10 @@ from monitor.commands.options import add_column_options, add_indicator_options, 
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
-    from replay.assessment import Assessment, PairAssessment, Series
+    from replay.assessment import Series
     from replay.formats import Recording
 
 SUMMARY = "say how late and how large the actuators were in recorded runs"
-
-# key in the JSON: (column, factor)
-_JSON = {
-    "fdb": {
-        "ratio": ("fdb_ratio", 1.0),
-        "phase_rad": ("fdb_phase", 1.0),
-        "delay_ms": ("fdb_delay", 1e3),
-        "frequency_hz": ("fdb_frequency", 1.0),
-    },
-    "paei": {
-        "ratio": ("paei_ratio", 1.0),
-        "amplitude_error": ("paei_amplitude_error", 1.0),
-        "phase_rad": ("paei_phase", 1.0),
-        "delay_ms": ("paei_delay", 1e3),
-    },
-}
-_JSON_FLAT = ("ti", "nrmse", "peak_error", "peak_error_relative")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print what was found."""
+    from monitor.commands.assess_json import as_json
+    from monitor.commands.assess_table import print_assessment
     from replay.assessment import assess
 
     if arguments.series and len(arguments.files) > 1:
@@ -62,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.series:
             _write_series(assessment.series, arguments.series, len(assessment.pairs) > 1)
         if arguments.json:
-            found.append(_as_json(path, assessment, notes))
+            found.append(as_json(path, assessment, notes))
         else:
-            _print_table(path, assessment, notes)
+            print_assessment(path, assessment, notes)
     if arguments.json:
         json.dump(found[0] if len(found) == 1 else {"records": found}, sys.stdout, indent=2)
         print()
@@ -98,39 +82,6 @@ def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[Indi
     return settings.model_copy(update={"window": window}), note
 
 
-def _as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        "sample_rate": assessment.stream.sample_rate,
-        "samples": assessment.samples,
-        "duration_s": assessment.duration,
-        "window_s": assessment.settings.window,
-        "notes": notes,
-        "pairs": [_pair_as_json(pair, assessment) for pair in assessment.pairs],
-    }
-
-
-def _pair_as_json(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
-    channels = assessment.stream.channels
-    pair: dict[str, Any] = {
-        "actuator": found.pair.actuator,
-        "command": channels[found.pair.command].name,
-        "measured": channels[found.pair.measured].name,
-    }
-    for group, keys in _JSON.items():
-        pair[group] = {key: _spread_as_json(found, column, factor) for key, (column, factor) in keys.items()}
-    for column in _JSON_FLAT:
-        pair[column] = _spread_as_json(found, column, 1.0)
-    pair["valid_fraction"] = found.valid_fraction
-    return pair
-
-
-def _spread_as_json(found: PairAssessment, column: str, factor: float) -> dict[str, float | None]:
-    spread = found.spreads[column]
-    numbers = {name: getattr(spread, name) * factor for name in ("median", "mean", "p05", "p95")}
-    return {name: number if math.isfinite(number) else None for name, number in numbers.items()}
-
-
 def _write_series(series: Series, path: Path, several: bool) -> None:
     import pandas as pd
 
@@ -141,35 +92,3 @@ def _write_series(series: Series, path: Path, several: bool) -> None:
         table.to_csv(path, index=False)
     except OSError as problem:
         raise ValueError(f"{path}: cannot be written ({problem.strerror or problem})") from problem
-
-
-def _print_table(path: Path, assessment: Assessment, notes: list[str]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    # in a pipe Rich takes 80 columns for granted, and cuts the numbers
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110)
-    # Text, because file names and headers may hold brackets, which would be taken for markup
-    console.print(
-        Text(str(path), "bold"),
-        f" {assessment.samples} samples, {assessment.duration:.4g} s at "
-        f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
-    )
-    for found in assessment.pairs:
-        channels = assessment.stream.channels
-        title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
-        table = Table(title=Text(f"{title}, valid {100 * found.valid_fraction:.0f} %"), title_justify="left")
-        table.add_column("indicator", no_wrap=True)
-        table.add_column("unit")
-        for heading in ("median", "mean", "5 %", "95 %"):
-            table.add_column(heading, justify="right")
-        for column in assessment.series.columns[: len(found.spreads)]:
-            name = column.name
-            unit, factor = {"s": ("ms", 1e3), "rad": ("deg", 180.0 / math.pi)}.get(column.unit, (column.unit, 1.0))
-            spread = found.spreads[name]
-            numbers = (spread.median, spread.mean, spread.p05, spread.p95)
-            table.add_row(name, Text(unit), *(f"{factor * n:.4g}" if math.isfinite(n) else "—" for n in numbers))
-        console.print(table)
-    for note in notes:
-        console.print(Text(f"note: {note}"), style="yellow")

@@ -14,8 +14,8 @@ from monitor.blocks import Samples
 
 # beyond this a sample is a broken sensor's, and its fourth power would leave the range of a double
 LARGEST_SAMPLE = 1e50
-# samples in the windows of all pairs together; each costs about 200 bytes
-LARGEST_WINDOW = 1 << 23
+# samples in the windows of all pairs together; each costs about a kilobyte when every measure is computed
+LARGEST_WINDOW = 1 << 21
 SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
 ENERGY_UNIT = "energy"

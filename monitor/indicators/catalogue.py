@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.config import IndicatorSettings
+from monitor.config import IndicatorSettings, Measure
+from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
 from monitor.indicators.base import WindowedIndicator
+from monitor.indicators.broadband_delay import BroadbandDelayIndicator
+from monitor.indicators.energy_error import HybridSimulationErrorMonitor
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
+from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
 from monitor.indicators.peak_error import PeakError
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.indicators.rms_error import RootMeanSquareError
@@ -16,20 +20,35 @@ from monitor.indicators.tracking_indicator import TrackingIndicator
 def all_indicators(
     settings: IndicatorSettings, sample_rate: float, n_pairs: int, *, with_force: bool = False
 ) -> tuple[WindowedIndicator[Any], ...]:
-    """Return one of each for `n_pairs` pairs side by side; those that need a force only `with_force`.
+    """Return one of each that `settings` asks for, for `n_pairs` pairs; those that need a force only `with_force`.
 
     Raises
     ------
     ValueError : a setting does not fit the sample rate.
     """
     common: dict[str, Any] = {"n_pairs": n_pairs, "every": settings.every}
-    gates: dict[str, Any] = {"gate": settings.gate, "relative_gate": settings.relative_gate}
-    rate, window = sample_rate, settings.window
-    found: list[WindowedIndicator[Any]] = [
-        FrequencyDomainIndicator(rate, window, band=settings.band, peak=settings.peak, **gates, **common),
-        PhaseAmplitudeIndices(rate, window, noise_correction=settings.noise_correction, **gates, **common),
-        TrackingIndicator(rate, window, **common),
-        RootMeanSquareError(rate, window, **common),
-        PeakError(rate, window, **common),
-    ]
-    return tuple(indicator for indicator in found if with_force or not indicator.needs_force)
+    gated = common | {"gate": settings.gate, "relative_gate": settings.relative_gate}
+    ellipse = gated | {"noise_correction": settings.noise_correction}
+    spectral = gated | {
+        "band": settings.band,
+        "peak": settings.peak,
+        "taper": settings.taper,
+        "image_correction": settings.image_correction,
+    }
+    broadband = gated | {"band": settings.band, "max_delay": settings.max_delay}
+    kinds: dict[Measure, tuple[type[WindowedIndicator[Any]], dict[str, Any]]] = {
+        "fdb": (FrequencyDomainIndicator, spectral),
+        "paei": (PhaseAmplitudeIndices, ellipse),
+        "paei_adaptive": (AdaptivePhaseAmplitudeIndices, ellipse),
+        "ti": (TrackingIndicator, gated),
+        "nrmse": (RootMeanSquareError, common),
+        "peak_error": (PeakError, common),
+        "hsem": (HybridSimulationErrorMonitor, gated),
+        "broadband": (BroadbandDelayIndicator, broadband),
+        "fei": (FrequencyEvaluationIndex, common),
+    }
+    return tuple(
+        kind(sample_rate, settings.window, **keywords)
+        for measure, (kind, keywords) in kinds.items()
+        if measure in settings.measures and (with_force or not kind.needs_force)
+    )

@@ -13,26 +13,13 @@ derivation is ours.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.hann_bins import Turn, hann
 from monitor.indicators.kernel import part
+from monitor.indicators.tapers import HANN, Turn, tapered
 
-
-class Tone(NamedTuple):
-    """A tone between the bins.
-
-    ``at`` the stored bin to read signals at; ``frequency`` in cycles a window; ``image`` Hann's gain for the
-    image at the negative frequency over that for the tone, at ``at``; ``gain`` for the tone, in samples.
-    """
-
-    at: int
-    frequency: float
-    image: float
-    gain: float
+_NEAR, _FAR = HANN
 
 
 @part
@@ -46,27 +33,21 @@ def tone_between_bins(
     half: Samples,
     factors: Samples,
     n_window: int,
-    bin_square: float,
-) -> Tone:
+) -> tuple[float, float]:
     """Find the tone near the stored bin `peak`; stored bin 0 is bin `first_bin`.
 
-    ``bin_square`` is sin^2(pi / n_window).
+    Returns
+    -------
+    frequency in cycles a window, and the sine of half its angle a sample.
     """
     # bin 1 has bin 0 for a neighbour, whose value the offset hides
-    at = max(peak, 2 - first_bin)
     low = max(peak - 1, 2 - first_bin)
-    square = half[0, at] ** 2
+    square = half[0, max(peak, low)] ** 2
     shift = _cosine_shift(sums, pair, row, low, square, turn, half, factors)
-
     # sin^2(theta/2), kept within one bin of the peak: noise or several tones must not throw it out
     square = min(max(square + 0.5 * shift, half[0, peak - 1] ** 2), half[0, peak + 1] ** 2)
-    sine, cosine = np.sqrt(square), np.sqrt(1.0 - square)
-    frequency = n_window / np.pi * np.arcsin(sine)
-    sin_k, cos_k = half[0, at], half[1, at]
-    sin_x, cos_x = sine * cos_k - cosine * sin_k, cosine * cos_k + sine * sin_k
-    sin_y, cos_y = sine * cos_k + cosine * sin_k, cosine * cos_k - sine * sin_k
-    image = sin_x * cos_y * (sin_x * sin_x - bin_square) / (cos_x * sin_y * (sin_y * sin_y - bin_square))
-    return Tone(at, frequency, image, n_window * _hann_gain(frequency - first_bin - at))
+    sine = np.sqrt(square)
+    return n_window / np.pi * np.arcsin(sine), sine
 
 
 @part
@@ -95,7 +76,7 @@ def _cosine_shift(
             middle * sums[pair, row, i] + cos * (l_im + r_im) + sin * (r_re - l_re),
         )
         newest = complex(factors[k], -factors[i])
-        h = hann(sums, pair, row, k, turn) * newest
+        h = tapered(sums, pair, row, k, turn, _NEAR, _FAR) * newest
         v *= newest
         sum_h += h.real
         sum_v += v.real
@@ -105,13 +86,3 @@ def _cosine_shift(
         sum_vh_im += v.imag * h.imag
     norm = sum_hh - sum_h * sum_h / 3.0 + sum_hh_im
     return -(sum_vh - sum_h * sum_v / 3.0 + sum_vh_im) / norm if norm > 0.0 else 0.0
-
-
-@part
-def _hann_gain(offset: float) -> float:
-    x = abs(offset)
-    if x < 1e-6:
-        return 1.0
-    if abs(x - 1.0) < 1e-6:
-        return 0.5
-    return float(np.sin(np.pi * x) / (np.pi * x * (1.0 - x * x)))

@@ -5,9 +5,8 @@ their own sizes: in x and m themselves the fit is three times wrong at a phase o
 
     e^2 + A x^2 + B x e + D x + E e + F = 0,
 
-fitted by least squares for A, B, D, E, F with the coefficient of e^2 held at one. White noise of variance s^2
-in e then goes into F alone, and phase and ratio, which need only A and B, stay unbiased: any other
-normalisation makes a noisy line look like an open ellipse. The choice and its derivation are ours.
+fitted by least squares with the coefficients of the two squares, scaled by the variances, normalised together.
+White noise makes a line look like an open ellipse to this fit, as to every fit of the kind.
 """
 
 from __future__ import annotations
@@ -19,23 +18,24 @@ import numpy as np
 from monitor.blocks import Samples
 from monitor.indicators.kernel import part
 
-# order of the sums; the last is the area that the loop sweeps, twice
-X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE, SWEPT = range(15)
-N_SUMS = 15
+# order of the sums
+X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE = range(14)
+N_SUMS = 14
 _BENT = 0.3
 
 
 class Ellipse(NamedTuple):
     """The fitted conic: ``e^2 + a x^2 + b x e + ... = 0``.
 
-    ``half_width`` is that of the ellipse along x, the command's amplitude; ``found`` says that the conic is an
-    ellipse, or a line within what noise and distortion do to one; ``resolved`` that its opening is known.
+    ``found`` says that the conic is an ellipse, or a line within what noise and distortion do to one; ``x_0`` and
+    ``e_0`` are its centre, ``half_width`` that of the ellipse along x, the command's amplitude.
     """
 
     found: bool
-    resolved: bool
     a: float
     b: float
+    x_0: float
+    e_0: float
     half_width: float
 
 
@@ -60,18 +60,14 @@ def add_powers(x: float, e: float, sums: Samples, row: int) -> None:
 
 
 @part
-def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
-    """Fit the conic to the sums `t` over `n` points.
-
-    Without `noise_correction` the coefficients of x^2 and e^2 are normalised together (their sum in scaled
-    coordinates is held), the ordinary fit that noise biases.
-    """
+def fit_ellipse(t: Samples, n: float) -> Ellipse:
+    """Fit the conic to the sums `t` over `n` points."""
     # in units of the standard deviations every number below is of order one
     u_1, v_1 = t[X] / n, t[E] / n
     s_x, s_e = np.sqrt(max(t[XX] / n - u_1 * u_1, 0.0)), np.sqrt(max(t[EE] / n - v_1 * v_1, 0.0))
     if s_e <= 1e-15 * s_x:
         # a line: perfect but for the gain
-        return Ellipse(True, True, 0.0, 0.0, np.sqrt(2.0) * s_x)
+        return Ellipse(True, 0.0, 0.0, u_1, v_1, np.sqrt(2.0) * s_x)
     p, q = 1.0 / s_x, 1.0 / s_e
     u, v = u_1 * p, v_1 * q
     uu, uv, vv = t[XX] / n * p * p, t[XE] / n * p * q, t[EE] / n * q * q
@@ -90,24 +86,22 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     c_22, c_23, c_33 = uu - u * u, uv - u * v, vv - v * v
     r_0, r_1, r_2, r_3 = uu * vv - uuvv, uv * vv - uvvv, u * vv - uvv, v * vv - vvv
     var_vv = vvvv - vv * vv
-    rho = 0.0
-    if not noise_correction:
-        # regressor u^2 - v^2 and target -(u^2 + v^2) instead
-        # the frame's slope is that of an earlier window: what is left of it, rho, must not enter the norm
-        rho = c_23
-        c_00, c_01, c_02, c_03, c_11, c_12, c_13, r_0, r_1, r_2, r_3 = (
-            c_00 + 2.0 * r_0 + var_vv,
-            c_01 + rho * r_0 + r_1 + rho * var_vv,
-            c_02 + r_2,
-            c_03 + r_3,
-            c_11 + 2.0 * rho * r_1 + rho * rho * var_vv,
-            c_12 + rho * r_2,
-            c_13 + rho * r_3,
-            var_vv - c_00,
-            r_1 - c_01 - rho * r_0 + rho * var_vv,
-            r_2 - c_02,
-            r_3 - c_03,
-        )
+    # the frame's slope is that of an earlier window: what is left of it, rho, must not enter the norm
+    rho = c_23
+    # regressor u^2 - v^2 and target -(u^2 + v^2) instead
+    c_00, c_01, c_02, c_03, c_11, c_12, c_13, r_0, r_1, r_2, r_3 = (
+        c_00 + 2.0 * r_0 + var_vv,
+        c_01 + rho * r_0 + r_1 + rho * var_vv,
+        c_02 + r_2,
+        c_03 + r_3,
+        c_11 + 2.0 * rho * r_1 + rho * rho * var_vv,
+        c_12 + rho * r_2,
+        c_13 + rho * r_3,
+        var_vv - c_00,
+        r_1 - c_01 - rho * r_0 + rho * var_vv,
+        r_2 - c_02,
+        r_3 - c_03,
+    )
 
     # Cholesky, written out
     l_00 = np.sqrt(c_00)
@@ -123,43 +117,21 @@ def fit_ellipse(t: Samples, n: float, noise_correction: bool) -> Ellipse:
     d_x = (y_2 - l_32 * d_e) / l_22
     b = (y_1 - l_21 * d_x - l_31 * d_e) / l_11
     a = (y_0 - l_10 * b - l_20 * d_x - l_30 * d_e) / l_00
-    if not noise_correction:
-        norm = 1.0 - a - rho * b
-        a, b, d_x, d_e = (1.0 + a) / norm, b / norm, d_x / norm, d_e / norm
-    if not np.isfinite(a + b + d_x + d_e):
-        return Ellipse(False, False, 0.0, 0.0, 0.0)
-
+    norm = 1.0 - a - rho * b
+    a, b, d_x, d_e = (1.0 + a) / norm, b / norm, d_x / norm, d_e / norm
     opening = a - 0.25 * b * b
-    residual = max(var_vv - y_0 * y_0 - y_1 * y_1 - y_2 * y_2 - y_3 * y_3, 0.0) if noise_correction else 0.0
-    doubt = 4.0 * np.sqrt(residual / (n * c_00))
     # the variance of v without what is left of the slope, so that nothing depends on the frame
-    bare = 1.0 - c_23 * c_23
+    bare = 1.0 - rho * rho
     # in these units an ellipse opens by about one; a line that is bent a little must not pass for a hyperbola
-    found = opening > -max(doubt, _BENT * bare)
-    constant = -(vv + a * uu + b * uv + d_x * u + d_e * v)
-    width = _half_width(opening, b, d_x, d_e, constant, residual, bare)
-    return Ellipse(found, opening > doubt, a * s_e * s_e * p * p, b * s_e * p, width * s_x)
-
-
-@part
-def _half_width(
-    opening: float, b: float, d_x: float, d_e: float, constant: float, residual: float, bare: float
-) -> float:
-    """Return the half-width along u, in standard deviations of u.
-
-    That of the ellipse is exact, but noise inflates the constant and a thin ellipse tells little: then
-    the standard deviation of a whole number of cycles, the square root of two, takes its place.
-    """
-    if opening <= 0.0:
-        return float(np.sqrt(2.0))
-    # noise of variance s in v gives the fit a residual of variance 4 s (1 - s) + 2 s^2, and -s in the constant
-    noise = bare * (1.0 - np.sqrt(max(1.0 - 0.5 * residual / (bare * bare), 0.0)))
-    u_0 = (0.25 * b * d_e - 0.5 * d_x) / opening
-    v_0 = -0.5 * (d_e + b * u_0)
-    square = -(constant + 0.5 * (d_x * u_0 + d_e * v_0) + noise) / opening
-    if not 0.25 < square < 8.0:
-        return float(np.sqrt(2.0))
-    # noise is known to about a twentieth, a whole number of cycles is off by about as much
-    doubt = noise / opening
-    trust = 1.0 / (1.0 + doubt * doubt)
-    return float(np.sqrt(trust * square + (1.0 - trust) * 2.0))
+    if not (np.isfinite(a + b + d_x + d_e) and opening > -_BENT * bare):
+        return Ellipse(False, np.nan, np.nan, np.nan, np.nan, np.nan)
+    width, u_0, v_0 = np.sqrt(2.0), u, v
+    if opening > 0.0:
+        u_c = (0.25 * b * d_e - 0.5 * d_x) / opening
+        v_c = -0.5 * (d_e + b * u_c)
+        constant = -(vv + a * uu + b * uv + d_x * u + d_e * v)
+        square = -(constant + 0.5 * (d_x * u_c + d_e * v_c)) / opening
+        # what a thin ellipse says of its ends is worth nothing; a whole number of cycles has the other width
+        if 0.25 < square < 8.0:
+            width, u_0, v_0 = np.sqrt(square), u_c, v_c
+    return Ellipse(True, a * s_e * s_e * p * p, b * s_e * p, u_0 * s_x, v_0 * s_e, width * s_x)

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator
-from monitor.indicators.kernel import kernel, part
+from monitor.indicators.kernel import kernel
+from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
+
+ERROR, COMMAND = 0, 1
 
 
 class LargestError(NamedTuple):
@@ -36,12 +39,9 @@ class PeakError(WindowedIndicator[LargestError]):
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
 
     def _new_state(self) -> tuple[NDArray[Any], ...]:
-        n, pairs = self.n_window, self.n_pairs
-        # two monotonic queues a pair (error, command): candidates in falling order, with their sample counts
-        candidates = np.zeros((pairs, 2, n))
-        stamps = np.zeros((pairs, 2, n), dtype=np.int64)
-        ends = np.zeros((pairs, 2, 2), dtype=np.int64)
-        return candidates, stamps, ends, np.zeros((pairs, 2), dtype=np.int64)
+        # samples in all, and good ones in a row
+        counts = np.zeros((self.n_pairs, 2), dtype=np.int64)
+        return (*new_extremes(self.n_window, self.n_pairs, 2), counts)
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         _advance_peak(signals.x_c, signals.x_m, first, self.every, out, self.n_window, *self._state)
@@ -71,36 +71,14 @@ def _advance_peak(
             now = counts[pair, 0]
             counts[pair, 0] = now + 1
             counts[pair, 1] = counts[pair, 1] + 1 if fine else 0
-            for q in range(2):
-                value = (abs(m - c) if q == 0 else abs(c)) if fine else 0.0
-                _push_largest(candidates[pair, q], stamps[pair, q], ends[pair, q], now, value)
+            push_largest(candidates, stamps, ends, pair, ERROR, now, abs(m - c) if fine else 0.0)
+            push_largest(candidates, stamps, ends, pair, COMMAND, now, abs(c) if fine else 0.0)
             if give:
-                error = candidates[pair, 0, ends[pair, 0, 0]]
-                command = candidates[pair, 1, ends[pair, 1, 0]]
+                error = largest(candidates, ends, pair, ERROR)
+                command = largest(candidates, ends, pair, COMMAND)
                 valid = counts[pair, 1] >= n_window
                 out[row, pair, 0] = error if valid else np.nan
                 relative = error / command if valid and command > 0.0 else np.nan
                 out[row, pair, 1] = relative if relative < np.inf else np.nan
         if give:
             row += 1
-
-
-@part
-def _push_largest(
-    candidates: Samples, stamps: NDArray[np.int64], ends: NDArray[np.int64], now: int, value: float
-) -> None:
-    n = candidates.shape[0]
-    head, length = ends[0], ends[1]
-    if length > 0 and stamps[head] <= now - n:
-        head = head + 1 if head + 1 < n else 0
-        length -= 1
-    tail = head + length if head + length < n else head + length - n
-    while length > 0:
-        last = tail - 1 if tail > 0 else n - 1
-        if candidates[last] > value:
-            break
-        tail = last
-        length -= 1
-    candidates[tail] = value
-    stamps[tail] = now
-    ends[0], ends[1] = head, length + 1

@@ -1,4 +1,4 @@
-"""NRMSE: the root mean square of the tracking error over that of the command."""
+"""NRMSE: the root mean square of the tracking error, in four normalisations."""
 
 from __future__ import annotations
 
@@ -10,24 +10,44 @@ from numpy.typing import NDArray
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, Output, Signals, WindowedIndicator
 from monitor.indicators.kernel import kernel
+from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
+from monitor.indicators.windowed_moments import new_moments, push_moment, squares_about_mean
 from monitor.indicators.windowed_sums import new_sums, push, total
+
+ERROR, COMMAND, MEASURED = 0, 1, 2
+HIGHEST, LOWEST = 0, 1
 
 
 class RmsError(NamedTuple):
-    """NRMSE over the window, a ratio."""
+    """The root mean square error over four scales: all ratios.
+
+    ``nrmse`` over the rms of the command; ``std`` over its standard deviation; ``range`` over the range of the
+    measured signal; ``measured`` over the rms of the measured signal.
+    """
 
     nrmse: float
+    std: float
+    range: float
+    measured: float
 
 
 class RootMeanSquareError(WindowedIndicator[RmsError]):
-    """``sqrt( sum (m - c)^2 / sum c^2 )`` over the window.
+    """``e = sqrt( 1/n sum (m - c)^2 )`` over the window, divided by each of the four scales in use.
 
-    Of the four normalisers in use this is the command's own sum of squares, offset included
-    (Phillips and Spencer 2011); a signal that stands on an offset reads small. Not valid where the
-    command is zero throughout the window.
+    ``nrmse`` : by ``sqrt( 1/n sum c^2 )``, offset included (Phillips and Spencer 2011); a signal that stands on an
+    offset reads small. ``nrmse_std`` : by ``sqrt( 1/n sum (c - mean c)^2 )``, free of the command's offset.
+    ``nrmse_range`` : by ``max m - min m``, as OpenFresco's plots have it, but of the window and no percentage.
+    ``nrmse_measured`` : by ``sqrt( 1/n sum m^2 )``, offset included.
+
+    The error is never freed of its mean. Each is not valid where its scale is zero.
     """
 
-    outputs = (Output("nrmse", "1", compares=True),)
+    outputs = (
+        Output("nrmse", "1", compares=True),
+        Output("nrmse_std", "1", compares=True),
+        Output("nrmse_range", "1", compares=True),
+        Output("nrmse_measured", "1", compares=True),
+    )
     value_type = RmsError
     smallest_window = 1
 
@@ -35,7 +55,10 @@ class RootMeanSquareError(WindowedIndicator[RmsError]):
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
 
     def _new_state(self) -> tuple[NDArray[Any], ...]:
-        return (*new_sums(self.n_window, self.n_pairs, 2), np.zeros(self.n_pairs, dtype=np.int64))
+        n, pairs = self.n_window, self.n_pairs
+        # samples in all, and good ones in a row
+        counts = np.zeros((pairs, 2), dtype=np.int64)
+        return (*new_sums(n, pairs, 3), *new_moments(n, pairs), *new_extremes(n, pairs, 2), counts)
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         _advance_nrmse(signals.x_c, signals.x_m, first, self.every, out, self.n_window, *self._state)
@@ -52,9 +75,15 @@ def _advance_nrmse(
     rows: Samples,
     prefix: Samples,
     since: NDArray[np.int64],
-    good: NDArray[np.int64],
+    moments: Samples,
+    moment: Samples,
+    taken: NDArray[np.int64],
+    candidates: Samples,
+    stamps: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    counts: NDArray[np.int64],
 ) -> None:
-    squares = np.zeros(2)
+    squares, scales = np.zeros(3), np.zeros(4)
     row = 0
     until = (-first) % every
     for i in range(x_c.shape[0]):
@@ -63,15 +92,25 @@ def _advance_nrmse(
         for pair in range(x_c.shape[1]):
             c, m = x_c[i, pair], x_m[i, pair]
             fine = abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE
-            good[pair] = good[pair] + 1 if fine else 0
-            squares[0] = (m - c) * (m - c) if fine else 0.0
-            squares[1] = c * c if fine else 0.0
+            now = counts[pair, 0]
+            counts[pair, 0] = now + 1
+            counts[pair, 1] = counts[pair, 1] + 1 if fine else 0
+            c, m = (c, m) if fine else (0.0, 0.0)
+            squares[ERROR], squares[COMMAND], squares[MEASURED] = (m - c) * (m - c), c * c, m * m
             push(rows, prefix, since, pair, squares)
+            push_moment(moments, moment, taken, pair, c)
+            push_largest(candidates, stamps, ends, pair, HIGHEST, now, m)
+            push_largest(candidates, stamps, ends, pair, LOWEST, now, -m)
             if give:
-                command = total(rows, prefix, since, pair, 1)
-                valid = good[pair] >= n_window and command > 0.0
-                error = total(rows, prefix, since, pair, 0)
-                value = np.sqrt(error / command) if valid else np.nan
-                out[row, pair, 0] = value if value < np.inf else np.nan
+                span = largest(candidates, ends, pair, HIGHEST) + largest(candidates, ends, pair, LOWEST)
+                scales[0] = total(rows, prefix, since, pair, COMMAND)
+                scales[1] = squares_about_mean(moments, moment, taken, pair)
+                scales[2] = n_window * span * span
+                scales[3] = total(rows, prefix, since, pair, MEASURED)
+                error = total(rows, prefix, since, pair, ERROR)
+                for j in range(4):
+                    valid = counts[pair, 1] >= n_window and scales[j] > 0.0
+                    value = np.sqrt(error / scales[j]) if valid else np.nan
+                    out[row, pair, j] = value if value < np.inf else np.nan
         if give:
             row += 1

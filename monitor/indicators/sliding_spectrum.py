@@ -80,7 +80,8 @@ def choose_bins(n_window: int, sample_rate: float, band: tuple[float, float] | N
             f"band = ({f_low:g}, {f_high:g}) Hz: holds no multiple of {resolution:g} Hz, the resolution of the"
             " window; widen the band or lengthen the window"
         )
-    first, last = max(0, low - 3), max(high, 2) + 3
+    # bin -1 is kept for the wide tapers' bin 1
+    first, last = max(-1, low - 3), max(high, 2) + 3
     # a whole number of vectors: the last few of a loop, done one by one, would cost as much as all the others
     last += -(last - first + 1) % _VECTOR
     return Bins(first, low, high, last)

@@ -8,44 +8,95 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator, check_window
+from monitor.indicators.gate import gate_limits, new_gate, passes
 from monitor.indicators.kernel import kernel
+from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
+from monitor.indicators.swept_area import HOPS, loop_of, new_stored_window, sine_of_step, tick
 from monitor.indicators.windowed_sums import new_sums, push, total
+
+# a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
+_TRACE = 1e-24
 
 
 class TrackingArea(NamedTuple):
-    """TI over the window and since the start, both in the square of the signal's unit."""
+    """TI over the window and since the start, in the square of the signal's unit; as a ratio; its slope in rad."""
 
     window: float
     total: float
+    normalized: float
+    angle: float
 
 
 class TrackingIndicator(WindowedIndicator[TrackingArea]):
     """Half the difference of the areas under and left of the synchronization subspace plot.
 
+    Parameters
+    ----------
+    sample_rate, window, n_pairs, every : see `WindowedIndicator`.
+    gate, relative_gate : as in `FrequencyDomainIndicator`, for the command's amplitude; only the angle needs them.
+
+    Notes
+    -----
     ``TI = 1/2 sum [ (m[i+1] + m[i])/2 (c[i+1] - c[i]) - (c[i+1] + c[i])/2 (m[i+1] - m[i]) ]``:
     a leading actuator makes it grow, a lagging one makes it fall (Mercan and Ricles 2007; the review by
     Mirza Hessabi and Mercan states the opposite sign, which holds for the energy integral, not for TI).
-    It lumps phase and amplitude together and grows with the square of the command.
+    It lumps phase and amplitude together and grows with the square of the command: for a tone by
+    ``pi A_c A_m sin(phase)`` a cycle.
 
     ``ti`` sums over the window; ``ti_total`` over all good samples since the start.
+
+    ``ti_normalized`` is `ti` over ``max(max |c|, max |m|)^2`` of the window: the normaliser of OpenFresco's plots,
+    which take it of the whole record and in percent.
+
+    ``ti_angle`` is the angle of the slope of TI (ours: the papers at hand print no formula for one). The slope is
+    taken per radian of the command and held against what the two signals have in common::
+
+        tan(ti_angle) = (dTI / d theta) / mean of (c - mean c)(m - mean m),    theta = 2 pi f t
+
+    averaged under a Hann window, with f from the command's level crossings, and in the quadrant of the two signs.
+    For a tone that is ``1/2 A_c A_m sin(phase)`` over ``1/2 A_c A_m cos(phase)``: the angle is the phase error,
+    positive for a lead, whatever the amplitudes, offsets and units. Of several tones the strong and the fast ones
+    count for more. It is renewed every `hop` samples, needs 1.5 cycles in the window, and is good from 2.5 on.
     """
 
-    outputs = (Output("ti", f"{SIGNAL_UNIT}^2"), Output("ti_total", f"{SIGNAL_UNIT}^2"))
+    outputs = (
+        Output("ti", f"{SIGNAL_UNIT}^2"),
+        Output("ti_total", f"{SIGNAL_UNIT}^2"),
+        Output("ti_normalized", "1", compares=True),
+        Output("ti_angle", "rad"),
+    )
     value_type = TrackingArea
     smallest_window = 2
 
-    def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
+    def __init__(
+        self,
+        sample_rate: float,
+        window: float = 2.0,
+        *,
+        gate: float = 0.0,
+        relative_gate: float = 0.02,
+        n_pairs: int = 1,
+        every: int = 1,
+    ) -> None:
+        self._limits = gate_limits(gate, relative_gate)
+        # samples from one angle to the next
+        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // HOPS)
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
 
     def _new_state(self) -> tuple[NDArray[Any], ...]:
+        n, pairs = self.n_window, self.n_pairs
         # a window of n samples has n - 1 segments
-        sums = new_sums(self.n_window - 1, self.n_pairs, 1)
-        previous = np.full((self.n_pairs, 2), np.nan)
-        return (*sums, previous, np.zeros(self.n_pairs), np.zeros(self.n_pairs, dtype=np.int64))
+        sums = new_sums(n - 1, pairs, 1)
+        # samples in all, and good ones in a row
+        counts = np.zeros((pairs, 2), dtype=np.int64)
+        running, angle = np.zeros(pairs), np.full(pairs, np.nan)
+        extremes, stored = new_extremes(n, pairs, 1), new_stored_window(n, pairs, 2)
+        return (*sums, running, angle, counts, *extremes, *stored, *new_gate(pairs))
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        _advance_ti(signals.x_c, signals.x_m, first, self.every, out, self.n_window, *self._state)
+        settings = (self.n_window, self.hop, *self._limits)
+        _advance_ti(signals.x_c, signals.x_m, first, self.every, out, *settings, *self._state)
 
 
 @kernel
@@ -56,12 +107,28 @@ def _advance_ti(
     every: int,
     out: Samples,
     n_window: int,
+    hop: int,
+    absolute: float,
+    relative: float,
     rows: Samples,
     prefix: Samples,
     since: NDArray[np.int64],
-    previous: Samples,
     running: Samples,
-    good: NDArray[np.int64],
+    angle: Samples,
+    counts: NDArray[np.int64],
+    candidates: Samples,
+    stamps: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    ring: Samples,
+    clock: NDArray[np.int64],
+    hann: Samples,
+    times: Samples,
+    crossing_ends: NDArray[np.int64],
+    side: NDArray[np.int64],
+    last: Samples,
+    loudest: Samples,
+    quietest: Samples,
+    began: NDArray[np.int64],
 ) -> None:
     segment = np.empty(1)
     row = 0
@@ -69,19 +136,47 @@ def _advance_ti(
     for i in range(x_c.shape[0]):
         give = until == 0
         until = every - 1 if give else until - 1
+        at = clock[0]
         for pair in range(x_c.shape[1]):
             c, m = x_c[i, pair], x_m[i, pair]
-            c_0, m_0 = previous[pair, 0], previous[pair, 1]
             fine = abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE
-            good[pair] = good[pair] + 1 if fine else 0
+            now = counts[pair, 0]
+            counts[pair, 0] = now + 1
+            counts[pair, 1] = counts[pair, 1] + 1 if fine else 0
+            full = counts[pair, 1] >= n_window
+            before = at + n_window - 1
+            c_0, m_0 = ring[pair, 0, before], ring[pair, 1, before]
             # the same sum as in the definition, in the form that does not cancel on a large offset
-            segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if good[pair] > 1 else 0.0
+            segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
             push(rows, prefix, since, pair, segment)
             running[pair] += segment[0]
-            previous[pair, 0], previous[pair, 1] = c, m
+            push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if fine else 0.0)
+            ring[pair, 0, at] = ring[pair, 0, at + n_window] = c
+            ring[pair, 1, at] = ring[pair, 1, at + n_window] = m
+            if not full:
+                angle[pair] = np.nan
+            elif (first + i + pair) % hop == 0:
+                angle[pair] = np.nan
+                command, measured = (
+                    ring[pair, 0, at + 1 : at + 1 + n_window],
+                    ring[pair, 1, at + 1 : at + 1 + n_window],
+                )
+                loop = loop_of(measured, command, hann)
+                amplitude = np.sqrt(2.0 * loop.square_b)
+                is_open = passes(
+                    loudest, quietest, began, absolute, relative, pair, amplitude, counts[pair, 1], n_window
+                )
+                if is_open and loop.square_a > _TRACE * loop.square_b:
+                    step = sine_of_step(command, np.sqrt(loop.square_b), times, crossing_ends, side, last)
+                    # NaN for a command without a frequency
+                    angle[pair] = np.arctan2(loop.swept / step, loop.common)
             if give:
-                valid = good[pair] >= n_window
-                out[row, pair, 0] = total(rows, prefix, since, pair, 0) if valid else np.nan
+                square = largest(candidates, ends, pair, 0) ** 2
+                area = total(rows, prefix, since, pair, 0)
+                out[row, pair, 0] = area if full else np.nan
                 out[row, pair, 1] = running[pair]
+                out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
+                out[row, pair, 3] = angle[pair]
+        tick(clock, n_window)
         if give:
             row += 1

@@ -40,6 +40,16 @@ class Entry(NamedTuple):
         return self.make().hop
 
     @property
+    def fills_early(self) -> bool:
+        """Whether values may come before the window is full."""
+        return getattr(self.make(), "fills_early", False)
+
+    @property
+    def settling(self) -> int:
+        """Samples in which the window's length is found again after a burst."""
+        return N_WINDOW // 2 if self.fills_early else 0
+
+    @property
     def outputs(self):
         """Name, unit and column of every output."""
         return [(o.name, o.unit, j) for j, o in enumerate(self.make().outputs)]
@@ -54,7 +64,7 @@ def rows_of(indicator, x_c, x_m, **keywords):
     """Update with (n, n_pairs) signals and return (n_rows, n_pairs, n_outputs)."""
     x_c, x_m = (np.asarray(x).reshape(len(x), indicator.n_pairs) for x in (x_c, x_m))
     # an elastic specimen, where a force is needed
-    force = (STIFFNESS * x_m,) if indicator.needs_force else ()
+    force = (STIFFNESS * x_m.astype(np.float64),) if indicator.needs_force else ()
     rows = indicator.update_block(x_c, x_m, *force, **keywords)
     return rows.reshape(len(rows), indicator.n_pairs, len(indicator.outputs))
 
@@ -64,7 +74,11 @@ def _entries():
     for which, name in enumerate(kinds):
         yield Entry(which, name, {})
     yield Entry(kinds.index("FrequencyDomainIndicator"), "own peaks", {"peak": "own"})
+    yield Entry(kinds.index("FrequencyDomainIndicator"), "uncorrected", {"image_correction": False})
+    for taper in ("hamming", "blackman", "rectangular"):
+        yield Entry(kinds.index("FrequencyDomainIndicator"), taper, {"taper": taper})
     yield Entry(kinds.index("PhaseAmplitudeIndices"), "ordinary fit", {"noise_correction": False})
+    yield Entry(kinds.index("AdaptivePhaseAmplitudeIndices"), "adaptive ordinary fit", {"noise_correction": False})
     for which, name in enumerate(kinds):
         yield Entry(which, f"{name} every 3", {"every": 3})
         yield Entry(which, f"{name} 3 pairs", {}, n_pairs=3)

@@ -18,7 +18,8 @@ BRISTOL, OPENFRESCO = DATA / "bristol_rtht", DATA / "openfresco_vrths"
 SPREAD = {"median", "mean", "p05", "p95"}
 RATE, FREQUENCY, GAIN, DELAY = 1000.0, 4.0, 0.9, 0.015
 SERIES = ["fdb_ratio", "fdb_phase", "fdb_delay", "paei_ratio", "paei_amplitude_error", "paei_phase", "paei_delay"]
-SERIES += ["ti", "nrmse", "peak_error", "peak_error_relative"]
+SERIES += ["ti", "nrmse", "peak_error", "peak_error_relative", "fdb_delay_sd", "fdb_added_damping", "paei_phase_sd"]
+SERIES += ["paei_adaptive_delay", "ti_total", "ti_angle", "nrmse_std", "broadband_delay", "xcorr_delay", "fei_phase"]
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 
@@ -58,6 +59,65 @@ def assert_tone(pair: dict[str, Any], rel: float = 1e-6) -> None:
     assert pair["paei"]["amplitude_error"]["median"] == pytest.approx(2.0 * (1.0 - GAIN), rel=10 * rel)
 
 
+def assert_whole_record(pair: dict[str, Any], command: np.ndarray, measured: np.ndarray) -> None:
+    phase = -2 * np.pi * FREQUENCY * DELAY
+    for group in ("fei", "fei_tapered"):
+        assert pair[group]["ratio"] == pytest.approx(1 / GAIN, rel=2e-3)
+        assert pair[group]["phase_rad"] == pytest.approx(phase, rel=2e-3)
+        assert pair[group]["delay_ms"] == pytest.approx(1e3 * DELAY, rel=0.02)
+        assert pair[group]["frequency_hz"] == pytest.approx(FREQUENCY, rel=0.02)
+    error = measured - command
+    assert pair["criteria"]["j1_ms"] == pytest.approx(1e3 * DELAY, abs=1.0)
+    assert pair["criteria"]["j2_percent"] == pytest.approx(100 * error.std() / command.std())
+    assert pair["criteria"]["j3_percent"] == pytest.approx(100 * np.abs(error).max() / np.abs(command).max())
+    transfer = pair["transfer"]
+    at = int(np.argmin(np.abs(np.array(transfer["frequency_hz"]) - FREQUENCY)))
+    assert transfer["coherence"][at] == pytest.approx(1.0, abs=1e-6)
+    assert transfer["ratio"][at] == pytest.approx(1 / GAIN, rel=1e-3)
+    assert transfer["delay_ms"][at] == pytest.approx(1e3 * DELAY, rel=1e-3)
+    assert "hsem" not in pair
+
+
+def test_a_force_gives_the_energy_and_the_damping(assess, tmp_path) -> None:
+    t, command, measured = signals()
+    force = 3000.0 * (measured + 3.0)
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured, "load": force})
+    (pair,) = assess(path, "--command", "x_c", "--measured", "x_m", "--force", "load", "--window", 1.0)["pairs"]
+    # of an elastic specimen that is DELAY late: half of the ratio times the sine of the phase
+    expected = 0.5 / GAIN * np.sin(-2 * np.pi * FREQUENCY * DELAY)
+    assert pair["fdb"]["added_damping"]["median"] == pytest.approx(expected, rel=1e-6)
+    assert pair["hsem"]["added_damping"]["median"] == pytest.approx(expected, rel=0.01)
+    # pi k A_c A_m sin(phase) a cycle, for the whole record
+    energy = 3000.0 * np.pi * 2.0 * 2.0 * GAIN * np.sin(2 * np.pi * FREQUENCY * DELAY) * FREQUENCY * 6.0
+    assert pair["hsem"]["energy_total"] == pytest.approx(energy, rel=0.01)
+
+
+def test_the_table_warns_of_a_lag_and_names_every_measure(tmp_path, capsys) -> None:
+    t, command, measured = signals()
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured})
+    assert main(["assess", str(path), "--window", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "warning: the lag feeds energy into the test: fdb_added_damping is -20 %" in said
+    for word in ("paei_adaptive_window", "broadband_delay", "nrmse_range", "ti_angle", "FEI", "J1", "coherence"):
+        assert word in said
+    assert "nan" not in said
+    assert main(["assess", str(path), "--window", "1", "--measures", "ti", "nrmse"]) == 0
+    said = capsys.readouterr().out
+    assert "nrmse_range" in said and "fdb_ratio" not in said and "coherence" not in said
+    assert main(["assess", str(path), "--measures", "tea"]) == 2
+    assert "indicators.measures.0: input should be 'fdb'" in capsys.readouterr().err
+
+
+def test_a_drift_is_taken_out_by_the_same_filter_on_both(assess, tmp_path) -> None:
+    t, command, measured = signals(12_000)
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": command + 3.0 * t, "x_m": measured - 5.0 * t})
+    (pair,) = assess(path, "--window", 1.0, "--bandpass", 1.0, 20.0)["pairs"]
+    assert pair["fdb"]["delay_ms"]["median"] == pytest.approx(1e3 * DELAY, rel=1e-3)
+    (raw,) = assess(path, "--window", 1.0)["pairs"]
+    assert abs(raw["nrmse"]["median"] - pair["nrmse"]["median"]) > 0.1
+    assert main(["assess", str(path), "--bandpass", "20", "1"]) == 2
+
+
 def test_the_json_has_these_words_and_the_numbers_are_right(assess, tmp_path) -> None:
     t, command, measured = signals()
     path = write(tmp_path / "a.csv", {"t": t, "north command": command, "north measured": measured})
@@ -67,14 +127,23 @@ def test_the_json_has_these_words_and_the_numbers_are_right(assess, tmp_path) ->
     assert (found["samples"], found["duration_s"]) == (6000, 6.0)
     (pair,) = found["pairs"]
     assert (pair["command"], pair["measured"]) == ("north command", "north measured")
-    assert set(pair["fdb"]) == {"ratio", "phase_rad", "delay_ms", "frequency_hz"}
-    assert set(pair["paei"]) == {"ratio", "amplitude_error", "phase_rad", "delay_ms"}
-    spreads = [*pair["fdb"].values(), *pair["paei"].values(), *(pair[k] for k in ("ti", "nrmse", "peak_error"))]
+    errors = {"ratio", "phase_rad", "delay_ms"}
+    doubts = {"ratio_sd", "phase_sd_rad", "delay_sd_ms"}
+    assert set(pair["fdb"]) == errors | doubts | {"frequency_hz", "amplitude", "added_damping"}
+    assert set(pair["paei"]) == errors | doubts | {"amplitude_error"}
+    assert set(pair["paei_adaptive"]) == errors | {"amplitude_error", "window_s"}
+    assert set(pair["xcorr"]) == {"delay_ms", "peak"}
+    assert set(pair["broadband"]) == {"delay_ms", "ratio", "coherence", "delay_sd_ms"}
+    flat = ("ti", "ti_normalized", "ti_angle_rad", "nrmse", "nrmse_std", "nrmse_range", "nrmse_measured")
+    groups = ("fdb", "paei", "paei_adaptive", "xcorr", "broadband")
+    spreads = [spread for group in groups for spread in pair[group].values()]
+    spreads += [pair[name] for name in (*flat, "peak_error", "peak_error_relative")]
     for spread in spreads:
         assert set(spread) == SPREAD
         assert all(isinstance(value, float) for value in spread.values())
         assert spread["p05"] <= spread["median"] <= spread["p95"]
     assert_tone(pair)
+    assert_whole_record(pair, command, measured)
     assert pair["peak_error"]["median"] == pytest.approx(np.abs(command - measured).max(), rel=1e-3)
     # the first window is only full at its last sample
     assert pair["valid_fraction"] == pytest.approx(5001 / 6000)

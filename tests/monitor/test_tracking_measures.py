@@ -11,6 +11,7 @@ from monitor.indicators.peak_error import PeakError
 from monitor.indicators.rms_error import RootMeanSquareError
 from monitor.indicators.tracking_indicator import TrackingIndicator
 from tests.oracles import tracking_measures as oracle
+from tests.oracles.strategies import cases
 from tests.oracles.tones import Tones, area_per_radian, several_tones
 from tests.oracles.tracking_measures import at_every_sample
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE = 100.0
 MEASURES = [
     (TrackingIndicator, oracle.tracking_indicator, 1),
-    (RootMeanSquareError, oracle.nrmse, 1),
+    (RootMeanSquareError, oracle.nrmse, 4),
     (PeakError, oracle.peak_error, 2),
 ]
 every_measure = pytest.mark.parametrize(
@@ -55,6 +56,58 @@ def test_the_smallest_windows(kind, definition, width, n):
     np.testing.assert_allclose(rows, at_every_sample(definition, x_c, x_m, n).reshape(-1, width), rtol=1e-10)
 
 
+@pytest.mark.parametrize("n", [2, 3, 12])
+def test_ti_over_the_square_of_the_largest_number_in_the_window(n):
+    x_c, x_m = several_tones(np.random.default_rng(3), 150, RATE)
+    rows = TrackingIndicator(RATE, n / RATE).update_block(x_c, x_m)[n - 1 :, 2]
+    expected = at_every_sample(oracle.normalized_tracking_indicator, x_c, x_m, n)
+    np.testing.assert_allclose(rows, expected, rtol=1e-10, atol=1e-13)
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(90, 140), offset=st.sampled_from([0.0, -1e3]))
+def test_the_angle_of_ti_is_its_definition_whenever_it_is_renewed(seed, n, offset):
+    x_c, x_m = several_tones(np.random.default_rng(seed), 220, RATE)
+    indicator = TrackingIndicator(RATE, n / RATE)
+    found = indicator.update_block(x_c + offset, x_m - offset)[:, 3]
+    expected = np.full(len(x_c), np.nan)
+    for i in range(n - 1, len(x_c)):
+        window = slice(i - n + 1, i + 1)
+        renewed = i % indicator.hop == 0
+        expected[i] = oracle.angle_of_tracking_indicator(x_c[window], x_m[window]) if renewed else expected[i - 1]
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+@given(case=cases(smallest_phase=1e-3, offset=1.0))
+def test_the_angle_of_ti_of_a_tone_is_its_phase_error(case):
+    rows = case.newest(TrackingIndicator, rows=case.n_window // 8)
+    np.testing.assert_allclose(rows[-1, 3], case.tones.phase, rtol=5e-3)
+
+
+def test_the_angle_of_ti_in_noise():
+    rng = np.random.default_rng(11)
+    x_c, x_m = (x + 0.05 * rng.normal(size=4000) for x in Tones(3.1, phase=-0.2, gain=1.1).signals(4000, RATE))
+    found = TrackingIndicator(RATE, 1.0).update_block(x_c, x_m)[120:, 3]
+    np.testing.assert_allclose([np.mean(found), np.std(found)], [-0.2, 0.0], atol=0.015)
+
+
+def test_ti_has_no_angle_without_cycles_or_under_the_gate():
+    tones = Tones(3.0, 2.0, 0.9, -0.2)
+    short, fair = (
+        TrackingIndicator(RATE, cycles / 3.0).update_block(*tones.signals(400, RATE)) for cycles in (1.2, 3.0)
+    )
+    assert np.isnan(short[:, 3]).all()
+    assert np.isfinite(fair[120:, 3]).all()
+    gated = TrackingIndicator(RATE, 1.0, gate=2.1).update_block(*tones.signals(400, RATE))
+    assert np.isnan(gated[:, 3]).all()
+    assert np.isfinite(gated[99:, :3]).all()
+
+
+@pytest.mark.parametrize(("name", "value"), [("gate", -0.1), ("relative_gate", 1.0)])
+def test_gates_out_of_range(name, value):
+    with pytest.raises(ValueError, match=name):
+        TrackingIndicator(RATE, 2.0, **{name: value})
+
+
 @pytest.mark.parametrize("phase", [0.2, -0.2, 1.5, -3.0])
 def test_ti_of_a_tone_in_closed_form(phase):
     tones, n = Tones(3.0, 2.0, 0.9, phase), 57
@@ -81,16 +134,41 @@ def test_ti_grows_with_a_lead_and_falls_with_a_lag():
 
 def test_a_single_sample_is_a_window_for_nrmse_and_peak():
     c, m = np.array([2.0, 4.0, -5.0]), np.array([1.0, 5.0, -5.0])
-    np.testing.assert_allclose(RootMeanSquareError(RATE, 0.01).update_block(c, m)[:, 0], [0.5, 0.25, 0.0])
+    rows = RootMeanSquareError(RATE, 0.01).update_block(c, m)
+    np.testing.assert_allclose(rows[:, 0], [0.5, 0.25, 0.0])
+    # one sample has no deviation and no range
+    assert np.isnan(rows[:, 1:3]).all()
+    np.testing.assert_allclose(rows[:, 3], [1.0, 0.2, 0.0])
     np.testing.assert_allclose(PeakError(RATE, 0.01).update_block(c, m), [[1.0, 0.5], [1.0, 0.25], [0.0, 0.0]])
 
 
 def test_a_command_at_zero_has_no_relative_error():
     zeros, ones = np.zeros(20), np.ones(20)
-    assert np.isnan(RootMeanSquareError(RATE, 0.1).update_block(zeros, ones)).all()
+    rows = RootMeanSquareError(RATE, 0.1).update_block(zeros, ones)
+    assert np.isnan(rows[:, :3]).all()
+    np.testing.assert_array_equal(rows[9:, 3], 1.0)
     rows = PeakError(RATE, 0.1).update_block(zeros, ones)
     np.testing.assert_array_equal(rows[9:, 0], 1.0)
     assert np.isnan(rows[:, 1]).all()
+
+
+@pytest.mark.parametrize("offset", [1e3, -1e6])
+def test_the_deviation_of_the_command_survives_an_offset(offset):
+    x_c, x_m = several_tones(np.random.default_rng(5), 500, RATE)
+    rows = RootMeanSquareError(RATE, 0.37).update_block(x_c + offset, x_m + offset)[36:]
+    expected = at_every_sample(oracle.nrmse, x_c, x_m, 37)
+    # what the offset leaves of the signal's own digits
+    np.testing.assert_allclose(rows[:, 1:3], expected[:, 1:3], rtol=1e-14 * abs(offset))
+
+
+def test_the_deviation_of_the_command_survives_a_spike_and_a_step():
+    x_c, x_m = several_tones(np.random.default_rng(6), 400, RATE)
+    x_c[[40, 111]], x_m[222] = 1e12, -1e12
+    x_c[250:] += 1e9
+    rows = RootMeanSquareError(RATE, 0.2).update_block(x_c, x_m)[19:]
+    np.testing.assert_allclose(rows, at_every_sample(oracle.nrmse, x_c, x_m, 20), rtol=1e-6)
+    clean = slice(131 - 19, 222 - 19)
+    np.testing.assert_allclose(rows[clean], at_every_sample(oracle.nrmse, x_c, x_m, 20)[clean], rtol=1e-12)
 
 
 @every_measure

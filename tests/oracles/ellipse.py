@@ -1,4 +1,4 @@
-"""PAEI from a stored window: the conic by `numpy.linalg.lstsq`, then phase and ratio from its coefficients."""
+"""The ordinary ellipse fit to a stored window: the conic by `numpy.linalg.lstsq`, and what its coefficients say."""
 
 from __future__ import annotations
 
@@ -7,43 +7,42 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Reading(NamedTuple):
-    """Ratio command/measured, phase (positive: measured leads), and whether the loop's opening is certain."""
+class Ellipse(NamedTuple):
+    """Ratio command/measured, phase (positive: measured leads), centre of both signals, half-width of the command.
+
+    ``opening`` is 4ac - b^2 in standard deviations, over 4.
+    """
 
     ratio: float
     phase: float
-    is_open: bool
-
-
-def corrected_fit(x_c, x_m):
-    """Return the reading of the fit that holds the coefficient of m^2, so that noise does not bias it."""
-    u, v, slope, scale = _whiten(x_c, x_m)
-    columns = np.stack([u * u, u * v, u, v, np.ones(len(u))], axis=1)
-    coefficients = np.linalg.lstsq(columns, -v * v, rcond=None)[0]
-    # four standard errors of the coefficient of u^2; below them the loop may as well be a line
-    doubt = 4.0 * np.sqrt(np.mean((columns @ coefficients + v * v) ** 2) / (len(u) * np.var(u * u)))
-    return _reading(*coefficients[:2], slope, scale, u, v, doubt)
+    centre: tuple[float, float]
+    half_width: float
+    opening: float
 
 
 def ordinary_fit(x_c, x_m):
-    """Return the reading of the fit that holds the sum of the coefficients of the two squares."""
-    u, v, slope, scale = _whiten(x_c, x_m)
-    columns = np.stack([u * u - v * v, u * v, u, v, np.ones(len(u))], axis=1)
-    a, b = np.linalg.lstsq(columns, -(u * u + v * v), rcond=None)[0][:2]
-    return _reading((1.0 + a) / (1.0 - a), b / (1.0 - a), slope, scale, u, v)
-
-
-def _whiten(x_c, x_m):
-    x, y = x_c - np.mean(x_c), x_m - np.mean(x_m)
+    """Return the fit that holds the sum of the coefficients of the two squares."""
+    mid_c, mid_m = np.mean(x_c), np.mean(x_m)
+    x, y = x_c - mid_c, x_m - mid_m
     slope = (x @ y) / (x @ x)
     e = y - slope * x
-    return x / np.std(x), e / np.std(e), slope, np.std(e) / np.std(x)
-
-
-def _reading(a, b, slope, scale, u, v, doubt=0.0):
+    s_x, s_e = np.std(x), np.std(e)
+    u, v = x / s_x, e / s_e
+    columns = np.stack([u * u - v * v, u * v, u, v, np.ones(len(u))], axis=1)
+    a, b, d, f, g = np.linalg.lstsq(columns, -(u * u + v * v), rcond=None)[0]
+    a, b, d, f, g = np.array([1.0 + a, b, d, f, g]) / (1.0 - a)
     opening = a - 0.25 * b * b
-    in_phase, quadrature = slope - 0.5 * b * scale, np.sqrt(max(opening, 0.0)) * scale
+    # what is no more than a line has its middle for a centre, and the width of a sine
+    u_0, v_0, square = 0.0, 0.0, 2.0
+    if opening > 0.0:
+        centre = np.linalg.solve([[2.0 * a, b], [b, 2.0]], [-d, -f])
+        at_centre = -(g + 0.5 * (d * centre[0] + f * centre[1])) / opening
+        if 0.25 < at_centre < 8.0:
+            (u_0, v_0), square = centre, at_centre
+    width = np.sqrt(square)
+    in_phase, quadrature = slope - 0.5 * b * s_e / s_x, np.sqrt(max(opening, 0.0)) * s_e / s_x
     # the loop is walked clockwise when the measured signal leads
     swept = np.sum(u[:-1] * v[1:] - u[1:] * v[:-1])
     phase = np.arctan2(quadrature if swept < 0.0 else -quadrature, in_phase)
-    return Reading(1.0 / np.hypot(in_phase, quadrature), float(phase), bool(opening > doubt))
+    centre = (mid_c + s_x * u_0, mid_m + slope * s_x * u_0 + s_e * v_0)
+    return Ellipse(1.0 / np.hypot(in_phase, quadrature), float(phase), centre, float(width * s_x), float(opening))

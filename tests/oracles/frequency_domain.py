@@ -5,39 +5,54 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import least_squares
 
-
-def hann_spectrum(x):
-    """Return the spectrum of a window without its mean, under a periodic Hann window of mean one."""
-    n = len(x)
-    return np.fft.fft((x - np.mean(x)) * (1.0 - np.cos(2.0 * np.pi * np.arange(n) / n)))
+# the terms of the periodic windows as the textbooks print them (Harris 1978)
+COSINES = {"hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08), "rectangular": (1.0,)}
 
 
-def peak_bin(x, low, high):
+def taper(n, kind="hann"):
+    """Return a periodic taper of mean one, (n,)."""
+    terms = COSINES[kind]
+    turns = 2.0 * np.pi * np.arange(n) / n
+    return sum((-1) ** j * a * np.cos(j * turns) for j, a in enumerate(terms)) / terms[0]
+
+
+def spectrum(x, kind="hann"):
+    """Return the spectrum of a window without its mean, tapered."""
+    return np.fft.fft((x - np.mean(x)) * taper(len(x), kind))
+
+
+def peak_bin(x, low, high, kind="hann"):
     """Return the bin of the largest magnitude among low .. high."""
-    return low + int(np.argmax(np.abs(hann_spectrum(x)[low : high + 1])))
+    return low + int(np.argmax(np.abs(spectrum(x, kind)[low : high + 1])))
 
 
-def at_common_bin(x_c, x_m, low, high):
+def at_common_bin(x_c, x_m, low, high, kind="hann"):
     """Return (ratio, phase) with both signals read at the command's peak bin, as it stands."""
-    k = peak_bin(x_c, low, high)
-    return _compare(hann_spectrum(x_c)[k], hann_spectrum(x_m)[k])
+    k = peak_bin(x_c, low, high, kind)
+    return _compare(spectrum(x_c, kind)[k], spectrum(x_m, kind)[k])
 
 
 def at_own_peaks(x_c, x_m, low, high):
     """Return (ratio, phase) with each signal read at its own peak bin, as the paper prints it."""
-    return _compare(hann_spectrum(x_c)[peak_bin(x_c, low, high)], hann_spectrum(x_m)[peak_bin(x_m, low, high)])
+    return _compare(spectrum(x_c)[peak_bin(x_c, low, high)], spectrum(x_m)[peak_bin(x_m, low, high)])
 
 
-def between_bins(x_c, x_m, low, high):
+def image_share(cycles, n, kind="hann"):
+    """Return the image over the tone in the plain reading at the bin next to a tone that is `cycles` long."""
+    wave = np.exp(2j * np.pi * cycles * np.arange(n) / n)
+    k = int(np.argmax(np.abs(spectrum(wave, kind)[1 : n // 2]))) + 1
+    return abs(spectrum(wave.conj(), kind)[k] / spectrum(wave, kind)[k])
+
+
+def between_bins(x_c, x_m, low, high, kind="hann"):
     """Return (ratio, phase, cycles in the window) of the tone between the bins.
 
     A tone obeys x[n+1] + x[n-1] = 2 cos(theta) x[n] but at the window's ends, whose part a Hann window turns
     into one number, the same for all bins when phases are counted from the newest sample: three bins give
-    cos(theta). The two signals are then projected on the tone and its image.
+    cos(theta). The two signals' peak bin is then split into what the tone and its image put there, mean removed.
     """
     n = len(x_c)
-    k = peak_bin(x_c, low, high)
-    at = max(k, 2)
+    k = peak_bin(x_c, low, high, kind)
     bins = max(k - 1, 2) + np.arange(3)
     centred = x_c - np.mean(x_c)
     bent = 0.5 * (np.roll(centred, 1) + np.roll(centred, -1))
@@ -49,10 +64,10 @@ def between_bins(x_c, x_m, low, high):
     cosine = np.linalg.lstsq(left, np.concatenate([v.real, v.imag]), rcond=None)[0][0]
     lowest, highest = 2.0 * np.pi * (k - 1) / n, 2.0 * np.pi * (k + 1) / n
     theta = np.clip(np.arccos(np.clip(cosine, -1.0, 1.0)), lowest, highest)
-    wave, probe = np.exp(1j * theta * np.arange(n)), hann * np.exp(-2j * np.pi * at * np.arange(n) / n)
-    tone, image = probe @ wave, probe @ wave.conj()
+    wave = np.exp(1j * theta * np.arange(n))
+    tone, image = spectrum(wave, kind)[k], spectrum(wave.conj(), kind)[k]
     matrix = np.array([[(tone + image).real, (image - tone).imag], [(tone + image).imag, (tone - image).real]])
-    parts = [np.linalg.solve(matrix, [s.real, s.imag]) for s in (probe @ x_c, probe @ x_m)]
+    parts = [np.linalg.solve(matrix, [s.real, s.imag]) for s in (spectrum(x, kind)[k] for x in (x_c, x_m))]
     return (*_compare(*(complex(re, im) for re, im in parts)), theta * n / (2.0 * np.pi))
 
 
@@ -78,6 +93,38 @@ def exact_tone(x_c, x_m, guess):
     a = columns(found.x[0])
     parts = [np.linalg.lstsq(a, x, rcond=None)[0] for x in (x_c, x_m)]
     return (*_compare(*(complex(p[0], -p[1]) for p in parts)), float(found.x[0]))
+
+
+def cramer_rao(cycles, n, start, gain, phase, noise_c, noise_m):
+    """Return the least standard deviations of phase and of log ratio that any unbiased estimate can have.
+
+    Command ``cos(w n + start) + offset``, measured ``gain cos(w n + start + phase) + offset`` in independent white
+    noise, all seven parameters unknown: the inverse of the Fisher matrix of frequency, two amplitudes, two phases
+    and two offsets.
+    """
+    samples = np.arange(n)
+    angle = 2.0 * np.pi * cycles * samples / n
+    slopes = np.zeros((7, 2, n))
+    for signal, (amplitude, at, noise) in enumerate(((1.0, start, noise_c), (gain, start + phase, noise_m))):
+        slopes[0, signal] = -amplitude * np.sin(angle + at) * samples / noise
+        slopes[1 + 3 * signal, signal] = np.cos(angle + at) / noise
+        slopes[2 + 3 * signal, signal] = -amplitude * np.sin(angle + at) / noise
+        slopes[3 + 3 * signal, signal] = 1.0 / noise
+    slopes = slopes.reshape(7, -1)
+    # the frequency's unit is chosen such that the matrix is well scaled
+    slopes[0] /= n
+    covariance = np.linalg.inv(slopes @ slopes.T)
+    of_phase = np.array([0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0])
+    of_ratio = np.array([0.0, 1.0, 0.0, 0.0, -1.0 / gain, 0.0, 0.0])
+    return np.sqrt(of_phase @ covariance @ of_phase), np.sqrt(of_ratio @ covariance @ of_ratio)
+
+
+def added_damping(gain, phase):
+    """Return the damping ratio of an elastic specimen, by a sum over one cycle of force times command velocity."""
+    angle = 2.0 * np.pi * np.arange(4096) / 4096
+    force = gain * np.cos(angle + phase)
+    energy = np.sum(force * -np.sin(angle)) * 2.0 * np.pi / 4096
+    return energy / (4.0 * np.pi * 0.5 * gain**2)
 
 
 def _compare(b_c, b_m):

@@ -1,8 +1,10 @@
-"""TI, NRMSE and peak error from a stored window, as they are printed."""
+"""TI, NRMSE and peak error from a stored window, as they are printed; TI's angle from its definition."""
 
 from __future__ import annotations
 
 import numpy as np
+
+from tests.oracles.swept_area import averages, sine_of_step
 
 
 def tracking_indicator(x_c, x_m):
@@ -12,9 +14,22 @@ def tracking_indicator(x_c, x_m):
     return 0.5 * np.sum(below - beside)
 
 
+def normalized_tracking_indicator(x_c, x_m):
+    """Return TI over the square of the largest number in either signal."""
+    return tracking_indicator(x_c, x_m) / np.max(np.abs([x_c, x_m])) ** 2
+
+
+def angle_of_tracking_indicator(x_c, x_m):
+    """Return the angle of TI's growth a radian of the command, against the covariance."""
+    growth, common, _, _ = averages(x_m, x_c)
+    return np.arctan2(growth / sine_of_step(x_c), common)
+
+
 def nrmse(x_c, x_m):
-    """Return the root of the squared error over that of the squared command, offset included."""
-    return np.sqrt(np.sum((x_m - x_c) ** 2) / np.sum(x_c**2))
+    """Return the rms error over the command's rms, its deviation, the measured signal's range and its rms."""
+    rms = np.sqrt(np.mean((x_m - x_c) ** 2))
+    scales = np.sqrt(np.mean(x_c**2)), np.std(x_c), np.ptp(x_m), np.sqrt(np.mean(x_m**2))
+    return tuple(rms / scale for scale in scales)
 
 
 def peak_error(x_c, x_m):

@@ -14,6 +14,7 @@ from replay.simulations import names, simulation
 from replay.truth import compare
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
 from sim.benchmark_plant import BenchmarkPlant
+from sim.tracking_cases import CASES, tracking_case
 
 UNITS = {
     "command": "m",
@@ -50,8 +51,8 @@ def test_the_seed_decides():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    assert names() == ("hybrid", "plant")
-    with pytest.raises(RecordingError, match=r"^there is no simulation 'hydrib': choose hybrid or plant$"):
+    assert names() == ("hybrid", "plant", *(f"case-{case}" for case in CASES))
+    with pytest.raises(RecordingError, match=r"^there is no simulation 'hydrib': choose case-i or .* or plant$"):
         simulation("hydrib")
 
 
@@ -60,6 +61,20 @@ def test_an_unknown_name_is_answered_with_those_there_are():
 def test_a_duration_must_be_one(name, duration):
     with pytest.raises(ValueError, match=r"^simulation duration [^\n]*$"):
         simulation(name, duration=duration)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_of_the_paper_is_streamed_with_its_truth(name):
+    case, recording = tracking_case(name, seed=3), simulation(f"case-{name}", seed=3)
+    assert recording.n_samples == len(case.time)
+    assert recording.stream.sample_rate == case.sample_rate
+    channels = [channel.name for channel in recording.stream.channels]
+    for column, values in (("command", case.command), ("measured", case.measured), ("true_delay", case.true_delay)):
+        np.testing.assert_array_equal(recording.samples[:, channels.index(f"actuator.{column}")], values)
+    assert ("actuator.force" in channels) == (case.force is not None)
+    assert simulation(f"case-{name}", duration=2.0).n_samples == 2.0 * case.sample_rate
+    with pytest.raises(ValueError, match=rf"^simulation duration 99 s: case \({name}\) lasts "):
+        simulation(f"case-{name}", duration=99.0)
 
 
 def test_the_truth_of_the_plant_is_its_response_at_the_frequency_of_the_sweep():

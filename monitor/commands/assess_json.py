@@ -1,0 +1,107 @@
+"""An assessment as the JSON that scripts read."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from monitor.blocks import Column
+    from monitor.indicators.frequency_evaluation import FrequencyEvaluation
+    from monitor.transfer import TransferBlock
+    from replay.assessment import Assessment, PairAssessment, Spread
+    from replay.whole_record import WholeRecord
+
+# results whose names begin so are one object; the longer names come first
+GROUPS = ("fdb", "paei_adaptive", "paei", "hsem", "xcorr", "broadband")
+
+
+def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:
+    """Return what one record's assessment says; times in ms, angles in rad, null where a value means nothing."""
+    return {
+        "file": str(path),
+        "sample_rate": assessment.stream.sample_rate,
+        "samples": assessment.samples,
+        "duration_s": assessment.duration,
+        "window_s": assessment.settings.window,
+        "notes": notes,
+        "pairs": [_pair(found, assessment) for found in assessment.pairs],
+    }
+
+
+def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
+    channels = assessment.stream.channels
+    pair: dict[str, Any] = {
+        "actuator": found.pair.actuator,
+        "command": channels[found.pair.command].name,
+        "measured": channels[found.pair.measured].name,
+    }
+    for column in assessment.series.columns:
+        if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
+            continue
+        group = next((group for group in GROUPS if column.name.startswith(f"{group}_")), "")
+        name = column.name.removeprefix(f"{group}_") if group else column.name
+        key, factor = _key(name, column)
+        value: object = (
+            _number(factor * found.totals[column.name])
+            if column.name in found.totals
+            else _spread(found.spreads[column.name], factor)
+        )
+        (pair.setdefault(group, {}) if group else pair)[key] = value
+    pair |= _whole(found.whole)
+    pair["transfer"] = _transfer(assessment.transfer, found.pair.actuator)
+    pair["valid_fraction"] = found.valid_fraction
+    return pair
+
+
+def _key(name: str, column: Column) -> tuple[str, float]:
+    if name.startswith("delay"):
+        return f"{name}_ms", 1e3
+    suffix = {"s": "_s", "rad": "_rad", "Hz": "_hz"}.get(column.unit, "")
+    return name + suffix, 1.0
+
+
+def _spread(spread: Spread, factor: float) -> dict[str, float | None]:
+    return {name: _number(factor * getattr(spread, name)) for name in ("median", "mean", "p05", "p95")}
+
+
+def _whole(whole: WholeRecord) -> dict[str, Any]:
+    criteria = whole.criteria
+    return {
+        "fei": _fei(whole.fei),
+        "fei_tapered": _fei(whole.fei_tapered),
+        "criteria": {
+            "j1_ms": _number(criteria.j1),
+            "j2_percent": _number(criteria.j2),
+            "j3_percent": _number(criteria.j3),
+        },
+    }
+
+
+def _fei(fei: FrequencyEvaluation) -> dict[str, float | None]:
+    return {
+        "ratio": _number(fei.ratio),
+        "phase_rad": _number(fei.phase),
+        "delay_ms": _number(1e3 * fei.delay),
+        "frequency_hz": _number(fei.frequency),
+    }
+
+
+def _transfer(transfer: TransferBlock | None, actuator: str) -> dict[str, list[float | None]] | None:
+    if transfer is None:
+        return None
+    known = np.isfinite(transfer.of(actuator, "coherence"))
+    curves: dict[str, list[float | None]] = {}
+    for column in transfer.stream.columns:
+        if column.actuator in (actuator, ""):
+            key, factor = _key(column.name, column)
+            values = transfer.of(actuator, column.name)[known]
+            curves[key] = [_number(factor * value) for value in values.tolist()]
+    return curves
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

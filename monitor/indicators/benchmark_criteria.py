@@ -1,0 +1,87 @@
+"""J1 to J3: the tracking criteria of the community's benchmark problem, of a whole record."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from monitor.blocks import Samples
+from monitor.indicators.base import LARGEST_SAMPLE
+
+
+class BenchmarkCriteria(NamedTuple):
+    """The three criteria; NaN where one is not defined.
+
+    ``j1`` delay in ms, by whole samples, positive: measured lags. ``j2`` standard deviation of the error over that
+    of the command, percent. ``j3`` largest error over the largest command, percent.
+    """
+
+    j1: float
+    j2: float
+    j3: float
+
+
+def benchmark_criteria(
+    x_c: ArrayLike, x_m: ArrayLike, sample_rate: float, max_delay: float = 1.0
+) -> BenchmarkCriteria:
+    """Return the criteria of Silva et al. 2020 for one actuator.
+
+    Parameters
+    ----------
+    x_c, x_m : (n_samples,), command and measured, in one unit.
+    sample_rate : Hz.
+    max_delay : s; delays and leads up to here are looked for.
+
+    Raises
+    ------
+    ValueError : the signals are not of one length, or the rate or `max_delay` is not a positive number.
+
+    Notes
+    -----
+    ``J1 = 1000 argmax_k sum m[i + k] c[i] / sample_rate``; ``J2 = 100 std(m - c) / std(c)``;
+    ``J3 = 100 max |m - c| / max |c|``.
+    The correlation is that of the signals without their means, which the published plant does not need and a sensor
+    with an offset does (ours). Samples at which either signal is NaN, infinite or beyond 1e50 are left out: they
+    add nothing to the correlation, which keeps its time, and are no part of J2 and J3.
+    A record that does not begin and end at rest has less in common with itself the further it is moved: its J1
+    reads small.
+    J1 and J2 are NaN where the command does not move, J3 where it is zero; J1 also where the measured signal does not
+    move, or where the correlation still rises at `max_delay`.
+    """
+    c, m = np.asarray(x_c, dtype=np.float64), np.asarray(x_m, dtype=np.float64)
+    if c.ndim != 1 or c.shape != m.shape:
+        raise ValueError(f"command {c.shape} and measured {m.shape}: both must be (n_samples,)")
+    if not (0.0 < sample_rate < np.inf and 0.0 < max_delay < np.inf):
+        raise ValueError(f"sample_rate = {sample_rate} Hz, max_delay = {max_delay} s: must be positive numbers")
+    good = (np.abs(c) < LARGEST_SAMPLE) & (np.abs(m) < LARGEST_SAMPLE)
+    if not good.any():
+        return BenchmarkCriteria(np.nan, np.nan, np.nan)
+    kept, error = c[good], (m - c)[good]
+    peak, moves = float(np.max(np.abs(kept))), bool(np.ptp(kept) > 0.0)
+    most = int(min(max_delay * sample_rate, len(c)))
+    return BenchmarkCriteria(
+        j1=1000.0 * _delay(c, m, good, most) / sample_rate if moves and np.ptp(m[good]) > 0.0 else np.nan,
+        j2=float(100.0 * np.std(error) / np.std(kept)) if moves else np.nan,
+        j3=float(100.0 * np.max(np.abs(error)) / peak) if peak > 0.0 else np.nan,
+    )
+
+
+def _delay(c: Samples, m: Samples, good: NDArray[np.bool_], most: int) -> float:
+    """Return the lag of the largest correlation in samples, NaN when none within `most` samples is a maximum."""
+    # scipy takes a third of a second, which nobody should wait for who asks for no record
+    from scipy.signal import correlate
+
+    centred = []
+    for x in (c, m):
+        kept = x[good]
+        away = np.zeros(len(x))
+        away[good] = (kept - np.mean(kept)) / np.ptp(kept)
+        centred.append(away)
+    # one sample more on either side shows whether the last one is a maximum; beyond the record it is zero
+    lags = np.arange(-most - 1, most + 2)
+    common: Samples = np.pad(correlate(centred[1], centred[0], mode="full", method="fft"), 2)
+    near = common[lags + len(c) + 1]
+    at = int(np.argmax(near))
+    return float(lags[at]) if 0 < at < len(near) - 1 else np.nan

@@ -1,0 +1,165 @@
+"""The delay of a motion without a dominant tone: by cross-correlation, and by the cross-spectrum over a band."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.indicators.base import RATIO_UNIT, Output, check_window
+from monitor.indicators.cross_correlation import CrossCorrelation
+from monitor.indicators.cross_spectra import centred
+from monitor.indicators.fractional_lag import REACH, delayed
+from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
+from monitor.indicators.hopped import HoppedIndicator
+from monitor.indicators.kernel import kernel
+from monitor.indicators.multitaper import MultitaperFit, multitaper_length
+
+# a remaining lag of so many samples is worth another round
+_SETTLED = 0.25
+_ROUNDS = 3
+_OUTPUTS = (
+    Output("xcorr_delay", "s"),
+    Output("xcorr_peak", "1"),
+    Output("broadband_delay", "s"),
+    Output("broadband_ratio", RATIO_UNIT),
+    Output("broadband_coherence", "1"),
+    Output("broadband_delay_sd", "s"),
+)
+
+
+class BroadbandDelay(NamedTuple):
+    """What the whole band says of one actuator.
+
+    ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` 0 .. 1, squared, and ``delay_sd``
+    s, one standard deviation, are those of the cross-spectrum. ``xcorr_delay`` is where the cross-correlation has its
+    peak ``xcorr_peak``.
+    """
+
+    xcorr_delay: float
+    xcorr_peak: float
+    delay: float
+    ratio: float
+    coherence: float
+    delay_sd: float
+
+
+class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
+    """Delay and amplitude ratio over a band of frequencies; the command needs no dominant one.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    window : s.
+    max_delay : s; lags and leads up to this are sought, and at most a quarter of the window. What is later is not
+        valid, or gives a side lobe with a low `xcorr_peak`. A tone is right while its phase is less than pi.
+    band : (low, high) Hz of the cross-spectrum; by default up to a tenth of the sample rate.
+    gate : smallest command amplitude, in the signal's unit, for which a value is given: the root of twice the
+        variance, which is the amplitude of a tone.
+    relative_gate : the same as a fraction of the largest command amplitude that has lasted two windows.
+    n_pairs, every : see `WindowedIndicator`.
+
+    Notes
+    -----
+    Ours. The middle of measured is compared with the command at all lags, piece by piece (see `CrossCorrelation`):
+    that is `xcorr_delay`. The command is then delayed by it, between its samples if need be, so that the same motion
+    is in both pieces, and the phases of their cross-spectrum give the rest of the delay (see `MultitaperFit`); where
+    that is more than a quarter of a sample, once more. Without that first delay the pieces are different motions, and
+    the phases alone are off by a twentieth of the delay. Bins are weighted by coherence and cross-spectrum, so that
+    those without command, and those where noise or other motions rule, count little.
+
+    Without noise a pure delay is found exactly, whatever the motion. In white noise the cross-correlation is as good
+    as can be, and the cross-spectrum a tenth worse; what lies outside `band` disturbs the cross-spectrum
+    less. The standard deviation takes noise as white within the band.
+
+    A constant channel, a lag beyond `max_delay` and a closed gate make all not valid. The values are made anew every
+    half window.
+    """
+
+    outputs = _OUTPUTS
+    value_type = BroadbandDelay
+    smallest_window = 16
+
+    def __init__(
+        self,
+        sample_rate: float,
+        window: float = 2.0,
+        *,
+        max_delay: float = 0.1,
+        band: tuple[float, float] | None = None,
+        gate: float = 0.0,
+        relative_gate: float = 0.02,
+        n_pairs: int = 1,
+        every: int = 1,
+    ) -> None:
+        self._limits = gate_limits(gate, relative_gate)
+        if not 0.0 < max_delay < np.inf:
+            raise ValueError(f"max_delay = {max_delay} s: must be a positive number")
+        n_window = check_window(sample_rate, window, self.smallest_window)
+        most = max(1, round(min(max_delay * sample_rate, (n_window - 2 * REACH) // 4)))
+        n_middle = multitaper_length(n_window - 2 * (most + REACH))
+        self._tapers = MultitaperFit(n_middle, sample_rate, band)
+        self._correlation = CrossCorrelation(n_window, n_middle, most)
+        self._most = most
+        loudest, quietest, began = new_gate(1)
+        _advance_gate(0, 0.0, 0, n_window, *self._limits, loudest, quietest, began)
+        super().__init__(
+            sample_rate,
+            window,
+            hop=n_window // 2,
+            n_pairs=n_pairs,
+            every=every,
+            max_delay=max_delay,
+            band=band,
+            gate=gate,
+            relative_gate=relative_gate,
+        )
+
+    def _new_memory(self) -> Gate:
+        return new_gate(self.n_pairs)
+
+    def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> Samples:  # noqa: ARG002
+        result: Samples = np.full(len(_OUTPUTS), np.nan)
+        (c, size_c), (m, size_m) = centred(c), centred(m)
+        amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))
+        good = int(self._state[2][pair])
+        loudest, quietest, began = self._memory
+        is_open = _advance_gate(pair, amplitude, good, self.n_window, *self._limits, loudest, quietest, began)
+        if not is_open or size_m == 0.0:
+            return result
+        peak = self._correlation.peak(c, m)
+        if np.isnan(peak.lag):
+            return result
+        result[:2] = peak.lag / self.sample_rate, peak.correlation
+        start, n = self._correlation.start, self._correlation.n_middle
+        measured = self._tapers.spectrum(m[start : start + n])
+        lag = peak.lag
+        for _ in range(_ROUNDS):
+            command, slope = delayed(c, start, n, lag)
+            fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)
+            if np.isnan(fit.lag):
+                return result
+            lag = min(max(lag + fit.lag, -self._most), self._most)
+            if abs(fit.lag) <= _SETTLED:
+                break
+        ratio = fit.ratio * size_c / size_m
+        if np.isfinite(ratio):
+            result[2:] = lag / self.sample_rate, ratio, fit.coherence, fit.lag_sd / self.sample_rate
+        return result
+
+
+@kernel
+def _advance_gate(
+    pair: int,
+    amplitude: float,
+    good: int,
+    n_window: int,
+    absolute: float,
+    relative: float,
+    loudest: Samples,
+    quietest: Samples,
+    began: NDArray[np.int64],
+) -> bool:
+    return passes(loudest, quietest, began, absolute, relative, pair, amplitude, good, n_window)

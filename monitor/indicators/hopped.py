@@ -1,0 +1,115 @@
+"""Indicators that evaluate a whole window now and then: between two evaluations the last values stand.
+
+What needs transforms of the whole window cannot slide from sample to sample. It is evaluated every `hop` samples,
+at sample numbers that do not depend on how the stream is cut, and for one pair at a time, so that no sample waits
+for the evaluations of all pairs.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator
+from monitor.indicators.kernel import kernel
+
+# the fraction of a hop from one pair's turn to the next one's: any number of pairs is spread evenly
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+
+
+class HoppedIndicator(WindowedIndicator[Value]):
+    """An indicator whose values are made anew every `hop` samples.
+
+    Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a set part of a hop earlier.
+    A value is not valid from the first bad sample in the window until an evaluation finds the window clean.
+    """
+
+    def __init__(
+        self, sample_rate: float, window: float, *, hop: int, n_pairs: int = 1, every: int = 1, **settings: Any
+    ) -> None:
+        self.hop = max(1, hop)
+        self._turns = [round(_GOLDEN * pair * self.hop) % self.hop for pair in range(n_pairs)]
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
+
+    @abstractmethod
+    def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> Any:
+        """Return the (n_outputs,) values of a clean window, (n_window,) each, that ends with sample `number`."""
+
+    def _new_memory(self) -> tuple[Any, ...]:
+        """Return the arrays in which an indicator remembers more than its window."""
+        return ()
+
+    @property
+    def _memory(self) -> tuple[Any, ...]:
+        return self._state[4:]
+
+    def _new_state(self) -> tuple[Any, ...]:
+        n = self.n_pairs
+        # every sample is written twice, one window apart, so that any window lies in one piece
+        ring = np.zeros((n, 2, 2 * self.n_window))
+        clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        return (ring, clock, good, np.full((n, len(self.outputs)), np.nan), *self._new_memory())
+
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
+        ring, clock, good, standing = self._state[:4]
+        x_c, x_m = signals.x_c, signals.x_m
+        taken, n = 0, len(x_c)
+        while True:
+            waits = [-(first + taken + turn) % self.hop for turn in self._turns]
+            stop = min(taken + min(waits) + 1, n)
+            _advance_hopped(x_c, x_m, first, taken, stop, self.every, out, self.n_window, ring, clock, good, standing)
+            newest = stop - 1
+            for pair, wait in enumerate(waits):
+                if taken + wait == newest and good[pair] >= self.n_window:
+                    c, m = ring[pair, :, clock[0] : clock[0] + self.n_window].copy()
+                    standing[pair] = self._evaluate(pair, c, m, first + newest)
+            # the row of that sample alone has been made before the evaluation
+            if stop > taken and (first + newest) % self.every == 0:
+                out[(first + newest) // self.every - (first - 1) // self.every - 1] = standing
+            if stop == n:
+                return
+            taken = stop
+
+
+@kernel
+def _advance_hopped(
+    x_c: Samples,
+    x_m: Samples,
+    first: int,
+    start: int,
+    stop: int,
+    every: int,
+    out: Samples,
+    n_window: int,
+    ring: Samples,
+    clock: NDArray[np.int64],
+    good: NDArray[np.int64],
+    standing: Samples,
+) -> None:
+    # pair by pair: what belongs to one lies side by side in memory
+    for pair in range(x_c.shape[1]):
+        row = (first + start - 1) // every - (first - 1) // every
+        until = (-(first + start)) % every
+        at = clock[0]
+        for i in range(start, stop):
+            c, m = x_c[i, pair], x_m[i, pair]
+            ring[pair, 0, at], ring[pair, 0, at + n_window] = c, c
+            ring[pair, 1, at], ring[pair, 1, at + n_window] = m, m
+            at = 0 if at + 1 == n_window else at + 1
+            if abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE:
+                good[pair] += 1
+            else:
+                good[pair] = 0
+                for j in range(standing.shape[1]):
+                    standing[pair, j] = np.nan
+            if until == 0:
+                for j in range(standing.shape[1]):
+                    out[row, pair, j] = standing[pair, j]
+                row += 1
+                until = every
+            until -= 1
+    clock[0] = (clock[0] + stop - start) % n_window

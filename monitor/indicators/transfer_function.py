@@ -1,0 +1,221 @@
+"""How an actuator tracks at every frequency: the transfer function from command to measured, with its coherence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.indicators.base import Output, check_window
+from monitor.indicators.cross_correlation import CrossCorrelation
+from monitor.indicators.cross_spectra import (
+    Spectrum,
+    bins_of_band,
+    centred,
+    periodic_hann,
+    power_of,
+    segment_spectrum,
+)
+from monitor.indicators.fractional_lag import REACH
+from monitor.indicators.hopped import HoppedIndicator
+
+# neighbours under Hann with half overlap correlate by 1/6: n of them are worth n / (1 + 2/36)
+_OVERLAP = 18.0 / 19.0
+# below this of the command's strongest bin its power is leakage
+_NO_POWER = 1e-6
+# bins that lead the unwrapping
+_COHERENT = 0.5
+
+
+class Segments(NamedTuple):
+    """Effective number of independent segments in the averages."""
+
+    segments: float
+
+
+@dataclass(frozen=True)
+class TransferEstimate:
+    """The transfer function over frequency; all but `frequency` are (n_bins, n_pairs), for one pair (n_bins,).
+
+    Parameters
+    ----------
+    frequency : (n_bins,), Hz.
+    ratio : command/measured (> 1 undershoot); phase : rad, positive: measured leads, from -pi to pi; delay : s,
+        positive: measured lags, unwrapped along the frequencies; coherence : squared, 0 .. 1.
+    ratio_sd, phase_sd, delay_sd : one standard deviation each.
+    segments : effective number of independent segments; (n_pairs,), for one pair a number.
+    """
+
+    frequency: Samples
+    ratio: Samples
+    phase: Samples
+    delay: Samples
+    coherence: Samples
+    ratio_sd: Samples
+    phase_sd: Samples
+    delay_sd: Samples
+    segments: Samples | float
+
+
+class TransferFunction(HoppedIndicator[Segments]):
+    """Tracking transfer function, averaged over the segments of a test as it goes on.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    segment : s; the frequencies lie its inverse apart.
+    memory : s, after which a segment counts for 1/e; infinite: all count alike.
+    band : (low, high) Hz; by default up to a tenth of the sample rate.
+    max_delay : s; lags and leads up to this are taken out before the transform, at most a quarter of a segment.
+    n_pairs, every : see `WindowedIndicator`.
+
+    Notes
+    -----
+    Welch's averages over Hann segments with half overlap: ``H = S_cm / S_cc``, where noise of the measured signal
+    averages out. A late signal brings into a segment what the command did before it, and carries out what it will do
+    later: that shrinks H by 6.6 (delay / segment)^2 and costs coherence. So the command of every segment is
+    taken earlier by the whole samples of its own cross-correlation, and the phase turned back (ours).
+
+    The standard deviations are those of Bendat and Piersol (Random Data, chapter 9): ``sqrt((1 - g2) / (2 n g2))``
+    of the phase, and of the ratio as a fraction, with n effective segments: ``(sum p)^2 / sum p^2`` for segments of
+    power p after forgetting, less one nineteenth for the overlap.
+
+    NaN where the command has less than 1e-6 of the power of its strongest bin, and while there are fewer than two
+    effective segments: the coherence of one is always 1. A segment with a bad sample in its window is left out.
+
+    ``delay`` is unwrapped: the mean of the lags that were taken out is set aside, the phase that is left lies within
+    half a cycle at the lowest bin with a coherence of 0.5, moves by less than half a cycle from one
+    such bin to the next, and other bins are read next to the line between those around them.
+    """
+
+    outputs = (Output("transfer_segments", "1"),)
+    value_type = Segments
+    smallest_window = 16
+
+    def __init__(
+        self,
+        sample_rate: float,
+        segment: float = 4.0,
+        *,
+        memory: float = 60.0,
+        band: tuple[float, float] | None = None,
+        max_delay: float = 0.1,
+        n_pairs: int = 1,
+        every: int = 1,
+    ) -> None:
+        try:
+            n_segment = check_window(sample_rate, segment, self.smallest_window)
+        except ValueError as problem:
+            raise ValueError(str(problem).replace("window", "segment")) from None
+        if not memory > 0.0:
+            raise ValueError(f"memory = {memory} s: must be positive")
+        if not 0.0 < max_delay < np.inf:
+            raise ValueError(f"max_delay = {max_delay} s: must be a positive number")
+        most = max(1, min(round(max_delay * sample_rate), n_segment // 4))
+        n_window = n_segment + 2 * (most + REACH)
+        self._n_segment, self._memory_length = n_segment, memory
+        self._low, self._high = bins_of_band(n_segment, sample_rate, band)
+        self._frequency = np.arange(self._low, self._high + 1) * sample_rate / n_segment
+        self._angles = 2.0 * np.pi * np.arange(self._low, self._high + 1) / n_segment
+        self._taper = periodic_hann(n_segment)
+        self._correlation = CrossCorrelation(n_window, n_segment, most)
+        super().__init__(
+            sample_rate,
+            n_window / sample_rate,
+            hop=n_segment // 2,
+            n_pairs=n_pairs,
+            every=every,
+            segment=n_segment,
+            memory=memory,
+            band=band,
+        )
+
+    def _new_memory(self) -> tuple[Any, ...]:
+        n, n_bins = self.n_pairs, len(self._frequency)
+        # sums of the powers of both and of the cross-spectrum; of weights, their squares and weighted lags
+        spectra = np.zeros((n, 2, n_bins)), np.zeros((n, n_bins), dtype=np.complex128)
+        # number of the sample that ends the last segment, and the segments so far
+        return (*spectra, np.zeros((n, 3)), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
+
+    @property
+    def taken(self) -> NDArray[np.int64]:
+        """(n_pairs,): segments that have been averaged since the start."""
+        taken: NDArray[np.int64] = self._memory[4]
+        return taken.copy()
+
+    def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> float:
+        powers, cross, weights, last, taken = self._memory
+        (c, size_c), (m, size_m) = centred(c), centred(m)
+        if size_c > 0.0:
+            kept = np.exp(-max(0, number - int(last[pair])) / (self.sample_rate * self._memory_length))
+            for sums, factor in ((powers, kept), (cross, kept), (weights, (kept, kept * kept, kept))):
+                sums[pair] *= factor
+            peak = self._correlation.peak(c, m)
+            lag = 0 if np.isnan(peak.lag) else round(peak.lag)
+            start, n = self._correlation.start, self._n_segment
+            command = size_c * segment_spectrum(c[start - lag : start - lag + n], self._taper, self._low, self._high)
+            measured = size_m * segment_spectrum(m[start : start + n], self._taper, self._low, self._high)
+            power = power_of(command)
+            powers[pair] += power, power_of(measured)
+            cross[pair] += measured * command.conj() * np.exp(-1j * lag * self._angles)
+            weight = float(np.sum(power))
+            weights[pair] += weight, weight * weight, weight * lag
+            last[pair] = number
+            taken[pair] += 1
+        segments = self._effective()[pair]
+        return float(segments) if segments > 0.0 else np.nan
+
+    def _effective(self) -> Samples:
+        """Return (n_pairs,), 0 where there is none."""
+        weights = self._memory[2]
+        none = np.zeros(self.n_pairs)
+        number: Samples = np.divide(weights[:, 0] ** 2, weights[:, 1], out=none, where=weights[:, 1] > 0.0)
+        return _OVERLAP * number
+
+    @property
+    def estimate(self) -> TransferEstimate:
+        """The transfer function of all segments so far."""
+        powers, cross, weights = self._memory[:3]
+        segments = self._effective()
+        columns = [
+            self._column(powers[pair], cross[pair], segments[pair], weights[pair, 2] / (weights[pair, 0] or 1.0))
+            for pair in range(self.n_pairs)
+        ]
+        # (7, n_bins) of each pair
+        found = columns[0] if self.n_pairs == 1 else np.stack(columns, axis=2)
+        ratio, phase, delay, coherence, ratio_sd, phase_sd, delay_sd = found
+        number = float(segments[0]) if self.n_pairs == 1 else segments
+        frequency = self._frequency.copy()
+        return TransferEstimate(
+            frequency, ratio, phase, delay, coherence, ratio_sd, phase_sd, delay_sd, segments=number
+        )
+
+    def _column(self, powers: Samples, cross: Spectrum, segments: float, lag: float) -> Samples:
+        """Return ratio, phase, delay, coherence and standard deviations of one pair, (7, n_bins)."""
+        command, measured = powers
+        square = power_of(cross)
+        result: Samples = np.full((7, len(command)), np.nan)
+        used = (command > _NO_POWER * np.max(command)) & (square > 0.0) & (measured > 0.0) & (segments >= 2.0)
+        if used.any():
+            command, measured, square, cross = command[used], measured[used], square[used], cross[used]
+            coherence = np.minimum(square / (command * measured), 1.0)
+            ratio = command / np.sqrt(square)
+            deviation = np.sqrt((1.0 - coherence) / (2.0 * segments * coherence))
+            left = _unwrapped(np.angle(cross * np.exp(1j * lag * self._angles[used])), coherence)
+            pulsation = 2.0 * np.pi * self._frequency[used]
+            delay = lag / self.sample_rate - left / pulsation
+            deviations = ratio * deviation, deviation, deviation / pulsation
+            result[:, used] = ratio, np.angle(cross), delay, coherence, *deviations
+        return result
+
+
+def _unwrapped(phase: Samples, coherence: Samples) -> Samples:
+    """Return the phases, whole turns added so that they go on from coherent bin to coherent bin."""
+    lead = np.flatnonzero(coherence >= _COHERENT)
+    if not len(lead):
+        return phase
+    line = np.interp(np.arange(len(phase)), lead, np.unwrap(phase[lead]))
+    return np.asarray(phase + 2.0 * np.pi * np.round((line - phase) / (2.0 * np.pi)))

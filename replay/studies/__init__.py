@@ -1,0 +1,1 @@
+"""The examples of papers: run, and laid beside what the papers print."""

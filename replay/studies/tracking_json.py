@@ -1,0 +1,72 @@
+"""The study of the tracking indicators as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from replay.studies.plant import PlantStudy
+from replay.studies.tracking import CaseStudy, Reading, TrackingStudy
+
+
+def as_json(study: TrackingStudy) -> dict[str, Any]:
+    """Return the study; SI and rad, null where there is no value."""
+    found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
+    if study.growth is not None:
+        found["growth_from_ii_a_to_ii_b"] = _clean(study.growth)
+    if study.noise is not None:
+        found["noise"] = [_clean(asdict(row)) for row in study.noise]
+    if study.plant is not None:
+        found["plant"] = _plant(study.plant)
+    return found
+
+
+def _case(study: CaseStudy) -> dict[str, Any]:
+    case, pair = study.case, study.assessment.pairs[0]
+    return {
+        "case": case.name,
+        "title": case.title,
+        "virtual": case.virtual,
+        "sample_rate": case.sample_rate,
+        "window_s": study.assessment.settings.window,
+        "known": {reading.column: _number(reading.known) for reading in study.readings},
+        "indicators": {reading.column: _reading(reading) for reading in study.readings},
+        "totals": _clean(pair.totals),
+        "fei": _clean(pair.whole.fei._asdict()),
+        "fei_tapered": _clean(pair.whole.fei_tapered._asdict()),
+        "criteria": _clean(pair.whole.criteria._asdict()),
+        "paper": dict(case.printed),
+    }
+
+
+def _reading(reading: Reading) -> dict[str, float | None]:
+    return _clean({name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")})
+
+
+def _plant(study: PlantStudy) -> dict[str, Any]:
+    transfer = study.transfer
+    known = np.isfinite(transfer.of("plant", "coherence"))
+    curves = {
+        "frequency_hz": transfer.of("plant", "frequency"),
+        "ratio": transfer.of("plant", "ratio"),
+        "phase": transfer.of("plant", "phase"),
+        "coherence": transfer.of("plant", "coherence"),
+        "known_ratio": 1.0 / np.abs(study.known_transfer),
+        "known_phase": np.angle(study.known_transfer),
+    }
+    return {
+        "sines": [_clean(asdict(row)) for row in study.sines],
+        "transfer": {name: [_number(v) for v in curve[known].tolist()] for name, curve in curves.items()},
+        "criteria": _clean(study.criteria._asdict()),
+    }
+
+
+def _clean(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: _number(value) if isinstance(value, float) else value for name, value in values.items()}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

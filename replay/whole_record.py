@@ -1,0 +1,69 @@
+"""What is said of a record as a whole: the index of Guo et al. and the criteria of the benchmark problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.blocks import Pair, Samples
+from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
+from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
+from replay.formats import Recording
+
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class WholeRecord:
+    """FEI and J1 to J3 of one actuator; ``left_out`` samples were no numbers, or stood beyond such a hole.
+
+    ``fei_tapered`` is FEI under a Hann taper: a record that breaks off in mid-motion leaks into ``fei`` as published.
+    """
+
+    fei: FrequencyEvaluation
+    fei_tapered: FrequencyEvaluation
+    criteria: BenchmarkCriteria
+    left_out: int
+
+
+def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRecord:
+    """Evaluate the longest stretch of a recording that has no hole.
+
+    Parameters
+    ----------
+    max_delay : s, the largest delay that J1 looks for.
+    """
+    both = np.concatenate(list(_pieces(recording, pair)))
+    good = _longest_stretch(np.isfinite(both).all(axis=1))
+    x_c, x_m = both[good, 0], both[good, 1]
+    if not len(x_c):
+        nothing = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
+        return WholeRecord(nothing, nothing, BenchmarkCriteria(np.nan, np.nan, np.nan), len(both))
+    rate = recording.stream.sample_rate
+    return WholeRecord(
+        frequency_evaluation_index(x_c, x_m, rate),
+        frequency_evaluation_index(x_c, x_m, rate, taper="hann"),
+        benchmark_criteria(x_c, x_m, rate, max_delay=max_delay),
+        len(both) - len(x_c),
+    )
+
+
+def _pieces(recording: Recording, pair: Pair) -> Iterator[Samples]:
+    expected: int | None = None
+    for block in recording.blocks(_BLOCK):
+        if expected is not None and block.index != expected:
+            # where samples are missing, one that is no number stands for them
+            yield np.full((1, 2), np.nan)
+        yield block.samples[:, [pair.command, pair.measured]]
+        expected = block.index + len(block)
+
+
+def _longest_stretch(good: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> slice:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
+    starts, stops = edges[::2], edges[1::2]
+    if not len(starts):
+        return slice(0, 0)
+    longest = int(np.argmax(stops - starts))
+    return slice(int(starts[longest]), int(stops[longest]))

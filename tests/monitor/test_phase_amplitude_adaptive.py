@@ -1,0 +1,121 @@
+"""The adaptive PAEI: its rules step by step, exact for a tone, and as quick as the motion allows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
+from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
+from tests.oracles import adaptive_window
+from tests.oracles.tones import Tones
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+RATIO, AMPLITUDE_ERROR, PHASE, DELAY, WINDOW = range(5)
+RATE, LONGEST = 1024.0, 2.0
+
+
+def run(x_c, x_m, rate=RATE, longest=LONGEST, **settings):
+    return AdaptivePhaseAmplitudeIndices(rate, longest, **settings).update_block(x_c, x_m)
+
+
+def shaken(seed):
+    """A tone whose frequency and amplitude jump, with a step, a spike and a rest, in noise."""
+    rng = np.random.default_rng(seed)
+    n, rate = 1400, 200.0
+    frequency = np.repeat([2.0, 5.0, 1.2, 3.0], n // 4)
+    angle = 2.0 * np.pi * np.cumsum(frequency) / rate
+    size = np.repeat([1.0, 0.3, 2.0, 1.0, 0.0, 1.5, 0.8], n // 7)
+    x_c, x_m = size * np.cos(angle), 0.8 * size * np.cos(angle - 0.3)
+    x_c[500:] += 3.0
+    x_m[300] += 50.0
+    return tuple(x + 0.01 * rng.normal(size=n) for x in (x_c, x_m)), rate
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_rules_after_every_sample(seed):
+    signals, rate = shaken(seed)
+    expected = adaptive_window.at_every_sample(*signals, 200)
+    rows = run(*signals, rate, 1.0, relative_gate=0.0)
+    assert 0.3 < np.mean(np.isfinite(expected[:, 0])) < 0.98
+    assert np.unique(expected[np.isfinite(expected[:, 0]), 2]).size > 30
+    np.testing.assert_array_equal(np.round(rows[:, WINDOW] * rate), expected[:, 2])
+    np.testing.assert_allclose(rows[:, RATIO], expected[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(rows[:, PHASE], expected[:, 1], atol=1e-9)
+
+
+@given(
+    frequency=st.floats(1.0, 25.0),
+    size=st.floats(-4.0, 0.4),
+    lead=st.booleans(),
+    start=st.floats(0.0, 6.3),
+    corrected=st.booleans(),
+)
+def test_a_tone_is_read_exactly_over_one_turn(frequency, size, lead, start, corrected):
+    tones = Tones(frequency, 2.0, 1.3, 10.0**size * (1.0 if lead else -1.0), start, 3.0, -1.0)
+    rows = run(*tones.signals(4096, RATE), noise_correction=corrected)
+    valid = ~np.isnan(rows[:, RATIO])
+    assert valid[2048:].all()
+    rows = rows[valid]
+    np.testing.assert_allclose(rows[:, RATIO], tones.ratio, rtol=1e-9)
+    np.testing.assert_allclose(rows[:, PHASE], tones.phase, atol=1e-9)
+    np.testing.assert_allclose(rows[:, DELAY], tones.delay, rtol=1e-7)
+    np.testing.assert_allclose(rows[:, AMPLITUDE_ERROR], tones.amplitude_error, atol=1e-6)
+    one_turn = max(32.0, np.ceil(RATE / frequency) + 1.0)
+    assert abs(rows[-1, WINDOW] * RATE - one_turn) <= 1.0
+
+
+def test_it_recovers_from_a_switch_within_its_own_window():
+    """As in the review's case iii: overshoot until 5 s, undershoot after it."""
+    t = np.arange(10240) / RATE
+    x_c = np.cos(2.0 * np.pi * 1.5 * t)
+    x_m = np.where(t < 5.0, 1.1, 0.75) * np.cos(2.0 * np.pi * 1.5 * t - 0.1)
+    adaptive, fixed = run(x_c, x_m), PhaseAmplitudeIndices(RATE, LONGEST).update_block(x_c, x_m)
+    after = t >= 5.0
+    wrong = [t[after][~(np.abs(rows[after, RATIO] - 1.0 / 0.75) < 1e-6)].max() - 5.0 for rows in (adaptive, fixed)]
+    assert wrong[0] < 1.2 / 1.5
+    assert wrong[1] > 0.9 * LONGEST
+
+
+def test_a_sweep_shortens_the_window():
+    t = np.arange(8192) / RATE
+    angle, frequency = 2.0 * np.pi * (0.8 * t + 0.25 * t**2), 0.8 + 0.5 * t
+    rows = run(np.cos(angle), 0.9 * np.cos(angle - 0.2))
+    later = slice(2048, None)
+    # the frequency is that of the middle of the window
+    middle = frequency[later] - 0.25 * rows[later, WINDOW]
+    np.testing.assert_allclose(np.median(rows[later, WINDOW] * middle), 1.0, rtol=0.02)
+    # by so much a window grows at once
+    np.testing.assert_allclose(rows[later, WINDOW] * middle, 1.0, atol=0.14)
+    np.testing.assert_allclose(rows[later, PHASE], -0.2, atol=0.005)
+    np.testing.assert_allclose(rows[later, RATIO], 1.0 / 0.9, rtol=0.01)
+
+
+def test_an_offset_that_drifts_is_followed():
+    """A specimen that yields: the centre wanders by three amplitudes."""
+    t = np.arange(10240) / RATE
+    drift = 3.0 / (1.0 + np.exp(-(t - 5.0)))
+    x_c, x_m = Tones(1.5, 1.0, 0.9, -0.2).signals(len(t), RATE)
+    rows = run(x_c + drift, x_m + 0.9 * drift)[1024:]
+    np.testing.assert_allclose(rows[:, PHASE], -0.2, atol=0.02)
+    np.testing.assert_allclose(rows[:, RATIO], 1.0 / 0.9, rtol=0.02)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+def test_noise_alone_draws_no_loop_and_noise_on_a_loop_does_no_harm(noise):
+    x_c, x_m = (np.tile(x[:, None], 20) for x in Tones(1.5, 1.0, 0.9, -0.2).signals(6144, RATE))
+    x_c[:2048] = x_m[:2048] = 0.0
+    rng = np.random.default_rng(1)
+    rows = run(*(x + noise * rng.normal(size=x.shape) for x in (x_c, x_m)), relative_gate=0.0, n_pairs=20)
+    assert np.isnan(rows[:2048, :, RATIO]).mean() > 0.99
+    steady = rows[4096:]
+    assert np.isfinite(steady[..., RATIO]).mean() > 0.99
+    np.testing.assert_allclose(np.nanmean(steady[..., PHASE]), -0.2, atol=0.01)
+    np.testing.assert_allclose(np.nanmedian(steady[..., WINDOW]), 1.0 / 1.5, rtol=0.1)
+
+
+def test_ten_million_samples_on_a_large_offset_leave_no_drift(long_run):
+    rows, fresh = long_run(AdaptivePhaseAmplitudeIndices)
+    np.testing.assert_allclose(rows[:, :WINDOW], fresh[:, :WINDOW], rtol=1e-9, atol=1e-9)
