@@ -51,7 +51,7 @@ class IndicatorSettings(_Section):
     max_delay: Positive = 0.1
     bandpass: Band | None = None
     transfer_segment: Window = 4.0
-    transfer_memory: Positive = 60.0
+    transfer_memory: Positive = 20.0
 
 
 class StreamSettings(_Section):

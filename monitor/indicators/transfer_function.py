@@ -24,8 +24,10 @@ from monitor.indicators.hopped import HoppedIndicator
 
 # neighbours under Hann with half overlap correlate by 1/6: n of them are worth n / (1 + 2/36)
 _OVERLAP = 18.0 / 19.0
-# below this of the command's strongest bin its power is leakage
+# below this of the command's strongest bin its power is rounding, or that of a quantised reading
 _NO_POWER = 1e-6
+# a bin must hold so many times what a Hann taper lets through from a stronger one, up to so many bins away
+_ABOVE_LEAKAGE, _FARTHEST = 2.0, 40
 # bins that lead the unwrapping
 _COHERENT = 0.5
 
@@ -83,8 +85,10 @@ class TransferFunction(HoppedIndicator[Segments]):
     of the phase, and of the ratio as a fraction, with n effective segments: ``(sum p)^2 / sum p^2`` for segments of
     power p after forgetting, less one nineteenth for the overlap.
 
-    NaN where the command has less than 1e-6 of the power of its strongest bin, and while there are fewer than two
-    effective segments: the coherence of one is always 1. A segment with a bad sample in its window is left out.
+    NaN where the command has less than 1e-6 of the power of its strongest bin, or less than twice what leaks
+    into the bin from a stronger one through the taper, which is that one's motion at the wrong frequency; and while
+    there are fewer than two effective segments: the coherence of one is always 1. A segment with a bad sample in its
+    window is left out.
 
     ``delay`` is unwrapped: the mean of the lags that were taken out is set aside, the phase that is left lies within
     half a cycle at the lowest bin with a coherence of 0.5, moves by less than half a cycle from one
@@ -100,7 +104,7 @@ class TransferFunction(HoppedIndicator[Segments]):
         sample_rate: float,
         segment: float = 4.0,
         *,
-        memory: float = 60.0,
+        memory: float = 20.0,
         band: tuple[float, float] | None = None,
         max_delay: float = 0.1,
         n_pairs: int = 1,
@@ -198,7 +202,13 @@ class TransferFunction(HoppedIndicator[Segments]):
         command, measured = powers
         square = power_of(cross)
         result: Samples = np.full((7, len(command)), np.nan)
-        used = (command > _NO_POWER * np.max(command)) & (square > 0.0) & (measured > 0.0) & (segments >= 2.0)
+        used = (
+            (command > _NO_POWER * np.max(command))
+            & (command > _ABOVE_LEAKAGE * _leakage(command, self._low))
+            & (square > 0.0)
+            & (measured > 0.0)
+            & (segments >= 2.0)
+        )
         if used.any():
             command, measured, square, cross = command[used], measured[used], square[used], cross[used]
             coherence = np.minimum(square / (command * measured), 1.0)
@@ -210,6 +220,22 @@ class TransferFunction(HoppedIndicator[Segments]):
             deviations = ratio * deviation, deviation, deviation / pulsation
             result[:, used] = ratio, np.angle(cross), delay, coherence, *deviations
         return result
+
+
+def _leakage(power: Samples, low: int) -> Samples:
+    """Return the most that a tone two or more bins away brings into each bin, of which the first is bin `low`."""
+    leaked = np.zeros_like(power)
+    for apart in range(2, min(_FARTHEST, len(power) - 1) + 1):
+        # the tone may lie half a bin nearer than its strongest bin
+        d = apart - 0.5
+        through = (np.pi * d * (d * d - 1.0)) ** -2
+        np.maximum(leaked[apart:], through * power[:-apart], out=leaked[apart:])
+        np.maximum(leaked[:-apart], through * power[apart:], out=leaked[:-apart])
+    if low == 1:
+        # the mean of a part of a cycle was taken out, and stands in bin 1
+        bins = np.arange(2, len(power) + 1)
+        leaked[0] = max(leaked[0], float(np.max(power[1:] / (np.pi * bins) ** 2, initial=0.0)))
+    return leaked
 
 
 def _unwrapped(phase: Samples, coherence: Samples) -> Samples:

@@ -42,7 +42,8 @@ def _case(study: CaseStudy) -> Figure:
     axes = figure.subplots(2, 3)
     _history(axes[0, 0], study)
     _subspace(axes[1, 0], study)
-    angle = np.isfinite(case.true_phase).any()
+    # of two frequencies each has its own phase
+    angle = np.isfinite(case.true_phase).any() and len(case.frequencies) == 1
     quantity, factor, label = ("phase", _DEGREES, "phase [deg]") if angle else ("delay", 1e3, "delay [ms]")
     _indicators(axes[0, 1], study, quantity, factor, label)
     axes[0, 1].set_title("> 0: measured leads" if angle else "> 0: measured lags", fontsize="medium")
