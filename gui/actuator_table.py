@@ -47,12 +47,13 @@ _NUMBERS = (
     _Column(("", "±", "ms"), "fdb_delay_sd", 1e3, 4, 1, 4, "dim"),
     _Column(("", "ratio", ""), "fdb_ratio", 1.0, 5, 3, 0),
     _Column(("", "phase", "deg"), "fdb_phase", _DEGREES, 6, 1, 5),
-    _Column(("PAEI", "delay", "ms"), "paei_delay", 1e3, 6, 1, 7, "dim"),
-    _Column(("", "ratio", ""), "paei_ratio", 1.0, 5, 3, 8, "dim"),
-    _Column(("", "phase", "deg"), "paei_phase", _DEGREES, 6, 1, 9, "dim"),
+    _Column(("broad", "delay", "ms"), "broadband_delay", 1e3, 6, 1, 6),
+    _Column(("PAEI", "delay", "ms"), "paei_delay", 1e3, 6, 1, 8, "dim"),
+    _Column(("", "ratio", ""), "paei_ratio", 1.0, 5, 3, 9, "dim"),
+    _Column(("", "phase", "deg"), "paei_phase", _DEGREES, 6, 1, 10, "dim"),
     _Column(("adds", "damping", "%"), "fdb_added_damping", 100.0, 7, 2, 2, grave=-0.2),
     _Column(("", "NRMSE", "%"), "nrmse", 100.0, 5, 1, 3),
-    _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 6),
+    _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 7),
 )
 _VERDICT = 13
 

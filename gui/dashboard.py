@@ -63,7 +63,14 @@ class Dashboard:
     def screen(self) -> Screen:
         """The picture of this moment."""
         link = self._link
-        return Screen(self.history, self.health, link.silence, link.age, tuple(self.events), self.transfer)
+        # what was told of the run before is no longer so
+        current = self.history.stream is None or self.transfer is None or self.transfer.stream.epoch == self._epoch
+        transfer = self.transfer if current else None
+        return Screen(self.history, self.health, link.silence, link.age, tuple(self.events), transfer)
+
+    @property
+    def _epoch(self) -> int | None:
+        return None if self.history.stream is None else self.history.stream.epoch
 
     @property
     def line(self) -> str:

@@ -21,7 +21,7 @@ def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
     """Give a heading, and for each actuator the delay at as many coherent frequencies as have room in `width`."""
     yield Text("─ delay by frequency " + "─" * max(0, width - 21), style="dim", no_wrap=True, overflow="crop")
     shown = max(1, (width - _NAME - 1) // _CELL)
-    frequency = transfer.of("", "frequency")
+    frequency = transfer.frequency
     for actuator in transfer.stream.actuators:
         delay = 1e3 * transfer.of(actuator, "delay")
         chosen = _spread_out(transfer.of(actuator, "coherence"), shown)

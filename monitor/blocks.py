@@ -54,6 +54,16 @@ class Channel:
     actuator: str = ""
 
 
+def units_differ(command: Channel, measured: Channel) -> bool:
+    """Whether two channels are known to have different units, so that their difference means nothing."""
+    return bool(command.unit and measured.unit and command.unit != measured.unit)
+
+
+def ratio_unit(command: Channel, measured: Channel) -> str:
+    """Return the unit of command over measured."""
+    return f"{command.unit}/{measured.unit}" if units_differ(command, measured) else "1"
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """The columns of one actuator: its command, what it measured, and its restoring force if there is one."""

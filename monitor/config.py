@@ -40,7 +40,7 @@ class IndicatorSettings(_Section):
 
     measures: Annotated[tuple[Measure, ...], Field(min_length=1)] = MEASURES
     window: Window = 2.0
-    every: Annotated[int, Field(ge=1)] = 1
+    every: Annotated[int, Field(ge=1, lt=1 << 31)] = 1
     band: Band | None = None
     peak: Literal["command", "own"] = "command"
     taper: Literal["hann", "hamming", "blackman", "rectangular"] = "hann"

@@ -17,8 +17,10 @@ from monitor.blocks import (
     Samples,
     SignalBlock,
     Stream,
+    ratio_unit,
+    units_differ,
 )
-from monitor.config import IndicatorSettings
+from monitor.config import MEASURES, IndicatorSettings
 from monitor.continuity import Continuity
 from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, Signals, WindowedIndicator
 from monitor.indicators.catalogue import all_indicators
@@ -103,7 +105,12 @@ class Monitor:
         signals = PairSignals(stream, settings.bandpass)
         self._indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=signals.with_force)
         if "transfer" in settings.measures:
-            self._transfer = TransferMonitor(settings, stream)
+            try:
+                self._transfer = TransferMonitor(settings, stream)
+            except ValueError as problem:
+                if settings.measures != MEASURES:
+                    raise ValueError(f"transfer_segment: {problem}") from problem
+                # nobody asked for it by name: the other measures go on without it
         outputs = [output for indicator in self._indicators for output in indicator.outputs]
         columns, meaningless = [], []
         for pair in pairs:
@@ -111,7 +118,7 @@ class Monitor:
             force = None if pair.force is None else stream.channels[pair.force]
             for output in outputs:
                 columns.append(Column(output.name, _unit(output, command, measured, force), pair.actuator))
-                meaningless.append(output.compares and _differ(command, measured))
+                meaningless.append(output.compares and units_differ(command, measured))
         self._meaningless = np.flatnonzero(meaningless)
         if columns:
             self._results = ResultStream(stream.rig, stream.epoch, stream.sample_rate, settings.every, tuple(columns))
@@ -136,19 +143,15 @@ class Monitor:
         return ResultBlock(self._results, first_row, time, rows, block.last)
 
 
-def _differ(command: Channel, measured: Channel) -> bool:
-    return bool(command.unit and measured.unit and command.unit != measured.unit)
-
-
 def _unit(output: Output, command: Channel, measured: Channel, force: Channel | None) -> str:
     if output.unit == ENERGY_UNIT:
         units = (force.unit if force is not None else "", measured.unit)
         return "J" if units == ("N", "m") else "*".join(units) if all(units) else ""
     if output.unit == RATIO_UNIT:
-        return f"{command.unit}/{measured.unit}" if _differ(command, measured) else "1"
+        return ratio_unit(command, measured)
     if SIGNAL_UNIT in output.unit and not command.unit:
         return ""
-    if _differ(command, measured) and output.unit == f"{SIGNAL_UNIT}^2":
+    if units_differ(command, measured) and output.unit == f"{SIGNAL_UNIT}^2":
         return f"{command.unit}*{measured.unit}"
     return output.unit.replace(SIGNAL_UNIT, command.unit)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from monitor.blocks import SignalBlock, Stream
 from monitor.indicators.band_pass import BandPass
-from monitor.indicators.base import Signals
+from monitor.indicators.base import LARGEST_SAMPLE, Signals
 
 
 class PairSignals:
@@ -37,10 +37,12 @@ class PairSignals:
 
     def take(self, block: SignalBlock) -> Signals:
         """Return the signals of the next block, (n_samples, n_pairs) each."""
-        taken = np.take(block.samples, self._columns, axis=1)
+        taken, n = np.take(block.samples, self._columns, axis=1), self._n
         if self._filter is not None:
+            # a bad sample of one signal restarts the filters of all that it is compared with: they must stay alike
+            bad = ~(np.abs(taken) < LARGEST_SAMPLE).reshape(len(taken), -1, n).all(axis=1)
+            taken[np.tile(bad, self._columns.size // n)] = np.nan
             taken = self._filter.filter(taken)
-        n = self._n
         x_c, x_m = taken[:, :n].copy(), taken[:, n : 2 * n].copy()
         f_m = taken[:, 2 * n :].copy()
         if self.with_force:

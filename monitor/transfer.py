@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from monitor.blocks import Column, Samples
 
@@ -27,6 +28,11 @@ class TransferStream:
     epoch: int
     sample_rate: float
     columns: tuple[Column, ...]
+
+    @cached_property
+    def positions(self) -> dict[tuple[str, str], int]:
+        """The column of each actuator's quantities."""
+        return {(column.actuator, column.name): i for i, column in enumerate(self.columns)}
 
     @property
     def actuators(self) -> tuple[str, ...]:
@@ -54,9 +60,14 @@ class TransferBlock:
     def __len__(self) -> int:
         return int(self.values.shape[0])
 
+    @property
+    def frequency(self) -> Samples:
+        """(n_frequencies,), Hz."""
+        return self.values[:, 0]
+
     def of(self, actuator: str, quantity: str) -> Samples:
-        """Return (n_frequencies,); raises KeyError when there is no such column."""
-        for i, column in enumerate(self.stream.columns):
-            if column.name == quantity and column.actuator in (actuator, ""):
-                return self.values[:, i]
-        raise KeyError(f"no {quantity} of {actuator!r} in this transfer function")
+        """Return (n_frequencies,), one of `QUANTITIES`; raises KeyError when there is no such column."""
+        column = self.stream.positions.get((actuator, quantity))
+        if column is None:
+            raise KeyError(f"no {quantity} of {actuator!r} in this transfer function")
+        return self.values[:, column]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.blocks import Column, SignalBlock, Stream
+from monitor.blocks import Column, SignalBlock, Stream, ratio_unit
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import Signals
 from monitor.indicators.transfer_function import TransferFunction
@@ -35,8 +35,7 @@ class TransferMonitor:
         )
         columns = [FREQUENCY]
         for pair in stream.pairs:
-            command, measured = stream.channels[pair.command].unit, stream.channels[pair.measured].unit
-            ratio = f"{command}/{measured}" if command and measured and command != measured else "1"
+            ratio = ratio_unit(stream.channels[pair.command], stream.channels[pair.measured])
             columns += [Column(name, unit or ratio, pair.actuator) for name, unit in QUANTITIES]
         self._stream = TransferStream(stream.rig, stream.epoch, stream.sample_rate, tuple(columns))
         self._hop = self._told = 0
@@ -47,9 +46,9 @@ class TransferMonitor:
 
     def fresh(self, block: SignalBlock) -> TransferBlock | None:
         """Return the transfer functions up to the end of `block`; None if all of them have been told."""
-        # the pairs take their segments one after the other, and all of them within a hop
-        hop, taken = (block.index + len(block)) // self._function.hop, int(self._function.taken.sum())
-        if hop == self._hop or taken == self._told:
+        # the pairs take their segments one after the other, all of them within the hop that ends with the first one's
+        hop, taken = (block.index + len(block) - 1) // self._function.hop, int(self._function.taken.sum())
+        if taken == self._told or (hop == self._hop and not block.last):
             return None
         self._hop, self._told = hop, taken
         found = self._function.estimate

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from monitor.blocks import Channel, Column, ResultStream, Role, Stream
-from monitor.transfer import TransferStream
+from monitor.transfer import FREQUENCY, QUANTITIES, TransferStream
 
 VERSION = 1
 MAX_CHANNELS = 4096
@@ -133,6 +133,9 @@ def _stream(header: _Header) -> AnyStream:
     columns = tuple(Column(*(header.texts[position] for position in column)) for column in header.columns)
     if isinstance(header, _ResultHeader):
         return ResultStream(*common, header.every, columns)
+    layout = [FREQUENCY.name, *([name for name, _ in QUANTITIES] * (len(columns) // len(QUANTITIES)))]
+    if [column.name for column in columns] != layout:
+        raise WireError("the columns of a transfer function are not frequency and the quantities of each actuator")
     return TransferStream(*common, columns)
 
 

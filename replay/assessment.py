@@ -18,7 +18,7 @@ from replay.whole_record import WholeRecord, whole_record
 _BLOCK = 4096
 # the statistics of ten million values an indicator are no better than those of one
 _MOST_ROWS = 2_000_000
-# half of each overlaps the next: seven averages
+# half of each overlaps the next: about six averages
 _FEWEST_SEGMENTS = 4
 _SHORTEST_SEGMENT = 32  # samples
 
@@ -37,9 +37,10 @@ class Spread:
 class PairAssessment:
     """One actuator: the spread of every indicator by column name, in SI and rad, and the valid fraction.
 
-    ``totals`` are the last values of what counts since the start. ``valid_fraction`` is the part of the instants at
-    which FDB and PAEI both say something and the command is above the gate's fraction of its largest amplitude in the
-    whole record: lead-ins are left out.
+    The spreads are over the instants at which the command is above the gate's fraction of its largest amplitude in
+    the whole record: lead-ins are left out. ``valid_fraction`` is the part of all instants that are such and at which
+    FDB and PAEI, if they were computed, both say something. ``totals`` are the last values of what counts since the
+    start.
     """
 
     pair: Pair
@@ -112,9 +113,12 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
         )
         for i, pair in enumerate(stream.pairs)
     )
-    if not any(pair.valid_fraction for pair in pairs):
+    if not series.columns and "hsem" in settings.measures:
+        notes.append("hsem needs a force: name its column with --force")
+    if series.columns and not any(pair.valid_fraction for pair in pairs):
         notes.append(
             "no value is valid: the window holds less than one cycle of the motion, or the command stands still"
+            " or is under the gate"
         )
     return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, tuple(notes))
 
@@ -144,7 +148,10 @@ def _follow(recording: Recording, settings: IndicatorSettings) -> tuple[Series, 
             step = results.stream.every / results.stream.sample_rate
             times.append(results.time + step * np.arange(len(results)))
             values.append(results.values)
-    return Series(np.concatenate(times), np.concatenate(values), columns), transfer
+    if not values:
+        return Series(np.empty(0), np.empty((0, 0)), ()), transfer
+    # times of a thousandth of a sample are rounding
+    return Series(np.concatenate(times).round(9), np.concatenate(values), columns), transfer
 
 
 def _assess_pair(
@@ -152,12 +159,13 @@ def _assess_pair(
 ) -> PairAssessment:
     by_name = {column.name: values[:, i] for i, column in enumerate(columns)}
     moving = np.ones(len(values), dtype=bool)
+    if "fdb_amplitude" in by_name:
+        amplitude = np.nan_to_num(by_name["fdb_amplitude"])
+        moving = amplitude >= relative_gate * np.max(amplitude, initial=0.0)
+    valid = moving.copy()
     for name in ("fdb_phase", "paei_phase"):
         if name in by_name:
-            moving &= ~np.isnan(by_name[name])
-    if "fdb_amplitude" in by_name:
-        amplitude = by_name["fdb_amplitude"]
-        moving &= np.nan_to_num(amplitude) >= relative_gate * np.nanmax(amplitude, initial=0.0)
+            valid &= ~np.isnan(by_name[name])
     totals, spreads = {}, {}
     for name, series in by_name.items():
         if name.endswith("_total"):
@@ -165,7 +173,7 @@ def _assess_pair(
             totals[name] = float(counted[-1]) if len(counted) else np.nan
         else:
             spreads[name] = _spread(series[moving], angle=name.endswith("_phase"))
-    return PairAssessment(pair, spreads, totals, float(moving.mean()) if len(moving) else 0.0, whole)
+    return PairAssessment(pair, spreads, totals, float(valid.mean()) if len(valid) else 0.0, whole)
 
 
 def _spread(values: NDArray[np.float64], *, angle: bool) -> Spread:

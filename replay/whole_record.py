@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Pair, Samples
+from monitor.blocks import Pair, Samples, units_differ
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
 from replay.formats import Recording
@@ -41,11 +41,14 @@ def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRec
     if not len(x_c):
         nothing = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
         return WholeRecord(nothing, nothing, BenchmarkCriteria(np.nan, np.nan, np.nan), len(both))
-    rate = recording.stream.sample_rate
+    rate, channels = recording.stream.sample_rate, recording.stream.channels
+    criteria = benchmark_criteria(x_c, x_m, rate, max_delay=max_delay)
+    if units_differ(channels[pair.command], channels[pair.measured]):
+        criteria = criteria._replace(j2=np.nan, j3=np.nan)
     return WholeRecord(
         frequency_evaluation_index(x_c, x_m, rate),
         frequency_evaluation_index(x_c, x_m, rate, taper="hann"),
-        benchmark_criteria(x_c, x_m, rate, max_delay=max_delay),
+        criteria,
         len(both) - len(x_c),
     )
 

@@ -42,8 +42,9 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
     for column in assessment.series.columns:
         if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
             continue
-        group = next((group for group in GROUPS if column.name.startswith(f"{group}_")), "")
-        name = column.name.removeprefix(f"{group}_") if group else column.name
+        group = next((group for group in GROUPS if f"{column.name}_".startswith(f"{group}_")), "")
+        # the index of HSEM itself has no name of its own within its group
+        name = "normalized" if column.name == group else column.name.removeprefix(f"{group}_")
         key, factor = _key(name, column)
         value: object = (
             _number(factor * found.totals[column.name])
@@ -94,9 +95,9 @@ def _transfer(transfer: TransferBlock | None, actuator: str) -> dict[str, list[f
     if transfer is None:
         return None
     known = np.isfinite(transfer.of(actuator, "coherence"))
-    curves: dict[str, list[float | None]] = {}
+    curves: dict[str, list[float | None]] = {"frequency_hz": [*transfer.frequency[known].tolist()]}
     for column in transfer.stream.columns:
-        if column.actuator in (actuator, ""):
+        if column.actuator == actuator:
             key, factor = _key(column.name, column)
             values = transfer.of(actuator, column.name)[known]
             curves[key] = [_number(factor * value) for value in values.tolist()]

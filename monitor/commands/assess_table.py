@@ -38,7 +38,7 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
     )
     for found in assessment.pairs:
         console.print(_indicators(found, assessment))
-        console.print(_whole(found))
+        console.print(_whole(found, {column.name: column.unit for column in assessment.series.columns}))
         if assessment.transfer is not None:
             table = _transfer(assessment.transfer, found.pair.actuator)
             console.print(table if table.row_count else "no frequency is coherent enough for a transfer function")
@@ -71,7 +71,7 @@ def _indicators(found: PairAssessment, assessment: Assessment) -> Table:
     return table
 
 
-def _whole(found: PairAssessment) -> Text:
+def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
     # under a taper: most records break off in mid-motion
     fei, criteria = found.whole.fei_tapered, found.whole.criteria
     parts = [
@@ -79,19 +79,21 @@ def _whole(found: PairAssessment) -> Text:
         f"delay {_number(1e3 * fei.delay)} ms at {_number(fei.frequency)} Hz; "
         f"J1 {_number(criteria.j1)} ms, J2 {_number(criteria.j2)} %, J3 {_number(criteria.j3)} %"
     ]
-    parts += [f"{name} {_number(total)}" for name, total in found.totals.items() if math.isfinite(total)]
+    parts += [
+        f"{name} {_number(total)} {units[name]}" for name, total in found.totals.items() if math.isfinite(total)
+    ]
     return Text("; ".join(parts))
 
 
 def _transfer(transfer: TransferBlock, actuator: str) -> Table:
     """Return the transfer function at a few coherent frequencies, evenly spread over those there are."""
-    table = Table(title="transfer function, measured over command", title_justify="left")
+    table = Table(title="transfer function, ratio command over measured", title_justify="left")
     for heading in ("Hz", "coherence", "ratio", "phase deg", "delay ms", "±"):
         table.add_column(heading, justify="right")
     good = np.flatnonzero(np.nan_to_num(transfer.of(actuator, "coherence")) > _COHERENT)
     for i in sorted(set(good[np.linspace(0, len(good) - 1, _FREQUENCIES).astype(int)].tolist() if len(good) else [])):
         numbers = (
-            (transfer.of(actuator, "frequency")[i], 4),
+            (transfer.frequency[i], 4),
             (transfer.of(actuator, "coherence")[i], 3),
             (transfer.of(actuator, "ratio")[i], 4),
             (_DEGREES * transfer.of(actuator, "phase")[i], 4),

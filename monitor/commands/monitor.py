@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
             stack.callback(recorder.close)
-        say("loading kernels; the first time they are compiled, which takes half a minute ...")
+        say("loading kernels; the first time they are compiled, which takes a minute or two ...")
         warm_up()
         service = Service(
             source,

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loop", action="store_true", help="begin again at the end, as a restarted rig would")
     parser.add_argument("--block", type=int, metavar="N", help="samples a message (default: 10 ms of them)")
     parser.add_argument("--live-time", action="store_true", help="date the samples now, not as recorded")
-    parser.add_argument("--duration", type=float, default=60.0, metavar="S", help="length of a simulation")
+    parser.add_argument("--duration", type=float, metavar="S", help="length of a simulation; default its own")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of a simulation, and of the faults")
     parser.add_argument("--faults", default="", metavar="TEXT", help="for example drop=0.01,nan=0.001,restart=20")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a monitor before the first sample")

@@ -60,11 +60,14 @@ def _print_case(console: Console, study: CaseStudy) -> None:
         )
     criteria = pair.whole.criteria
     console.print(f"J1 {_number(criteria.j1)} ms, J2 {_number(criteria.j2)} %, J3 {_number(criteria.j3)} %")
+    units = {column.name: column.unit for column in study.assessment.series.columns}
     for name, total in pair.totals.items():
         if math.isfinite(total):
-            console.print(f"{name} {_number(total)}")
+            console.print(f"{name} {_number(total)} {units[name]}")
     for name, value in case.printed.items():
-        console.print(Text(f"the paper prints: {name} {value}"), style="cyan")
+        # in these cases the paper's phase is command less measured
+        other = " (of the other sign than ours)" if "phase" in name and case.name in ("v", "vi") else ""
+        console.print(Text(f"the paper prints: {name} {value}{other}"), style="cyan")
     console.print()
 
 
@@ -102,7 +105,7 @@ def _print_plant(console: Console, study: PlantStudy) -> None:
     console.print(table)
     transfer, known = study.transfer, study.known_transfer
     table = _table("The same under noise from 0.3 to 8 Hz", "Hz", "coherence", "ratio", "known", "phase rad", "known")
-    frequency, coherence = transfer.of("plant", "frequency"), transfer.of("plant", "coherence")
+    frequency, coherence = transfer.frequency, transfer.of("plant", "coherence")
     driven = np.flatnonzero((frequency >= 0.3) & (frequency <= 8.0))
     for i in driven[:: max(1, len(driven) // 10)].tolist():
         row_numbers = (

@@ -17,6 +17,8 @@ from monitor.indicators.hopped import HoppedIndicator
 from monitor.indicators.kernel import kernel
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
 
+# signals with less correlation, or less coherence over the band, have nothing to do with each other
+_RELATED = 0.5
 # a remaining lag of so many samples is worth another round
 _SETTLED = 0.25
 _ROUNDS = 3
@@ -74,8 +76,8 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     as can be, and the cross-spectrum a tenth worse; what lies outside `band` disturbs the cross-spectrum
     less. The standard deviation takes noise as white within the band.
 
-    A constant channel, a lag beyond `max_delay` and a closed gate make all not valid. The values are made anew every
-    half window.
+    A constant channel, a correlation or a coherence below 0.5, a lag beyond `max_delay` and a closed gate make all
+    not valid. The values are made anew every half window.
     """
 
     outputs = _OUTPUTS
@@ -130,7 +132,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         if not is_open or size_m == 0.0:
             return result
         peak = self._correlation.peak(c, m)
-        if np.isnan(peak.lag):
+        if np.isnan(peak.lag) or peak.correlation < _RELATED:
             return result
         result[:2] = peak.lag / self.sample_rate, peak.correlation
         start, n = self._correlation.start, self._correlation.n_middle
@@ -145,7 +147,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
             if abs(fit.lag) <= _SETTLED:
                 break
         ratio = fit.ratio * size_c / size_m
-        if np.isfinite(ratio):
+        if np.isfinite(ratio) and fit.coherence >= _RELATED:
             result[2:] = lag / self.sample_rate, ratio, fit.coherence, fit.lag_sd / self.sample_rate
         return result
 

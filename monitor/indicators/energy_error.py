@@ -66,7 +66,7 @@ class HybridSimulationErrorMonitor(WindowedIndicator[EnergyError]):
     measured displacement: ``k A_m^2 / 2`` for a tone. The energy error of a cycle is the area that the force sweeps
     against the error, so that what the specimen holds at the ends of the window does not count, averaged under a
     Hann window; its length comes from the command's level crossings. An elastic specimen gives
-    ``1/2 A_c/A_m sin(phase)``: a lag is negative. It is renewed every `hop` samples, needs 1.5 cycles in the
+    ``1/2 A_c/A_m sin(phase)``: a lag is negative. It is renewed every `hop` samples, needs two cycles in the
     window, is good from 2.5 on, and is not valid where force and displacement correlate by less than 0.1.
 
     A preload adds itself times the change of the error to the energies, and itself times the range of the
@@ -180,7 +180,7 @@ def _advance_hsem(
                 )
                 if is_open and own.common * own.common > _FEEBLE * own.square_a * own.square_b:
                     deviation = np.sqrt(commanded.square_b)
-                    step = sine_of_step(ring[pair, 0, begin:end], deviation, times, ends, side, last)
+                    step = sine_of_step(ring[pair, 0, begin:end], deviation, commanded.drift, times, ends, side, last)
                     added = -0.5 * (own.swept - commanded.swept) / (step * own.common)
                     damping[pair] = added if abs(added) < np.inf else np.nan
             if give:

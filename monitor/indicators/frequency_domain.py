@@ -36,6 +36,8 @@ from monitor.indicators.sliding_spectrum import (
 from monitor.indicators.tapers import TAPERS, from_start, gains_at, tapered, tapered_peak
 
 _TRACE = 1e-12
+# rad, of the phase: beyond it nothing is known
+_LARGEST_SD = 0.5
 # looks at the whole band in a window
 _LOOKS = 128
 # variance of a frequency in cycles a window over that of a phase, where both are as small as they can be
@@ -88,7 +90,8 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     amplitude are exact in every form.
 
     The standard deviations are of the random error, from what the measured signal holds beside the tone that the
-    command does not explain (`incoherent_power`); NaN where a short window leaves no bin to look at.
+    command does not explain (`incoherent_power`); NaN where a short window leaves no bin to look at. Where that of
+    the phase is over 0.5 rad, as it is of noise alone, nothing is valid.
 
     The peak bin, the gate and what is unexplained are looked for 128 times a window, at every `hop`-th sample; the
     readings at that bin are made at every sample.
@@ -276,7 +279,8 @@ def _advance_fdb(
                     bin_m = from_start(tapered(sums, pair, MEASURED, own, turn, near, far), own, steps, factors)
                 square_c, square_m, turned = _square(bin_c), _square(bin_m), bin_m * bin_c.conjugate()
                 phase = np.arctan2(turned.imag, turned.real)
-            if square_m > 0.0:
+            # a phase that is uncertain by so much is that of noise; where nothing tells how uncertain, it is given
+            if square_m > 0.0 and not noise > 2.0 * _LARGEST_SD**2 * square_m:
                 ratio, phase_sd = np.sqrt(square_c / square_m), np.sqrt(0.5 * noise / square_m)
                 _write(ratio, phase, phase_sd, frequency, n_window / sample_rate, amplitude, out, row, pair)
         advance_clock(steps, factors, clock, n_window)

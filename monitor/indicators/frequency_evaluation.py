@@ -66,8 +66,9 @@ def frequency_evaluation_index(
     command, measured = (segment_spectrum(x, weights, 1, len(c) // 2) for x in (c, m))
     power, cross = power_of(command), complex(np.sum(measured * command.conj()))
     frequencies = np.arange(1, len(power) + 1) * sample_rate / len(c)
-    found = _evaluation(float(np.sum(power)), float(power @ frequencies), cross)
-    return found._replace(ratio=found.ratio * size_c / size_m) if size_m > 0.0 else found
+    if size_c == 0.0:
+        return _evaluation(0.0, 0.0, 0.0j)
+    return _evaluation(float(np.sum(power)), float(power @ frequencies), cross * (size_m / size_c))
 
 
 class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):

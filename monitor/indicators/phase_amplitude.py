@@ -63,9 +63,10 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     is eq. 1 of the review by least squares over the window; in noise of standard deviation s it reads at least
     sqrt(phase^2 + 4 s^2 (1/A_c^2 + 1/A_m^2)).
 
-    The standard deviations come from how far the chords are from those of one sine: noise, and whatever else is no
-    steady motion. In white noise they are right within a quarter from 2 cycles on; for less they are rough, and
-    mostly too large. They do not know of the ordinary fit's bias.
+    The standard deviations come from how far the chords are from those of one sine. In white noise they are right
+    within a quarter from 2 cycles on; for less they are rough, and mostly too large. In a motion of many frequencies,
+    or one that sweeps through many in a window, they are far too small: read the broadband delay there. They do not
+    know of the ordinary fit's bias.
     """
 
     outputs = (

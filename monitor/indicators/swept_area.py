@@ -18,20 +18,24 @@ from monitor.indicators.level_crossings import crossing_frequency, find_crossing
 # a loop is looked at so many times in a window
 HOPS = 8
 # with less the averages under a Hann window are those of a part of a cycle
-_FEWEST_CYCLES = 1.5
+_FEWEST_CYCLES = 2.0
+# share of the square that a straight line explains: more is a drift, which takes the motion's place in the averages
+_DRIFT = 0.05
 
 
 class Loop(NamedTuple):
     """Averages over a window, of two signals a and b about their means.
 
-    ``swept`` : 1/2 (a db - b da), a sample; a tone sweeps ``1/2 A B sin(step) sin(phase of b - phase of a)``.
-    ``common`` : a b. ``square_a``, ``square_b`` : a a and b b.
+    ``swept`` : 1/2 (a db - b da), a sample; a tone sweeps ``1/2 A B sin(step) sin(phase of a - phase of b)``.
+    ``common`` : a b. ``square_a``, ``square_b`` : a a and b b. ``drift`` : the share of b b that a straight line
+    explains.
     """
 
     swept: float
     common: float
     square_a: float
     square_b: float
+    drift: float
 
 
 def new_stored_window(n_window: int, n_pairs: int, n_signals: int) -> tuple[NDArray[Any], ...]:
@@ -61,30 +65,35 @@ def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
         mean_a += hann[i] * (a[i] - a[0])
         mean_b += hann[i] * (b[i] - b[0])
     mean_a, mean_b = mean_a / n, mean_b / n
-    swept = weight = common = square_a = square_b = 0.0
+    swept = weight = common = square_a = square_b = line = times = 0.0
     a_0 = b_0 = w_0 = 0.0
     for i in range(n):
         a_1, b_1, w_1 = a[i] - a[0] - mean_a, b[i] - b[0] - mean_b, hann[i]
         common += w_1 * a_1 * b_1
         square_a += w_1 * a_1 * a_1
         square_b += w_1 * b_1 * b_1
+        t = i - 0.5 * (n - 1)
+        line += w_1 * t * b_1
+        times += w_1 * t * t
         if i > 0:
             swept += 0.25 * (w_0 + w_1) * (a_0 * (b_1 - b_0) - b_0 * (a_1 - a_0))
             weight += 0.5 * (w_0 + w_1)
         a_0, b_0, w_0 = a_1, b_1, w_1
-    return Loop(swept / weight, common / n, square_a / n, square_b / n)
+    drift = line * line / (times * square_b) if square_b > 0.0 else 0.0
+    return Loop(swept / weight, common / n, square_a / n, square_b / n, drift)
 
 
 @part
 def sine_of_step(
     signal: Samples,
     deviation: float,
+    drift: float,
     times: Samples,
     ends: NDArray[np.int64],
     side: NDArray[np.int64],
     last: Samples,
 ) -> float:
-    """Return the sine of what the signal turns in a sample, by its level crossings; NaN for too few cycles."""
+    """Return the sine of what the signal turns in a sample, by its level crossings; NaN for few or a drift."""
     n = signal.shape[0]
     low = high = signal[0]
     for i in range(1, n):
@@ -93,4 +102,6 @@ def sine_of_step(
     level = low + 0.5 * (high - low)
     find_crossings(times, ends, side, last, 0, float(n - 1), signal, n - 1, level, 0.3 * deviation)
     frequency = crossing_frequency(times, ends, 0, -1.0)
-    return float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _FEWEST_CYCLES else np.nan
+    return (
+        float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _FEWEST_CYCLES - 0.05 and drift < _DRIFT else np.nan
+    )

@@ -57,7 +57,8 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
     averaged under a Hann window, with f from the command's level crossings, and in the quadrant of the two signs.
     For a tone that is ``1/2 A_c A_m sin(phase)`` over ``1/2 A_c A_m cos(phase)``: the angle is the phase error,
     positive for a lead, whatever the amplitudes, offsets and units. Of several tones the strong and the fast ones
-    count for more. It is renewed every `hop` samples, needs 1.5 cycles in the window, and is good from 2.5 on.
+    count for more. It is renewed every `hop` samples, needs two cycles in the window, and is good from 2.5 on;
+    a drift of the command makes it NaN.
     """
 
     outputs = (
@@ -167,7 +168,7 @@ def _advance_ti(
                     loudest, quietest, began, absolute, relative, pair, amplitude, counts[pair, 1], n_window
                 )
                 if is_open and loop.square_a > _TRACE * loop.square_b:
-                    step = sine_of_step(command, np.sqrt(loop.square_b), times, crossing_ends, side, last)
+                    step = sine_of_step(command, np.sqrt(loop.square_b), loop.drift, times, crossing_ends, side, last)
                     # NaN for a command without a frequency
                     angle[pair] = np.arctan2(loop.swept / step, loop.common)
             if give:

@@ -28,6 +28,9 @@ _OVERLAP = 18.0 / 19.0
 _NO_POWER = 1e-6
 # a bin must hold so many times what a Hann taper lets through from a stronger one, up to so many bins away
 _ABOVE_LEAKAGE, _FARTHEST = 2.0, 40
+_SPIKE = 20.0
+# chance that bins without a common motion are told all the same
+_CHANCE = 0.05
 # bins that lead the unwrapping
 _COHERENT = 0.5
 
@@ -87,8 +90,9 @@ class TransferFunction(HoppedIndicator[Segments]):
 
     NaN where the command has less than 1e-6 of the power of its strongest bin, or less than twice what leaks
     into the bin from a stronger one through the taper, which is that one's motion at the wrong frequency; and while
-    there are fewer than two effective segments: the coherence of one is always 1. A segment with a bad sample in its
-    window is left out.
+    there are fewer than two effective segments: the coherence of one is always 1. All but the coherence is NaN where
+    noise alone would give as much of it once in twenty times. A segment with a bad sample in its window is left out,
+    and one with a spike of twenty standard deviations.
 
     ``delay`` is unwrapped: the mean of the lags that were taken out is set aside, the phase that is left lies within
     half a cycle at the lowest bin with a coherence of 0.5, moves by less than half a cycle from one
@@ -153,7 +157,8 @@ class TransferFunction(HoppedIndicator[Segments]):
     def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> float:
         powers, cross, weights, last, taken = self._memory
         (c, size_c), (m, size_m) = centred(c), centred(m)
-        if size_c > 0.0:
+        # a spike that stands out by twenty deviations would outweigh all other segments
+        if size_c > 0.0 and min(c @ c, m @ m if size_m > 0.0 else np.inf) * _SPIKE**2 > len(c):
             kept = np.exp(-max(0, number - int(last[pair])) / (self.sample_rate * self._memory_length))
             for sums, factor in ((powers, kept), (cross, kept), (weights, (kept, kept * kept, kept))):
                 sums[pair] *= factor
@@ -213,12 +218,16 @@ class TransferFunction(HoppedIndicator[Segments]):
             command, measured, square, cross = command[used], measured[used], square[used], cross[used]
             coherence = np.minimum(square / (command * measured), 1.0)
             ratio = command / np.sqrt(square)
+            # of noise the coherence is beta distributed
+            told = coherence >= 1.0 - _CHANCE ** (1.0 / (segments - 1.0))
             deviation = np.sqrt((1.0 - coherence) / (2.0 * segments * coherence))
             left = _unwrapped(np.angle(cross * np.exp(1j * lag * self._angles[used])), coherence)
             pulsation = 2.0 * np.pi * self._frequency[used]
             delay = lag / self.sample_rate - left / pulsation
             deviations = ratio * deviation, deviation, deviation / pulsation
-            result[:, used] = ratio, np.angle(cross), delay, coherence, *deviations
+            found = np.array([ratio, np.angle(cross), delay, coherence, *deviations])
+            found[:, ~told] = np.where(np.arange(7)[:, None] == 3, found[:, ~told], np.nan)
+            result[:, used] = found
         return result
 
 

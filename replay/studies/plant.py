@@ -55,7 +55,7 @@ def study_plant(seed: int = 1) -> PlantStudy:
     found = assess(_recording(plant, command), IndicatorSettings(measures=("ti", "transfer")))
     if found.transfer is None:
         raise ValueError("the record is too short for a transfer function")
-    frequencies = found.transfer.of("plant", "frequency").tolist()
+    frequencies = found.transfer.frequency.tolist()
     known = np.array([_response(plant, f) if f > 0.0 else 1.0 for f in frequencies], dtype=np.complex128)
     return PlantStudy(sines, found.transfer, known, found.pairs[0].whole.criteria)
 

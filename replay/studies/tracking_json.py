@@ -50,7 +50,7 @@ def _plant(study: PlantStudy) -> dict[str, Any]:
     transfer = study.transfer
     known = np.isfinite(transfer.of("plant", "coherence"))
     curves = {
-        "frequency_hz": transfer.of("plant", "frequency"),
+        "frequency_hz": transfer.frequency,
         "ratio": transfer.of("plant", "ratio"),
         "phase": transfer.of("plant", "phase"),
         "coherence": transfer.of("plant", "coherence"),

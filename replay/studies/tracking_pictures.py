@@ -149,7 +149,7 @@ def _plant(study: PlantStudy) -> Figure:
     figure = Figure(figsize=(8.0, 6.4), layout="constrained")
     ratio, phase, coherence = figure.subplots(3, 1, sharex=True)
     transfer, known = study.transfer, study.known_transfer
-    frequency = transfer.of("plant", "frequency")
+    frequency = transfer.frequency
     shown = (frequency >= BAND[0]) & (frequency <= BAND[1])
     exact = _TRUTH | {"label": "exact"}
     ratio.plot(frequency[shown], 1.0 / np.abs(known[shown]), **exact)

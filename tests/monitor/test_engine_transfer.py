@@ -56,7 +56,7 @@ def test_a_transfer_function_comes_with_every_segment_and_tells_which_frequency_
     last = told[-1]
     assert last.stream.actuators == ("a", "b")
     assert last.index < N and last.time == pytest.approx(last.index / RATE)
-    frequency = last.of("a", "frequency")
+    frequency = last.frequency
     driven = (frequency > 1.0) & (frequency < 9.0)
     for name, gain, delay in zip("ab", GAINS, DELAYS, strict=True):
         good = driven & (last.of(name, "coherence") > 0.999)

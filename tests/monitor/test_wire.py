@@ -29,7 +29,7 @@ from monitor.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.transfer import FREQUENCY, TransferBlock, TransferStream
+from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 from monitor.wire import MAX_ROWS, Decoder, Encoder, topic
 from monitor.wire_header import MAX_CHANNELS, MAX_HEADER, MAX_TEXT, WireError
 
@@ -69,7 +69,8 @@ def _results(draw: st.DrawFn) -> ResultBlock:
 
 @st.composite
 def _transfers(draw: st.DrawFn) -> TransferBlock:
-    columns = tuple(Column(*row) for row in draw(st.lists(st.tuples(_text, _text, _text), max_size=4)))
+    actuators = draw(st.lists(_text, max_size=3))
+    columns = [Column(name, draw(_text), actuator) for actuator in actuators for name, _ in QUANTITIES]
     stream = TransferStream(draw(_text), draw(_epochs), draw(_rates), (FREQUENCY, *columns))
     values = draw(_payload(draw(st.integers(0, 5)), 1 + len(columns)))
     return TransferBlock(stream, draw(_indices), draw(_times), values, draw(st.booleans()))

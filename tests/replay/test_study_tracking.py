@@ -134,7 +134,7 @@ def test_every_indicator_finds_the_benchmark_plant():
         assert row.ratio == pytest.approx(row.known_ratio, rel=0.005), row
         assert row.phase == pytest.approx(row.known_phase, abs=0.005), row
     assert {row.indicator for row in study.sines} == {"fdb", "paei", "paei_adaptive", "broadband"}
-    frequency = study.transfer.of("plant", "frequency")
+    frequency = study.transfer.frequency
     coherence = study.transfer.of("plant", "coherence")
     driven = (frequency > 0.5) & (frequency < 7.5)
     assert (coherence[driven] > 0.98).all()
