@@ -92,7 +92,7 @@ class TransferFunction(HoppedIndicator[Segments]):
     into the bin from a stronger one through the taper, which is that one's motion at the wrong frequency; and while
     there are fewer than two effective segments: the coherence of one is always 1. All but the coherence is NaN where
     noise alone would give as much of it once in twenty times. A segment with a bad sample in its window is left out,
-    and one with a spike of twenty standard deviations.
+    and one with a spike, a sample that is twenty standard deviations of the others.
 
     ``delay`` is unwrapped: the mean of the lags that were taken out is set aside, the phase that is left lies within
     half a cycle at the lowest bin with a coherence of 0.5, moves by less than half a cycle from one
@@ -157,8 +157,9 @@ class TransferFunction(HoppedIndicator[Segments]):
     def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> float:
         powers, cross, weights, last, taken = self._memory
         (c, size_c), (m, size_m) = centred(c), centred(m)
-        # a spike that stands out by twenty deviations would outweigh all other segments
-        if size_c > 0.0 and min(c @ c, m @ m if size_m > 0.0 else np.inf) * _SPIKE**2 > len(c):
+        # a sample that stands out by twenty deviations of the others would outweigh all the other segments
+        others = min(c @ c, m @ m if size_m > 0.0 else np.inf) - 1.0
+        if size_c > 0.0 and others * _SPIKE**2 > len(c):
             kept = np.exp(-max(0, number - int(last[pair])) / (self.sample_rate * self._memory_length))
             for sums, factor in ((powers, kept), (cross, kept), (weights, (kept, kept * kept, kept))):
                 sums[pair] *= factor

@@ -20,6 +20,7 @@ OUTPUTS = {
     "fdb_added_damping": -0.0312,
     "fdb_ratio": 1.111,
     "fdb_phase": -0.1,
+    "broadband_delay": 0.0129,
     "paei_delay": 0.0131,
     "paei_ratio": 1.222,
     "paei_phase": -0.2,
@@ -76,7 +77,7 @@ def test_more_room_tells_more():
         w: next(li for li in drawn(Screen(followed(), HEALTH), w) if li.startswith("north")) for w in (80, 100, 140)
     }
     assert "13.1 1.222  -11.5   -3.12  33.4  1.25" in rows[140]
-    assert "12.3  0.4 1.111   -5.7   13.1   -3.12  33.4  1.25" in rows[100]
+    assert "12.3  0.4 1.111   -5.7   12.9   -3.12  33.4  1.25" in rows[100]
     assert "13.1" not in rows[80]
     assert rows[80].count("▄") < rows[140].count("▄")
     assert rows[80].count("▄") > 3

@@ -167,10 +167,37 @@ def test_a_dead_channel_means_nothing(dead):
         assert np.isnan(getattr(found, name)).all()
 
 
+def test_two_signals_without_a_common_motion_have_a_coherence_and_nothing_else():
+    rng = np.random.default_rng(9)
+    told = []
+    for _ in range(40):
+        transfer = TransferFunction(100.0, 1.0, memory=1e9)
+        transfer.update_block(rng.normal(size=2000), rng.normal(size=2000))
+        found = transfer.estimate
+        assert np.isfinite(found.coherence).all()
+        assert (np.isfinite(found.phase) == np.isfinite(found.ratio_sd)).all()
+        told.append(np.isfinite(found.phase).mean())
+    # one in twenty is told by chance
+    assert 0.02 < np.mean(told) < 0.08
+
+
+@pytest.mark.parametrize("channel", ["command", "measured"])
+def test_a_spike_does_not_outweigh_the_motion(channel):
+    rng = np.random.default_rng(10)
+    command = rng.normal(size=40_000)
+    signals = {"command": command, "measured": 0.8 * command}
+    signals[channel] = signals[channel].copy()
+    signals[channel][20_000] = 1e6
+    transfer = TransferFunction(100.0, 1.0)
+    transfer.update_block(signals["command"], signals["measured"])
+    np.testing.assert_allclose(transfer.estimate.ratio, 1.25, rtol=1e-9)
+
+
 @given(cuts=st.lists(st.integers(0, 1500), max_size=8), at=st.integers(0, 1500))
 def test_any_chopping_and_any_restart_give_the_same_bits(cuts, at):
     rng = np.random.default_rng(8)
-    x_c, x_m = rng.normal(size=(1500, 3)), rng.normal(size=(1500, 3))
+    x_c = rng.normal(size=(1500, 3))
+    x_m = x_c + rng.normal(size=(1500, 3))
     x_m[700, 1] = np.nan
     whole = TransferFunction(100.0, 1.0, n_pairs=3)
     whole.update_block(x_c, x_m)
