@@ -63,14 +63,11 @@ class Dashboard:
     def screen(self) -> Screen:
         """The picture of this moment."""
         link = self._link
-        # what was told of the run before is no longer so
-        current = self.history.stream is None or self.transfer is None or self.transfer.stream.epoch == self._epoch
-        transfer = self.transfer if current else None
+        followed, transfer = self.history.stream, self.transfer
+        if followed is not None and transfer is not None and transfer.stream.epoch != followed.epoch:
+            # what was told of the run before is no longer so
+            transfer = None
         return Screen(self.history, self.health, link.silence, link.age, tuple(self.events), transfer)
-
-    @property
-    def _epoch(self) -> int | None:
-        return None if self.history.stream is None else self.history.stream.epoch
 
     @property
     def line(self) -> str:

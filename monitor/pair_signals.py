@@ -27,8 +27,8 @@ class PairSignals:
         columns = [pair.command for pair in stream.pairs] + [pair.measured for pair in stream.pairs]
         self.with_force = any(pair.force is not None for pair in stream.pairs)
         if self.with_force:
-            # for an actuator without a force any column does: it is made NaN
-            columns += [0 if pair.force is None else pair.force for pair in stream.pairs]
+            # an actuator without a force has its command there, until it is made NaN
+            columns += [pair.command if pair.force is None else pair.force for pair in stream.pairs]
         self._columns = np.array(columns, dtype=np.intp)
         self._forceless = np.array([pair.force is None for pair in stream.pairs])
         self._filter: BandPass | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from monitor.commands.json_values import criteria_json, number
 
 if TYPE_CHECKING:
     from monitor.blocks import Column
@@ -47,7 +48,7 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
         name = "normalized" if column.name == group else column.name.removeprefix(f"{group}_")
         key, factor = _key(name, column)
         value: object = (
-            _number(factor * found.totals[column.name])
+            number(factor * found.totals[column.name])
             if column.name in found.totals
             else _spread(found.spreads[column.name], factor)
         )
@@ -66,28 +67,23 @@ def _key(name: str, column: Column) -> tuple[str, float]:
 
 
 def _spread(spread: Spread, factor: float) -> dict[str, float | None]:
-    return {name: _number(factor * getattr(spread, name)) for name in ("median", "mean", "p05", "p95")}
+    return {name: number(factor * getattr(spread, name)) for name in ("median", "mean", "p05", "p95")}
 
 
 def _whole(whole: WholeRecord) -> dict[str, Any]:
-    criteria = whole.criteria
     return {
         "fei": _fei(whole.fei),
         "fei_tapered": _fei(whole.fei_tapered),
-        "criteria": {
-            "j1_ms": _number(criteria.j1),
-            "j2_percent": _number(criteria.j2),
-            "j3_percent": _number(criteria.j3),
-        },
+        "criteria": criteria_json(whole.criteria),
     }
 
 
 def _fei(fei: FrequencyEvaluation) -> dict[str, float | None]:
     return {
-        "ratio": _number(fei.ratio),
-        "phase_rad": _number(fei.phase),
-        "delay_ms": _number(1e3 * fei.delay),
-        "frequency_hz": _number(fei.frequency),
+        "ratio": number(fei.ratio),
+        "phase_rad": number(fei.phase),
+        "delay_ms": number(1e3 * fei.delay),
+        "frequency_hz": number(fei.frequency),
     }
 
 
@@ -100,9 +96,5 @@ def _transfer(transfer: TransferBlock | None, actuator: str) -> dict[str, list[f
         if column.actuator == actuator:
             key, factor = _key(column.name, column)
             values = transfer.of(actuator, column.name)[known]
-            curves[key] = [_number(factor * value) for value in values.tolist()]
+            curves[key] = [number(factor * value) for value in values.tolist()]
     return curves
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None

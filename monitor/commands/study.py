@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the chosen cases; print tables, or JSON."""
+    from monitor.commands.study_json import as_json
     from monitor.commands.study_tables import print_study
     from replay.studies.tracking import PARTS, run_study
-    from replay.studies.tracking_json import as_json
 
     if arguments.seed < 0:
         raise ValueError(f"--seed {arguments.seed}: must be zero or more")

@@ -20,6 +20,7 @@ from replay.assessment import Series, assess
 from replay.faults import FaultySource, parse_faults
 from replay.formats import Selection, open_recording
 from replay.players import RecordingPlayer
+from replay.simulations import names, simulation
 
 BRISTOL = Path(__file__).parents[2] / ".." / "shared" / "data" / "bristol_rtht"
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -132,6 +133,17 @@ def test_recorded_results_equal_the_assessment_of_the_file(start, record, kept, 
         assert {channel.name: (channel.role, channel.actuator) for channel in reader.stream.channels} == roles
     assert roles["north_force"] == ("force", "north")
     assert roles["oil"] == ("auxiliary", "")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_simulation_is_played_as_it_is_and_gives_values(start, kept, name) -> None:
+    rig = start("replay", name, "--speed", "max", "--bind", ANY_PORT)
+    start("monitor", "--connect", rig.publishing, "--publish", ANY_PORT, "--record", kept, "--once").wait()
+    rig.wait()
+    run = read(kept)
+    assert run.samples.tobytes() == simulation(name).samples.tobytes()
+    delay = run.values[:, [column.endswith("_fdb_delay") for column in run.columns]]
+    assert np.isfinite(delay).any(axis=0).all()
 
 
 def test_a_run_file_played_again_gives_the_same_run(start, record, kept, tmp_path) -> None:

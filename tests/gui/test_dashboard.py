@@ -10,6 +10,7 @@ from gui.dashboard import Dashboard
 from gui.link import ResultLink
 from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.health import Counts, Health
+from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 COLUMNS = tuple(Column(name, "", "north") for name in ("fdb_delay", "fdb_ratio", "fdb_phase"))
 STREAM = ResultStream("rig", 1, 100.0, 1, COLUMNS)
@@ -90,3 +91,15 @@ def test_only_so_many_events_are_kept():
     assert dashboard.take(0.0)
     assert len(dashboard.events) == 100
     assert dashboard.events[-1] == events[-1]
+
+
+def test_the_transfer_function_of_an_earlier_run_is_not_shown():
+    rig = Rig(0.0)
+    dashboard, _ = watched(rig)
+    columns = (FREQUENCY, *(Column(name, unit, "north") for name, unit in QUANTITIES))
+    for epoch in (STREAM.epoch, STREAM.epoch + 1):
+        results = ResultBlock(ResultStream("rig", epoch, 100.0, 1, COLUMNS), 0, 0.0, np.zeros((1, 3)))
+        transfer = TransferBlock(TransferStream("rig", STREAM.epoch, 100.0, columns), 0, 0.0, np.zeros((4, 8)))
+        rig.receive = lambda timeout, told=(results, transfer): list(told)
+        assert dashboard.take(0.0)
+        assert (dashboard.screen.transfer is None) == (epoch != STREAM.epoch)

@@ -153,3 +153,24 @@ def test_a_gap_starts_the_filter_anew(samples):
     after = monitor.update(SignalBlock(rig, 700, 3.5, samples[700:1500])).results.values
     fresh = Monitor(chosen).update(SignalBlock(rig, 700, 3.5, samples[700:1500])).results.values
     np.testing.assert_allclose(after[400:], fresh[400:], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("dead", range(4))
+def test_a_bad_sample_starts_the_filters_of_its_actuator_anew_and_of_no_other(samples, dead):
+    chosen, other = settings(measures=("fdb",), bandpass=(0.5, 20.0)), 1 - dead // 2
+    broken = samples.copy()
+    broken[700, dead] = np.nan
+    # the second actuator alone has a force
+    rig = stream((False, True))
+    runs = [
+        np.concatenate([update.results.values for update in updates(chosen, np.column_stack([x, x[:, 3]]), rig=rig)])
+        for x in (samples, broken)
+    ]
+    columns = np.array([c.actuator for c in next(updates(chosen, samples)).results.stream.columns])
+    whole, holed = (run[:, columns == "ab"[other]] for run in runs)
+    np.testing.assert_array_equal(holed, whole)
+    spoilt = runs[1][:, columns == "ab"[1 - other]]
+    assert np.isnan(spoilt[700:890]).all()
+    delay = [c.name for c in next(updates(chosen, samples)).results.stream.columns].index("fdb_delay")
+    # alike in both channels, the transient of the filters does not disturb the comparison for long
+    np.testing.assert_allclose(spoilt[-1, delay], DELAYS[1 - other], atol=1e-3)

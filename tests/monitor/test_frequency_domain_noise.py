@@ -141,3 +141,11 @@ def test_where_no_bin_is_left_the_standard_deviation_is_not_a_number():
     rows = FrequencyDomainIndicator(200.0, 0.08, band=(70.0, 80.0)).update_block(*tones.signals(40, 200.0))[15:]
     assert np.isfinite(rows[:, [RATIO, PHASE, DELAY, DAMPING]]).all()
     assert np.isnan(rows[:, [RATIO_SD, PHASE_SD, DELAY_SD]]).all()
+
+
+def test_noise_alone_is_hardly_ever_told():
+    x_c, x_m = np.random.default_rng(5).normal(size=(2, 100 * N))
+    rows = FrequencyDomainIndicator(RATE, N / RATE, every=N).update_block(x_c, x_m, first=1)
+    assert np.isnan(rows[:, PHASE]).mean() > 0.7
+    assert (np.isnan(rows[:, PHASE]) == np.isnan(rows[:, RATIO])).all()
+    assert (rows[np.isfinite(rows[:, PHASE]), PHASE_SD] <= 0.5).all()

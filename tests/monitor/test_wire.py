@@ -229,6 +229,19 @@ def test_a_bad_result_header_is_refused(changes: dict[str, object]) -> None:
     _refused([b"", _header(**{**_RESULTS, **changes}), position, bytes(8)])
 
 
+@pytest.mark.parametrize("names", [("frequency",), ("frequency", "ratio"), ("ratio", "frequency"), None])
+def test_the_columns_of_a_transfer_function_are_those_on_the_page(names: tuple[str, ...] | None) -> None:
+    right = ("frequency", *(name for name, _ in QUANTITIES))
+    texts = [*(names or right), "", "a"]
+    columns = [[n, len(texts) - 2, len(texts) - 1] for n in range(len(texts) - 2)]
+    header = _header(kind="transfer", texts=texts, columns=columns)
+    frames = [b"", header, struct.pack("<QdII", 100, 0.1, 1, 0), bytes(8 * len(columns))]
+    if names in (None, ("frequency",)):
+        assert isinstance(Decoder().decode(frames), TransferBlock)
+    else:
+        assert "transfer function" in _refused(frames)
+
+
 @pytest.mark.parametrize(
     ("position", "why"),
     [

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from replay.studies.plant import PlantStudy
-from replay.studies.tracking import CaseStudy, Reading, TrackingStudy
+from monitor.commands.json_values import criteria_json, number, numbers
+
+if TYPE_CHECKING:
+    from replay.studies.plant import PlantStudy
+    from replay.studies.tracking import CaseStudy, Reading, TrackingStudy
 
 
 def as_json(study: TrackingStudy) -> dict[str, Any]:
     """Return the study; SI and rad, null where there is no value."""
     found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
     if study.growth is not None:
-        found["growth_from_ii_a_to_ii_b"] = _clean(study.growth)
+        found["growth_from_ii_a_to_ii_b"] = numbers(study.growth)
     if study.noise is not None:
-        found["noise"] = [_clean(asdict(row)) for row in study.noise]
+        found["noise"] = [numbers(asdict(row)) for row in study.noise]
     if study.plant is not None:
         found["plant"] = _plant(study.plant)
     return found
@@ -32,18 +34,18 @@ def _case(study: CaseStudy) -> dict[str, Any]:
         "virtual": case.virtual,
         "sample_rate": case.sample_rate,
         "window_s": study.assessment.settings.window,
-        "known": {reading.column: _number(reading.known) for reading in study.readings},
+        "known": {reading.column: number(reading.known) for reading in study.readings},
         "indicators": {reading.column: _reading(reading) for reading in study.readings},
-        "totals": _clean(pair.totals),
-        "fei": _clean(pair.whole.fei._asdict()),
-        "fei_tapered": _clean(pair.whole.fei_tapered._asdict()),
-        "criteria": _clean(pair.whole.criteria._asdict()),
+        "totals": numbers(pair.totals),
+        "fei": numbers(pair.whole.fei._asdict()),
+        "fei_tapered": numbers(pair.whole.fei_tapered._asdict()),
+        "criteria": criteria_json(pair.whole.criteria),
         "paper": dict(case.printed),
     }
 
 
 def _reading(reading: Reading) -> dict[str, float | None]:
-    return _clean({name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")})
+    return numbers({name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")})
 
 
 def _plant(study: PlantStudy) -> dict[str, Any]:
@@ -58,15 +60,7 @@ def _plant(study: PlantStudy) -> dict[str, Any]:
         "known_phase": np.angle(study.known_transfer),
     }
     return {
-        "sines": [_clean(asdict(row)) for row in study.sines],
-        "transfer": {name: [_number(v) for v in curve[known].tolist()] for name, curve in curves.items()},
-        "criteria": _clean(study.criteria._asdict()),
+        "sines": [numbers(asdict(row)) for row in study.sines],
+        "transfer": {name: [number(v) for v in curve[known].tolist()] for name, curve in curves.items()},
+        "criteria": criteria_json(study.criteria),
     }
-
-
-def _clean(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: _number(value) if isinstance(value, float) else value for name, value in values.items()}
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

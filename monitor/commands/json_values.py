@@ -1,0 +1,29 @@
+"""What the JSON of several commands has in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from monitor.indicators.benchmark_criteria import BenchmarkCriteria
+
+
+def number(value: float) -> float | None:
+    """Return the value as JSON has it, which knows neither NaN nor infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
+def numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same with every number as JSON has it."""
+    return {name: number(value) if isinstance(value, float) else value for name, value in values.items()}
+
+
+def criteria_json(criteria: BenchmarkCriteria) -> dict[str, float | None]:
+    """Return J1 to J3 with their units."""
+    return {
+        "j1_ms": number(criteria.j1),
+        "j2_percent": number(criteria.j2),
+        "j3_percent": number(criteria.j3),
+    }
