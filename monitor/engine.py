@@ -20,7 +20,7 @@ from monitor.blocks import (
     ratio_unit,
     units_differ,
 )
-from monitor.config import MEASURES, IndicatorSettings
+from monitor.config import MEASURES, IndicatorSettings, Measure
 from monitor.continuity import Continuity
 from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, Signals, WindowedIndicator
 from monitor.indicators.catalogue import all_indicators
@@ -156,12 +156,12 @@ def _unit(output: Output, command: Channel, measured: Channel, force: Channel | 
     return output.unit.replace(SIGNAL_UNIT, command.unit)
 
 
-def warm_up() -> None:
-    """Compile every kernel, or load it from disk, so that no sample of a test has to wait for that."""
+def warm_up(measures: tuple[Measure, ...] = MEASURES) -> None:
+    """Compile the kernels of these measures, or load them from disk, so that no sample of a test waits for that."""
     roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)
     stream = Stream("warm-up", 0, 100.0, channels)
     samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9, 2.0]]
-    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=(0.5, 20.0)))
+    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=(0.5, 20.0), measures=measures))
     for start, stop in ((0, 399), (399, 400)):
         monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))

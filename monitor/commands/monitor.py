@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         if recorder is not None:
             stack.callback(recorder.close)
         say("loading kernels; the first time they are compiled, which takes a minute or two ...")
-        warm_up()
+        warm_up(settings.indicators.measures)
         service = Service(
             source,
             Monitor(settings.indicators),

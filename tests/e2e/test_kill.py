@@ -70,10 +70,13 @@ def test_what_was_acknowledged_survives(start, tmp_path: Path, batch: int) -> No
             blocks = list(reader.signal_blocks(1 << 20))
             assert reader.n_samples >= least > 0
             _, rows, _, values = reader.results()
+            names = [column.name for column in reader.result_stream.columns]
         index_read = np.concatenate([b.index + np.arange(len(b)) for b in blocks])
         count = np.concatenate([b.samples for b in blocks])
         np.testing.assert_array_equal(index_read, index_read[0] + np.arange(len(index_read)))
         np.testing.assert_array_equal(count[:, 2], index_read)
         np.testing.assert_array_equal(count[:, 0], np.sin(0.01 * index_read))
         np.testing.assert_array_equal(rows, rows[:1] + np.arange(len(rows)))
-        assert np.isfinite(values[1000:]).all()
+        # the window holds 1.6 cycles, and the angle of TI needs two
+        told = [name != "ti_angle" for name in names]
+        assert np.isfinite(values[1000:, told]).all()
