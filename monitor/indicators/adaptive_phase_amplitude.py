@@ -44,7 +44,7 @@ _NOISY = 0.05
 _FEWEST = 32
 # windows that one sample may try; samples that may, in a longest window
 _TRIES = 3
-_SEARCHES = 256
+_SEARCHES = 128
 
 
 class AdaptivePhaseAmplitudeError(NamedTuple):
@@ -78,9 +78,9 @@ class AdaptivePhaseAmplitudeIndices(WindowedIndicator[AdaptivePhaseAmplitudeErro
     known to 0.1 rad, the command's noise is less than 22 % of the chords' amplitude, and the command does not span
     more than four of those amplitudes. A window has 32 samples or more.
 
-    With two economies: a search begins at the length found by the last one, instead of at nothing, an eighth of the
+    With two economies: a search begins at the length found by the last one, instead of at nothing, a quarter of the
     surplus shorter if there was one; where the checks fail it grows by eighths, three lengths a search, and the next
-    search goes on, with nothing valid until they hold. And there are 256 searches in a longest window, at every
+    search goes on, with nothing valid until they hold. And there are 128 searches in a longest window, at every
     `hop`-th sample; between two the values stand. In steady motion that leads to the shortest length at which the
     angle is 2 pi, as the flowchart does.
 
@@ -258,7 +258,7 @@ def _advance_adaptive(
             if settled:
                 surplus = int(spare / chords.turn_rate)
                 if surplus > 0:
-                    counts[pair, 3] = max(shortest, length - max(1, surplus // 8))
+                    counts[pair, 3] = max(shortest, length - max(1, surplus // 4))
                 in_phase, quadrature, amplitude = chords.in_phase, chords.quadrature, chords.amplitude
                 if not noise_correction:
                     in_phase = frame[pair, 2] - 0.5 * ellipse.b

@@ -45,10 +45,21 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Of the fast-math freedoms only the fused multiply-add is taken: it changes no NaN and, being the same
     code for every sample, nothing between one way of cutting the stream and another.
     """
+    return _compiled(function, {"contract"})
+
+
+def reduction(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function of whole windows, for kernels to call: it may add up in an order of its own.
+
+    Eight sums side by side and not one: the order depends on nothing but the length of the window.
+    """
+    return _compiled(function, {"contract", "reassoc"})
+
+
+def _compiled(function: Callable[P, R], freedoms: set[str]) -> Callable[P, R]:
     before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
     try:
-        decorate = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-        compiled: Callable[P, R] = decorate(function)
+        compiled: Callable[P, R] = njit(cache=True, nogil=True, error_model="numpy", fastmath=freedoms)(function)
     finally:
         config.CACHE_DIR = before
     return compiled

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
+from monitor.indicators.kernel import part, reduction
 from monitor.indicators.level_crossings import crossing_frequency, find_crossings, new_crossings
 
 # a loop is looked at so many times in a window
@@ -55,7 +55,7 @@ def tick(clock: NDArray[np.int64], n_window: int) -> None:
     clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
 
 
-@part
+@reduction
 def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
     """Return the averages over a window of two signals, (n_window,) each."""
     n = a.shape[0]
@@ -64,21 +64,20 @@ def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
     for i in range(n):
         mean_a += hann[i] * (a[i] - a[0])
         mean_b += hann[i] * (b[i] - b[0])
-    mean_a, mean_b = mean_a / n, mean_b / n
-    swept = weight = common = square_a = square_b = line = times = 0.0
-    a_0 = b_0 = w_0 = 0.0
+    mean_a, mean_b = a[0] + mean_a / n, b[0] + mean_b / n
+    common = square_a = square_b = line = times = 0.0
     for i in range(n):
-        a_1, b_1, w_1 = a[i] - a[0] - mean_a, b[i] - b[0] - mean_b, hann[i]
-        common += w_1 * a_1 * b_1
-        square_a += w_1 * a_1 * a_1
-        square_b += w_1 * b_1 * b_1
-        t = i - 0.5 * (n - 1)
-        line += w_1 * t * b_1
-        times += w_1 * t * t
-        if i > 0:
-            swept += 0.25 * (w_0 + w_1) * (a_0 * (b_1 - b_0) - b_0 * (a_1 - a_0))
-            weight += 0.5 * (w_0 + w_1)
-        a_0, b_0, w_0 = a_1, b_1, w_1
+        x, y, t = a[i] - mean_a, b[i] - mean_b, i - 0.5 * (n - 1)
+        common += hann[i] * x * y
+        square_a += hann[i] * x * x
+        square_b += hann[i] * y * y
+        line += hann[i] * t * y
+        times += hann[i] * t * t
+    swept = weight = 0.0
+    for i in range(n - 1):
+        x, y, between = a[i] - mean_a, b[i] - mean_b, hann[i] + hann[i + 1]
+        swept += 0.5 * between * (x * (b[i + 1] - b[i]) - y * (a[i + 1] - a[i]))
+        weight += between
     drift = line * line / (times * square_b) if square_b > 0.0 else 0.0
     return Loop(swept / weight, common / n, square_a / n, square_b / n, drift)
 

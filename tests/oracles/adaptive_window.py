@@ -25,7 +25,7 @@ def at_every_sample(x_c, x_m, n_window):
             if reading and _holds(reading, ellipse.ordinary_fit(c, m), c, m):
                 rows[i] = 1.0 / abs(reading.gain), np.angle(reading.gain), tried
                 surplus = int((tried - 1) - TURN / reading.turn_rate)
-                length = max(SHORTEST, tried - max(1, surplus // 8)) if surplus else tried
+                length = max(SHORTEST, tried - max(1, surplus // 4)) if surplus else tried
                 break
             tried = SHORTEST if tried == longest else min(tried + max(1, tried // 8), longest)
             length = tried if length else 0
