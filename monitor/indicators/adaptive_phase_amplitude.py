@@ -33,7 +33,7 @@ from monitor.indicators.chord_reading import read_chords
 from monitor.indicators.ellipse_fit import N_SUMS, fit_ellipse
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.kernel import kernel, part
-from monitor.indicators.phase_amplitude import write_errors
+from monitor.indicators.phase_amplitude import write_deviations, write_errors
 
 # of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
 _SPANNED, _MOST = 1.5, 4.0
@@ -54,6 +54,9 @@ class AdaptivePhaseAmplitudeError(NamedTuple):
     amplitude_error: float
     phase: float
     delay: float
+    ratio_sd: float
+    phase_sd: float
+    delay_sd: float
     window: float
 
 
@@ -84,7 +87,8 @@ class AdaptivePhaseAmplitudeIndices(WindowedIndicator[AdaptivePhaseAmplitudeErro
     `hop`-th sample; between two the values stand. In steady motion that leads to the shortest length at which the
     angle is 2 pi, as the flowchart does.
 
-    One turn in noise says less than several: the phase is three to four times as uncertain as over 2.5 turns.
+    One turn in noise says less than several: the phase is three to four times as uncertain as over 2.5 turns. The
+    standard deviations are right within a factor of two or so, and mostly too large.
     It costs about 400 bytes a sample of the longest window.
 
     Attributes
@@ -97,6 +101,9 @@ class AdaptivePhaseAmplitudeIndices(WindowedIndicator[AdaptivePhaseAmplitudeErro
         Output("paei_adaptive_amplitude_error", SIGNAL_UNIT, compares=True),
         Output("paei_adaptive_phase", "rad"),
         Output("paei_adaptive_delay", "s"),
+        Output("paei_adaptive_ratio_sd", RATIO_UNIT),
+        Output("paei_adaptive_phase_sd", "rad"),
+        Output("paei_adaptive_delay_sd", "s"),
         Output("paei_adaptive_window", "s"),
     )
     value_type = AdaptivePhaseAmplitudeError
@@ -279,7 +286,8 @@ def _advance_adaptive(
                 if is_open:
                     angular_frequency = chords.turn_rate * sample_rate
                     gain = write_errors(in_phase, quadrature, amplitude, angular_frequency, standing, 0, pair)
-                    standing[0, pair, 4] = length / sample_rate if gain > 0.0 else np.nan
+                    write_deviations(chords.sd, gain, angular_frequency, standing, 0, pair)
+                    standing[0, pair, 7] = length / sample_rate if gain > 0.0 else np.nan
             if give:
                 for j in range(out.shape[2]):
                     out[row, pair, j] = standing[0, pair, j]

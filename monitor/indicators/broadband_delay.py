@@ -29,15 +29,16 @@ _OUTPUTS = (
     Output("broadband_ratio", RATIO_UNIT),
     Output("broadband_coherence", "1"),
     Output("broadband_delay_sd", "s"),
+    Output("broadband_ratio_sd", RATIO_UNIT),
 )
 
 
 class BroadbandDelay(NamedTuple):
     """What the whole band says of one actuator.
 
-    ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` 0 .. 1, squared, and ``delay_sd``
-    s, one standard deviation, are those of the cross-spectrum. ``xcorr_delay`` is where the cross-correlation has its
-    peak ``xcorr_peak``.
+    ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` 0 .. 1, squared; ``delay_sd`` and
+    ``ratio_sd``, one standard deviation each: those of the cross-spectrum. ``xcorr_delay`` is where the
+    cross-correlation has its peak ``xcorr_peak``; in white noise it is no less certain than ``delay``.
     """
 
     xcorr_delay: float
@@ -46,6 +47,7 @@ class BroadbandDelay(NamedTuple):
     ratio: float
     coherence: float
     delay_sd: float
+    ratio_sd: float
 
 
 class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
@@ -74,7 +76,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
 
     Without noise a pure delay is found exactly, whatever the motion. In white noise the cross-correlation is as good
     as can be, and the cross-spectrum a tenth worse; what lies outside `band` disturbs the cross-spectrum
-    less. The standard deviation takes noise as white within the band.
+    less. The standard deviations take noise as white within the band.
 
     A constant channel, a correlation or a coherence below 0.5, a lag beyond `max_delay` and a closed gate make all
     not valid. The values are made anew every half window.
@@ -146,9 +148,10 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
             lag = min(max(lag + fit.lag, -self._most), self._most)
             if abs(fit.lag) <= _SETTLED:
                 break
-        ratio = fit.ratio * size_c / size_m
-        if np.isfinite(ratio) and fit.coherence >= _RELATED:
-            result[2:] = lag / self.sample_rate, ratio, fit.coherence, fit.lag_sd / self.sample_rate
+        scale = size_c / size_m
+        if np.isfinite(fit.ratio * scale) and fit.coherence >= _RELATED:
+            delay, delay_sd = lag / self.sample_rate, fit.lag_sd / self.sample_rate
+            result[2:] = delay, fit.ratio * scale, fit.coherence, delay_sd, fit.ratio_sd * scale
         return result
 
 

@@ -24,16 +24,17 @@ _INCOHERENT = 0.7
 class LagFit(NamedTuple):
     """How one piece follows another; NaN where they have nothing in common.
 
-    ``lag`` samples, and its standard deviation; ``ratio`` first over second; ``coherence`` squared, 0 .. 1.
+    ``lag`` samples; ``ratio`` first over second; the standard deviation of each; ``coherence`` squared, 0 .. 1.
     """
 
     lag: float
     lag_sd: float
     ratio: float
+    ratio_sd: float
     coherence: float
 
 
-NO_FIT = LagFit(np.nan, np.nan, np.nan, np.nan)
+NO_FIT = LagFit(np.nan, np.nan, np.nan, np.nan, np.nan)
 
 
 def multitaper_length(n: int) -> int:
@@ -72,21 +73,23 @@ class MultitaperFit:
         1: hundreds of bins without command would else draw the lag towards zero. What a small lag changes in y is the
         sum over q times the slope;
         the plain ``sum g |S| w^2`` would be too much, for tapers spread strong bins over their neighbours with
-        the phase of the strong. The standard deviation is that of y for a white noise as strong as what is not
-        coherent.
+        the phase of the strong. The gain is ``sum g |S| / sum g |C|^2``, by the same token a sum over m. The standard
+        deviations are those of the two sums for a white noise as strong as what is not coherent.
         """
-        back = np.zeros(self._n + 2, dtype=np.complex128)
-        y, both, command, agreement, size, power, noise = _compare(c, m, self._low, self._high, self._n, back)
-        if not (both > 0.0 and power > 0.0):
+        back = np.zeros((2, self._n + 2), dtype=np.complex128)
+        y, both, command, agreement, size, noise_y, noise_gain = _compare(c, m, self._low, self._high, self._n, back)
+        if not both > 0.0:
             return NO_FIT
-        by_sample = (self._n + 1) * scipy.fft.irfft(back, 2 * (self._n + 1))[1 : self._n + 1]
-        by_sample -= by_sample.sum() / self._n
+        by_sample = (self._n + 1) * scipy.fft.irfft(back, 2 * (self._n + 1))[:, 1 : self._n + 1]
+        by_sample -= by_sample.sum(axis=1, keepdims=True) / self._n
         gain = both / command
-        by_lag = gain * float(by_sample @ slope)
+        by_lag = gain * float(by_sample[0] @ slope)
         if by_lag == 0.0:
             return NO_FIT
-        deviation = np.sqrt(float(by_sample @ by_sample) * noise / power) / abs(by_lag)
-        return LagFit(y / by_lag, float(deviation), 1.0 / gain, agreement / size)
+        y_sd = np.sqrt(float(by_sample[0] @ by_sample[0]) * noise_y)
+        gain_sd = np.sqrt(float(by_sample[1] @ by_sample[1]) * noise_gain) / command
+        ratio = 1.0 / gain
+        return LagFit(y / by_lag, float(y_sd) / abs(by_lag), ratio, float(gain_sd) * ratio * ratio, agreement / size)
 
 
 @part
@@ -109,14 +112,15 @@ def _add(spectrum: Spectrum, at: int, value: complex) -> None:
 def _compare(
     c: Spectrum, m: Spectrum, low: int, high: int, n: int, back: NDArray[np.complex128]
 ) -> tuple[float, float, float, float, float, float, float]:
-    """Return y; the sums of g |S|, of g times the command's power, of coherence times |S|, of |S|; those of squares
-    without and with noise.
+    """Return y; the sums of g |S|, of g times the command's power, of coherence times |S|, of |S|; the noise's power.
 
-    ``back`` takes the spectrum of q.
+    The noise is given twice, averaged with the weights of y and with those of the gain; ``back`` takes the spectra of
+    what the two sums take from every sample.
     """
     scale = np.sqrt(0.5 / (n + 1))
     tapered = np.empty((2, _TAPERS), dtype=np.complex128)
-    y, both, command, agreement, size, power, noise = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    y, both, command, agreement, size = 0.0, 0.0, 0.0, 0.0, 0.0
+    power_y, noise_y, power_gain, noise_gain = 0.0, 0.0, 0.0, 0.0
     for j in range(low, high + 1):
         power_c, power_m, cross = 0.0, 0.0, 0.0j
         for k in range(_TAPERS):
@@ -140,14 +144,18 @@ def _compare(
         y += weight * strength * np.arctan2(cross.imag, cross.real)
         both += trust * strength
         command += trust * power_c
-        power += weight * weight * power_c
         # what one line through the values of all tapers leaves, over their number less one
-        line = cross / power_c
+        line, left = cross / power_c, 0.0
         for k in range(_TAPERS):
             b_c = tapered[0, k]
-            left = tapered[1, k] - line * b_c
-            noise += weight * weight * power_c * (left.real**2 + left.imag**2) / (_TAPERS - 1)
-            turned = -1j * scale * weight * b_c
-            _add(back, 2 * j + k + 1, turned)
-            _add(back, 2 * j - k - 1, -turned)
-    return y, both, command, agreement, size, power, noise
+            away = tapered[1, k] - line * b_c
+            left += (away.real**2 + away.imag**2) / (_TAPERS - 1)
+            for row, turned in ((0, -1j * scale * weight * b_c), (1, scale * trust * b_c)):
+                _add(back[row], 2 * j + k + 1, turned)
+                _add(back[row], 2 * j - k - 1, -turned)
+        share_y, share_gain = weight * weight * power_c, trust * trust * power_c
+        power_y += share_y
+        noise_y += share_y * left
+        power_gain += share_gain
+        noise_gain += share_gain * left
+    return y, both, command, agreement, size, noise_y / power_y, noise_gain / power_gain

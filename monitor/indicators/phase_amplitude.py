@@ -190,9 +190,7 @@ def _advance_paei(
                 ):
                     angular_frequency = chords.turn_rate * sample_rate
                     gain = write_errors(in_phase, quadrature, amplitude, angular_frequency, out, row, pair)
-                    out[row, pair, 4] = chords.sd / gain / gain
-                    out[row, pair, 5] = chords.sd / gain
-                    out[row, pair, 6] = chords.sd / gain / angular_frequency
+                    write_deviations(chords.sd, gain, angular_frequency, out, row, pair)
             row += give
             slot = slot + 1 if slot + 1 < n_window else 0
             number += 1
@@ -220,3 +218,11 @@ def write_errors(
     out[row, pair, 2] = phase
     out[row, pair, 3] = -phase / angular_frequency
     return float(gain)
+
+
+@part
+def write_deviations(sd: float, gain: float, angular_frequency: float, out: Samples, row: int, pair: int) -> None:
+    """Write the standard deviations of ratio, phase and delay, of a gain with `sd` in both its parts."""
+    out[row, pair, 4] = sd / gain / gain
+    out[row, pair, 5] = sd / gain
+    out[row, pair, 6] = sd / gain / angular_frequency

@@ -105,7 +105,7 @@ def _indicators(axis: Axes, study: CaseStudy, quantity: str, factor: float, labe
             continue
         values = factor * study.values(f"{kind}_{quantity}")
         axis.plot(study.time, values, color=colour, linewidth=1.1, label=_NAMES[kind])
-        if f"{kind}_{quantity}_sd" in names and kind in ("fdb", "paei"):
+        if f"{kind}_{quantity}_sd" in names:
             doubt = 2.0 * factor * study.values(f"{kind}_{quantity}_sd")
             axis.fill_between(study.time, values - doubt, values + doubt, color=colour, alpha=0.2, linewidth=0.0)
         shown.append(values[np.isfinite(values)])

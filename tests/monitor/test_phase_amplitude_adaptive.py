@@ -13,7 +13,7 @@ from tests.oracles import adaptive_window
 from tests.oracles.tones import Tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
-RATIO, AMPLITUDE_ERROR, PHASE, DELAY, WINDOW = range(5)
+RATIO, AMPLITUDE_ERROR, PHASE, DELAY, RATIO_SD, PHASE_SD, DELAY_SD, WINDOW = range(8)
 RATE, LONGEST = 1024.0, 2.0
 
 
@@ -119,3 +119,19 @@ def test_noise_alone_draws_no_loop_and_noise_on_a_loop_does_no_harm(noise):
 def test_ten_million_samples_on_a_large_offset_leave_no_drift(long_run):
     rows, fresh = long_run(AdaptivePhaseAmplitudeIndices)
     np.testing.assert_allclose(rows[:, :WINDOW], fresh[:, :WINDOW], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.03])
+@pytest.mark.parametrize("phase", [0.1, -0.8])
+@pytest.mark.parametrize("frequency", [1.1, 5.1])
+def test_the_standard_deviations_are_within_about_twice_the_errors(frequency, phase, noise):
+    tones, n_pairs, rng = Tones(frequency, 1.0, 0.9, phase), 200, np.random.default_rng(3)
+    x_c, x_m = (x[:, None] + noise * rng.normal(size=(4096, n_pairs)) for x in tones.signals(4096, RATE))
+    rows = AdaptivePhaseAmplitudeIndices(RATE, LONGEST, n_pairs=n_pairs, every=512).update_block(x_c, x_m)[4:]
+    for value, sd, true in (
+        (RATIO, RATIO_SD, tones.ratio),
+        (PHASE, PHASE_SD, tones.phase),
+        (DELAY, DELAY_SD, tones.delay),
+    ):
+        actual = np.sqrt(np.mean((rows[:, :, value] - true) ** 2))
+        assert 0.7 < np.sqrt(np.mean(rows[:, :, sd] ** 2)) / actual < 2.6
