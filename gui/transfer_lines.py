@@ -19,7 +19,9 @@ _CELL = 20  # characters of "12.34 Hz 1234.5 ms, "
 
 def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
     """Give a heading, and for each actuator the delay at as many coherent frequencies as have room in `width`."""
-    yield Text("─ delay by frequency " + "─" * max(0, width - 21), style="dim", no_wrap=True, overflow="crop")
+    # slower than the table above: an operator sees one change before the other
+    heading = "─ delay by frequency, averaged over many cycles "
+    yield Text(heading.ljust(width, "─"), style="dim", no_wrap=True, overflow="crop")
     shown = max(1, (width - _NAME - 1) // _CELL)
     frequency = transfer.frequency
     for actuator in transfer.stream.actuators:

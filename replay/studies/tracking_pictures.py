@@ -53,7 +53,7 @@ def _case(study: CaseStudy) -> Figure:
     if case.force is not None:
         _total(axes[1, 2], study, "hsem_energy_total", 1.0, "HSEM, energy error [J]")
     else:
-        _indicators(axes[1, 2], study, "amplitude_error", 1e3, "command - measured amplitude [mm]")
+        _indicators(axes[1, 2], study, "amplitude_error", 1e3, "amplitude error [mm]")
     handles, labels = axes[1, 1].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize="small", loc="outside lower center", ncols=len(labels))
     for axis in axes.flat:
@@ -105,7 +105,8 @@ def _indicators(axis: Axes, study: CaseStudy, quantity: str, factor: float, labe
             continue
         values = factor * study.values(f"{kind}_{quantity}")
         axis.plot(study.time, values, color=colour, linewidth=1.1, label=_NAMES[kind])
-        if f"{kind}_{quantity}_sd" in names:
+        # the band of a single turn in noise would cover all others
+        if f"{kind}_{quantity}_sd" in names and kind != "paei_adaptive":
             doubt = 2.0 * factor * study.values(f"{kind}_{quantity}_sd")
             axis.fill_between(study.time, values - doubt, values + doubt, color=colour, alpha=0.2, linewidth=0.0)
         shown.append(values[np.isfinite(values)])
