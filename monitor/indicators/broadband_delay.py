@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
 from monitor.indicators.cross_correlation import CrossCorrelation
-from monitor.indicators.cross_spectra import centred
 from monitor.indicators.fractional_lag import REACH, delayed
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
-from monitor.indicators.hopped import HoppedIndicator
+from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.kernel import kernel
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
 
@@ -107,6 +106,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         self._tapers = MultitaperFit(n_middle, sample_rate, band)
         self._correlation = CrossCorrelation(n_window, n_middle, most)
         self._most = most
+        delayed(np.zeros(n_window), self._correlation.start, n_middle, 0.0)
         loudest, quietest, began = new_gate(1)
         _advance_gate(0, 0.0, 0, n_window, *self._limits, loudest, quietest, began)
         super().__init__(
@@ -124,9 +124,9 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     def _new_memory(self) -> Gate:
         return new_gate(self.n_pairs)
 
-    def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> Samples:  # noqa: ARG002
+    def _evaluate(self, pair: int, window: Centred, number: int) -> Samples:  # noqa: ARG002
         result: Samples = np.full(len(_OUTPUTS), np.nan)
-        (c, size_c), (m, size_m) = centred(c), centred(m)
+        c, m, size_c, size_m = window
         amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))
         good = int(self._state[2][pair])
         loudest, quietest, began = self._memory

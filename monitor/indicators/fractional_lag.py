@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
+from monitor.indicators.kernel import kernel
 
 # samples on either side of the nearest one
 REACH = 4
@@ -22,15 +23,27 @@ def _weights() -> Samples:
 
 
 WEIGHTS = _weights()
-_POWERS = np.arange(POINTS)
 
 
 def delayed(x: Samples, start: int, n: int, lag: float) -> tuple[Samples, Samples]:
     """Return (n,) what the signal was `lag` samples before each sample from `start` on, and its slope by the lag."""
     whole = round(lag)
-    first = start - whole - REACH
-    history = x[first : first + n + POINTS - 1]
-    powers = (lag - whole) ** _POWERS
-    value: Samples = np.convolve(history, WEIGHTS @ powers, mode="valid")
-    slope: Samples = np.convolve(history, WEIGHTS[:, 1:] @ (_POWERS[1:] * powers[:-1]), mode="valid")
+    return _between(x, start - whole - REACH, n, lag - whole, WEIGHTS)
+
+
+@kernel
+def _between(x: Samples, first: int, n: int, lag: float, weights: Samples) -> tuple[Samples, Samples]:
+    of_value, of_slope = np.zeros(POINTS), np.zeros(POINTS)
+    for i in range(POINTS):
+        for power in range(POINTS - 1, -1, -1):
+            of_slope[i] = of_slope[i] * lag + of_value[i]
+            of_value[i] = of_value[i] * lag + weights[i, power]
+    value, slope = np.zeros(n), np.zeros(n)
+    # the sample at the lowest lag is the newest
+    for j in range(POINTS):
+        weight, bend, begin = of_value[j], of_slope[j], first + POINTS - 1 - j
+        piece = x[begin : begin + n]
+        for i in range(n):
+            value[i] += weight * piece[i]
+            slope[i] += bend * piece[i]
     return value, slope

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
-from monitor.indicators.cross_spectra import centred, periodic_hann, power_of, segment_spectrum
-from monitor.indicators.hopped import HoppedIndicator
+from monitor.indicators.cross_spectra import Spectrum, centred, periodic_hann, segment_spectrum
+from monitor.indicators.hopped import Centred, HoppedIndicator
+from monitor.indicators.kernel import reduction
 
 # below this of the command, what is in common is the rounding of a dead channel
 _TRACE = 1e-24
@@ -52,7 +53,7 @@ def frequency_evaluation_index(
     ------
     ValueError : the taper is another; the signals are not of one length, or hold a sample that is no number.
     """
-    c, m = (np.asarray(x, dtype=np.float64) for x in (x_c, x_m))
+    c, m = (np.array(x, dtype=np.float64, order="C") for x in (x_c, x_m))
     if c.ndim != 1 or c.shape != m.shape or not len(c):
         raise ValueError(f"command {c.shape} and measured {m.shape}: both must be (n_samples,)")
     if not (np.isfinite(c).all() and np.isfinite(m).all()):
@@ -64,11 +65,11 @@ def frequency_evaluation_index(
     (c, size_c), (m, size_m) = centred(c), centred(m)
     weights = periodic_hann(len(c)) if taper == "hann" else np.ones(len(c))
     command, measured = (segment_spectrum(x, weights, 1, len(c) // 2) for x in (c, m))
-    power, cross = power_of(command), complex(np.sum(measured * command.conj()))
-    frequencies = np.arange(1, len(power) + 1) * sample_rate / len(c)
+    frequencies = np.arange(1, len(command) + 1) * sample_rate / len(c)
     if size_c == 0.0:
         return _evaluation(0.0, 0.0, 0.0j)
-    return _evaluation(float(np.sum(power)), float(power @ frequencies), cross * (size_m / size_c))
+    power, power_by_frequency, common = _sums(command, measured, frequencies)
+    return _evaluation(power, power_by_frequency, common * (size_m / size_c))
 
 
 class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
@@ -106,21 +107,38 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
         self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
+        nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
+        _sums(nothing, nothing, self._frequencies)
         super().__init__(sample_rate, window, hop=n_window // 2, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
         # sums of the command's power, of power times frequency, and of the cross-spectrum
         return (np.zeros((self.n_pairs, 2)), np.zeros(self.n_pairs, dtype=np.complex128))
 
-    def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> FrequencyEvaluation:  # noqa: ARG002
+    def _evaluate(self, pair: int, window: Centred, number: int) -> FrequencyEvaluation:  # noqa: ARG002
         powers, cross = self._memory
-        (c, size_c), (m, size_m) = centred(c), centred(m)
+        c, m, size_c, size_m = window
         last = self.n_window // 2
         command, measured = (segment_spectrum(x, self._taper, 1, last) for x in (c, m))
-        power = power_of(command)
-        powers[pair] += size_c * size_c * np.array([np.sum(power), power @ self._frequencies])
-        cross[pair] += size_c * size_m * np.sum(measured * command.conj())
+        power, power_by_frequency, common = _sums(command, measured, self._frequencies)
+        powers[pair, 0] += size_c * size_c * power
+        powers[pair, 1] += size_c * size_c * power_by_frequency
+        cross[pair] += size_c * size_m * common
         return _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair]))
+
+
+@reduction
+def _sums(command: Spectrum, measured: Spectrum, frequencies: Samples) -> tuple[float, float, complex]:
+    """Return the sums of the command's power, of that times the frequency, and of the cross-spectrum."""
+    power = power_by_frequency = real = imag = 0.0
+    for i in range(len(frequencies)):
+        c, m = command[i], measured[i]
+        square = c.real * c.real + c.imag * c.imag
+        power += square
+        power_by_frequency += square * frequencies[i]
+        real += m.real * c.real + m.imag * c.imag
+        imag += m.imag * c.real - m.real * c.imag
+    return power, power_by_frequency, complex(real, imag)
 
 
 def _evaluation(power: float, power_by_frequency: float, cross: complex) -> FrequencyEvaluation:

@@ -8,17 +8,27 @@ for the evaluations of all pairs.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator
+from monitor.indicators.cross_spectra import centred
 from monitor.indicators.kernel import kernel
 
 # the fraction of a hop from one pair's turn to the next one's: any number of pairs is spread evenly
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+
+
+class Centred(NamedTuple):
+    """The window of a pair, (n_window,) each, without means and over its largest; that largest, 0 if constant."""
+
+    c: Samples
+    m: Samples
+    size_c: float
+    size_m: float
 
 
 class HoppedIndicator(WindowedIndicator[Value]):
@@ -33,11 +43,12 @@ class HoppedIndicator(WindowedIndicator[Value]):
     ) -> None:
         self.hop = max(1, hop)
         self._turns = [round(_GOLDEN * pair * self.hop) % self.hop for pair in range(n_pairs)]
+        centred(np.zeros(2))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
 
     @abstractmethod
-    def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> Any:
-        """Return the (n_outputs,) values of a clean window, (n_window,) each, that ends with sample `number`."""
+    def _evaluate(self, pair: int, window: Centred, number: int) -> Any:
+        """Return the (n_outputs,) values of a clean window that ends with sample `number`."""
 
     def _new_memory(self) -> tuple[Any, ...]:
         """Return the arrays in which an indicator remembers more than its window."""
@@ -65,8 +76,9 @@ class HoppedIndicator(WindowedIndicator[Value]):
             newest = stop - 1
             for pair, wait in enumerate(waits):
                 if taken + wait == newest and good[pair] >= self.n_window:
-                    c, m = ring[pair, :, clock[0] : clock[0] + self.n_window].copy()
-                    standing[pair] = self._evaluate(pair, c, m, first + newest)
+                    newest_c, newest_m = ring[pair, :, clock[0] : clock[0] + self.n_window]
+                    (c, size_c), (m, size_m) = centred(newest_c), centred(newest_m)
+                    standing[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), first + newest)
             # the row of that sample alone has been made before the evaluation
             if stop > taken and (first + newest) % self.every == 0:
                 out[(first + newest) // self.every - (first - 1) // self.every - 1] = standing

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.cross_spectra import Spectrum, bins_of_band
-from monitor.indicators.kernel import kernel, part
+from monitor.indicators.kernel import kernel, part, reduction
 
 _TAPERS = 5
 # five tapers give noise this much coherence once in a hundred times; such bins say nothing
@@ -80,16 +80,33 @@ class MultitaperFit:
         y, both, command, agreement, size, noise_y, noise_gain = _compare(c, m, self._low, self._high, self._n, back)
         if not both > 0.0:
             return NO_FIT
-        by_sample = (self._n + 1) * scipy.fft.irfft(back, 2 * (self._n + 1))[:, 1 : self._n + 1]
-        by_sample -= by_sample.sum(axis=1, keepdims=True) / self._n
+        by_slope, square_y, square_gain = _shares(scipy.fft.irfft(back, 2 * (self._n + 1)), slope)
         gain = both / command
-        by_lag = gain * float(by_sample[0] @ slope)
+        by_lag = gain * by_slope
         if by_lag == 0.0:
             return NO_FIT
-        y_sd = np.sqrt(float(by_sample[0] @ by_sample[0]) * noise_y)
-        gain_sd = np.sqrt(float(by_sample[1] @ by_sample[1]) * noise_gain) / command
+        y_sd, gain_sd = np.sqrt(square_y * noise_y), np.sqrt(square_gain * noise_gain) / command
         ratio = 1.0 / gain
         return LagFit(y / by_lag, float(y_sd) / abs(by_lag), ratio, float(gain_sd) * ratio * ratio, agreement / size)
+
+
+@reduction
+def _shares(back: Samples, slope: Samples) -> tuple[float, float, float]:
+    """Return q of y times the slope, its square and that of q of the gain, (n,) each without their means."""
+    n, scale = len(slope), 0.5 * back.shape[1]
+    of_y, of_gain = back[0, 1 : n + 1], back[1, 1 : n + 1]
+    mean_y = mean_gain = 0.0
+    for i in range(n):
+        mean_y += of_y[i]
+        mean_gain += of_gain[i]
+    mean_y, mean_gain = mean_y / n, mean_gain / n
+    by_slope = square_y = square_gain = 0.0
+    for i in range(n):
+        y, gain = scale * (of_y[i] - mean_y), scale * (of_gain[i] - mean_gain)
+        by_slope += y * slope[i]
+        square_y += y * y
+        square_gain += gain * gain
+    return by_slope, square_y, square_gain
 
 
 @part

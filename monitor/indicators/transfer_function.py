@@ -14,13 +14,12 @@ from monitor.indicators.cross_correlation import CrossCorrelation
 from monitor.indicators.cross_spectra import (
     Spectrum,
     bins_of_band,
-    centred,
     periodic_hann,
     power_of,
     segment_spectrum,
 )
 from monitor.indicators.fractional_lag import REACH
-from monitor.indicators.hopped import HoppedIndicator
+from monitor.indicators.hopped import Centred, HoppedIndicator
 
 # neighbours under Hann with half overlap correlate by 1/6: n of them are worth n / (1 + 2/36)
 _OVERLAP = 18.0 / 19.0
@@ -154,9 +153,9 @@ class TransferFunction(HoppedIndicator[Segments]):
         taken: NDArray[np.int64] = self._memory[4]
         return taken.copy()
 
-    def _evaluate(self, pair: int, c: Samples, m: Samples, number: int) -> float:
+    def _evaluate(self, pair: int, window: Centred, number: int) -> float:
         powers, cross, weights, last, taken = self._memory
-        (c, size_c), (m, size_m) = centred(c), centred(m)
+        c, m, size_c, size_m = window
         # a sample that stands out by twenty deviations of the others would outweigh all the other segments
         others = min(c @ c, m @ m if size_m > 0.0 else np.inf) - 1.0
         if size_c > 0.0 and others * _SPIKE**2 > len(c):
