@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part, reduction
+from monitor.indicators.kernel import part
 from monitor.indicators.level_crossings import crossing_frequency, find_crossings, new_crossings
 
 # a loop is looked at so many times in a window
@@ -55,7 +55,7 @@ def tick(clock: NDArray[np.int64], n_window: int) -> None:
     clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
 
 
-@reduction
+@part
 def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
     """Return the averages over a window of two signals, (n_window,) each."""
     n = a.shape[0]
