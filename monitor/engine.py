@@ -11,6 +11,7 @@ from monitor.blocks import (
     Channel,
     Column,
     Event,
+    EventKind,
     ResultBlock,
     ResultStream,
     Role,
@@ -82,35 +83,40 @@ class Monitor:
         new = arrival.block
         if new is None:
             return Update(None, None, arrival.events)
+        notes: list[Event] = []
         if arrival.started:
             try:
-                self._start(new.stream)
+                notes = [Event(EventKind.NOTE, new.time, new.index, 0, text) for text in self._start(new.stream)]
             except ValueError as problem:
                 self._signals = None
                 raise UnfitSettingsError(str(problem), Update(new, None, arrival.events)) from problem
+        events = (*arrival.events, *notes)
         if self._signals is None:
-            return Update(new, None, arrival.events)
+            return Update(new, None, events)
         if arrival.broken and not arrival.started:
             # a sample that is not there, seen as one that is NaN: windows across it are not valid
             self._advance(self._signals.hole(), new.index - 1)
         found = self._advance(self._signals.take(new), new.index)
         transfer = None if self._transfer is None else self._transfer.fresh(new)
-        return Update(new, self._block(new, found), arrival.events, transfer)
+        return Update(new, self._block(new, found), events, transfer)
 
-    def _start(self, stream: Stream) -> None:
+    def _start(self, stream: Stream) -> list[str]:
+        """Make everything anew for a stream; return what there is to note."""
         pairs, settings = stream.pairs, self.settings
+        notes: list[str] = []
         self._signals, self._indicators, self._transfer, self._results = None, (), None, None
         if not pairs:
-            return
+            return notes
         signals = PairSignals(stream, settings.bandpass)
         self._indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=signals.with_force)
         if "transfer" in settings.measures:
             try:
                 self._transfer = TransferMonitor(settings, stream)
             except ValueError as problem:
-                if settings.measures != MEASURES:
+                if {"measures", "transfer_segment"} & settings.model_fields_set:
                     raise ValueError(f"transfer_segment: {problem}") from problem
                 # nobody asked for it by name: the other measures go on without it
+                notes.append(f"no transfer function: {problem}")
         outputs = [output for indicator in self._indicators for output in indicator.outputs]
         columns, meaningless = [], []
         for pair in pairs:
@@ -123,6 +129,7 @@ class Monitor:
         if columns:
             self._results = ResultStream(stream.rig, stream.epoch, stream.sample_rate, settings.every, tuple(columns))
         self._signals = signals
+        return notes
 
     def _advance(self, signals: Signals, first: int) -> list[Samples]:
         """Let everything take the samples; return the rows of each indicator, (n_rows, n_pairs, n_outputs)."""

@@ -40,8 +40,12 @@ class PairSignals:
         taken, n = np.take(block.samples, self._columns, axis=1), self._n
         if self._filter is not None:
             # a bad sample of one signal restarts the filters of all that it is compared with: they must stay alike
-            bad = ~(np.abs(taken) < LARGEST_SAMPLE).reshape(len(taken), -1, n).all(axis=1)
-            taken[np.tile(bad, self._columns.size // n)] = np.nan
+            bad = ~(np.abs(taken) < LARGEST_SAMPLE)
+            compared = bad[:, :n] | bad[:, n : 2 * n]
+            taken[:, :n][compared] = taken[:, n : 2 * n][compared] = np.nan
+            # command and measured are compared without the force as well, and do not wait for it
+            if self.with_force:
+                taken[:, 2 * n :][compared | bad[:, 2 * n :]] = np.nan
             taken = self._filter.filter(taken)
         x_c, x_m = taken[:, :n].copy(), taken[:, n : 2 * n].copy()
         f_m = taken[:, 2 * n :].copy()

@@ -48,7 +48,8 @@ class TransferBlock:
     ----------
     stream : what the columns are.
     index, time : of the last sample that they contain.
-    values : (n_frequencies, n_columns); NaN where the command has no motion or too few segments have passed.
+    values : (n_frequencies, n_columns); NaN where the command has no motion or too few segments have passed,
+        and all but the coherence where that is no more than noise would give.
     """
 
     stream: TransferStream

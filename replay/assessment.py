@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Column, Pair, Samples, Stream
-from monitor.config import IndicatorSettings
+from monitor.config import MEASURES, IndicatorSettings
 from monitor.engine import Monitor
+from monitor.indicators.base import LARGEST_WINDOW
 from monitor.transfer import TransferBlock
 from replay.formats import Recording
 from replay.whole_record import WholeRecord, whole_record
@@ -113,12 +114,13 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
         )
         for i, pair in enumerate(stream.pairs)
     )
-    if not series.columns and "hsem" in settings.measures:
+    asked = settings.measures != MEASURES and "hsem" in settings.measures
+    if asked and all(pair.force is None for pair in stream.pairs):
         notes.append("hsem needs a force: name its column with --force")
     if series.columns and not any(pair.valid_fraction for pair in pairs):
         notes.append(
-            "no value is valid: the window holds less than one cycle of the motion, or the command stands still"
-            " or is under the gate"
+            "no value is valid: the window holds less than one cycle of the motion, the command stands still or is"
+            " under the gate, or the measured signal does not follow it"
         )
     return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, tuple(notes))
 
@@ -126,7 +128,9 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
 def _for_a_record(settings: IndicatorSettings, recording: Recording) -> IndicatorSettings:
     """Let the transfer function forget nothing, and cut a short record into enough segments for a coherence."""
     duration = recording.n_samples / recording.stream.sample_rate
-    segment = min(settings.transfer_segment, duration / _FEWEST_SEGMENTS)
+    # the window is half as long again as a segment, for the lags
+    largest = LARGEST_WINDOW / (1.6 * recording.stream.sample_rate * len(recording.stream.pairs))
+    segment = min(settings.transfer_segment, duration / _FEWEST_SEGMENTS, largest)
     measures = settings.measures
     if segment * recording.stream.sample_rate < _SHORTEST_SEGMENT:
         measures = tuple(measure for measure in measures if measure != "transfer")

@@ -38,7 +38,8 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
     )
     for found in assessment.pairs:
         console.print(_indicators(found, assessment))
-        console.print(_whole(found, {column.name: column.unit for column in assessment.series.columns}))
+        units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
+        console.print(_whole(found, units))
         if assessment.transfer is not None:
             table = _transfer(assessment.transfer, found.pair.actuator)
             console.print(table if table.row_count else "no frequency is coherent enough for a transfer function")
@@ -56,8 +57,10 @@ def _indicators(found: PairAssessment, assessment: Assessment) -> Table:
     table.add_column("unit")
     for heading in ("median", "±", "mean", "5 %", "95 %"):
         table.add_column(heading, justify="right")
-    for column in assessment.series.columns[: len(found.spreads) + len(found.totals)]:
-        if column.name.endswith(("_sd", "_total")) or column.name.startswith("fei_"):
+    for column in assessment.series.columns:
+        if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
+            continue
+        if column.name.endswith(("_sd", "_total")):
             continue
         unit, factor = _shown_as(column)
         spread, doubt = found.spreads[column.name], found.spreads.get(f"{column.name}_sd")

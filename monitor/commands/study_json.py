@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_json(study: TrackingStudy) -> dict[str, Any]:
-    """Return the study; SI and rad, null where there is no value."""
+    """Return the study; SI and rad but for the criteria, which name their units; null where there is no value."""
     found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
     if study.growth is not None:
         found["growth_from_ii_a_to_ii_b"] = numbers(study.growth)

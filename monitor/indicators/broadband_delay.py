@@ -18,6 +18,8 @@ from monitor.indicators.multitaper import MultitaperFit, multitaper_length
 
 # signals with less correlation, or less coherence over the band, have nothing to do with each other
 _RELATED = 0.5
+# samples by which a lag may be beyond the largest, for rounding
+_BESIDE = 0.01
 # a remaining lag of so many samples is worth another round
 _SETTLED = 0.25
 _ROUNDS = 3
@@ -77,8 +79,8 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     as can be, and the cross-spectrum a tenth worse; what lies outside `band` disturbs the cross-spectrum
     less. The standard deviations take noise as white within the band.
 
-    A constant channel, a correlation or a coherence below 0.5, a lag beyond `max_delay` and a closed gate make all
-    not valid. The values are made anew every half window.
+    A constant channel, a correlation below 0.5, a lag beyond `max_delay` and a closed gate make all not valid; a
+    coherence below 0.5 what is told of the cross-spectrum. The values are made anew every half window.
     """
 
     outputs = _OUTPUTS
@@ -105,7 +107,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         n_middle = multitaper_length(n_window - 2 * (most + REACH))
         self._tapers = MultitaperFit(n_middle, sample_rate, band)
         self._correlation = CrossCorrelation(n_window, n_middle, most)
-        self._most = most
+        self._most = float(most)
         delayed(np.zeros(n_window), self._correlation.start, n_middle, 0.0)
         loudest, quietest, began = new_gate(1)
         _advance_gate(0, 0.0, 0, n_window, *self._limits, loudest, quietest, began)
@@ -134,12 +136,13 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         if not is_open or size_m == 0.0:
             return result
         peak = self._correlation.peak(c, m)
-        if np.isnan(peak.lag) or peak.correlation < _RELATED:
+        # a peak beside the last lag may lie beyond it
+        if not (abs(peak.lag) <= self._most + _BESIDE and peak.correlation >= _RELATED):
             return result
         result[:2] = peak.lag / self.sample_rate, peak.correlation
         start, n = self._correlation.start, self._correlation.n_middle
         measured = self._tapers.spectrum(m[start : start + n])
-        lag = peak.lag
+        lag = min(max(peak.lag, -self._most), self._most)
         for _ in range(_ROUNDS):
             command, slope = delayed(c, start, n, lag)
             fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)

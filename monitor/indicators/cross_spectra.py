@@ -37,8 +37,10 @@ def centred(x: Samples) -> tuple[Samples, float]:
     """Return the samples without their mean, over the largest of them, and that largest: 0 for a constant."""
     n = len(x)
     total, lowest, highest = 0.0, x[0], x[0]
+    # by itself, so that several are added at a time
     for i in range(n):
         total += x[i] - x[0]
+    for i in range(n):
         lowest, highest = min(lowest, x[i]), max(highest, x[i])
     mean = x[0] + total / n
     size = max(highest - mean, mean - lowest) if highest > lowest else 0.0

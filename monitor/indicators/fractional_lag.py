@@ -28,7 +28,7 @@ WEIGHTS = _weights()
 def delayed(x: Samples, start: int, n: int, lag: float) -> tuple[Samples, Samples]:
     """Return (n,) what the signal was `lag` samples before each sample from `start` on, and its slope by the lag."""
     whole = round(lag)
-    return _between(x, start - whole - REACH, n, lag - whole, WEIGHTS)
+    return _between(x, start - whole - REACH, n, float(lag - whole), WEIGHTS)
 
 
 @kernel

@@ -91,7 +91,8 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
 
     The standard deviations are of the random error, from what the measured signal holds beside the tone that the
     command does not explain (`incoherent_power`); NaN where a short window leaves no bin to look at. Where that of
-    the phase is over 0.5 rad, as it is of noise alone, nothing is valid.
+    the phase is over 0.5 rad, as it is of noise alone, nothing is valid but frequency and amplitude: they are the
+    command's alone, and are given as long as it has a motion.
 
     The peak bin, the gate and what is unexplained are looked for 128 times a window, at every `hop`-th sample; the
     readings at that bin are made at every sample.
@@ -256,6 +257,8 @@ def _advance_fdb(
             # less than one cycle is no tone, nor is what rounding and leakage leave of a motion outside the band
             if not (found[pair, 1] and frequency > 0.999 and amplitude * amplitude > _TRACE * loudest[pair, 2]):
                 continue
+            if give:
+                out[row, pair, 3], out[row, pair, 4] = frequency * sample_rate / n_window, amplitude
             # below 1e-12 of the command a measured amplitude is the rounding of a dead channel
             square_c, square_m = _square(tone_c), _square(tone_m)
             if square_c == 0.0 or square_m <= 1e-24 * square_c:
@@ -282,7 +285,7 @@ def _advance_fdb(
             # a phase that is uncertain by so much is that of noise; where nothing tells how uncertain, it is given
             if square_m > 0.0 and not noise > 2.0 * _LARGEST_SD**2 * square_m:
                 ratio, phase_sd = np.sqrt(square_c / square_m), np.sqrt(0.5 * noise / square_m)
-                _write(ratio, phase, phase_sd, frequency, n_window / sample_rate, amplitude, out, row, pair)
+                _write(ratio, phase, phase_sd, frequency, n_window / sample_rate, out, row, pair)
         advance_clock(steps, factors, clock, n_window)
         if give:
             row += 1
@@ -300,7 +303,6 @@ def _write(
     phase_sd: float,
     cycles: float,
     window: float,
-    amplitude: float,
     out: Samples,
     row: int,
     pair: int,
@@ -310,8 +312,6 @@ def _write(
     out[row, pair, 0] = ratio
     out[row, pair, 1] = phase
     out[row, pair, 2] = -phase / angular
-    out[row, pair, 3] = cycles / window
-    out[row, pair, 4] = amplitude
     # a relative error is to a ratio what an angle is to a phase
     out[row, pair, 5] = ratio * phase_sd
     out[row, pair, 6] = phase_sd

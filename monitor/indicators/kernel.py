@@ -51,7 +51,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def reduction(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function of whole windows that may add up in an order of its own; Python calls it, no kernel does.
 
-    Eight sums side by side and not one: the order depends on nothing but the length of the window.
+    Several sums side by side and not one: the order depends on nothing but the length of the window.
     """
     return _compiled(function, {"contract", "reassoc"})
 

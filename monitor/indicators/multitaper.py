@@ -111,18 +111,23 @@ def _shares(back: Samples, slope: Samples) -> tuple[float, float, float]:
 
 @part
 def _half_bin(spectrum: Spectrum, at: int) -> complex:
-    return complex(spectrum[at] if at >= 0 else spectrum[-at].conjugate())
+    # the spectrum of what is real goes on as its own mirror image, at both ends
+    end = spectrum.shape[0] - 1
+    if at < 0 or at > end:
+        return complex(spectrum[-at if at < 0 else 2 * end - at].conjugate())
+    return complex(spectrum[at])
 
 
 @part
 def _add(spectrum: Spectrum, at: int, value: complex) -> None:
-    if at > 0:
-        spectrum[at] += value
-    elif at < 0:
-        spectrum[-at] += value.conjugate()
+    end = spectrum.shape[0] - 1
+    if at in (0, end):
+        # these have no twin at a negative frequency
+        spectrum[at] += 2.0 * value.real
+    elif at < 0 or at > end:
+        spectrum[-at if at < 0 else 2 * end - at] += value.conjugate()
     else:
-        # bin 0 has no twin at a negative frequency
-        spectrum[0] += 2.0 * value.real
+        spectrum[at] += value
 
 
 @kernel
@@ -175,4 +180,6 @@ def _compare(
         noise_y += share_y * left
         power_gain += share_gain
         noise_gain += share_gain * left
-    return y, both, command, agreement, size, noise_y / power_y, noise_gain / power_gain
+    if power_y > 0.0:
+        noise_y, noise_gain = noise_y / power_y, noise_gain / power_gain
+    return y, both, command, agreement, size, noise_y, noise_gain

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from monitor.indicators.broadband_delay import BroadbandDelay, BroadbandDelayIndicator
 from monitor.indicators.cross_correlation import CrossCorrelation
-from monitor.indicators.fractional_lag import REACH, delayed
+from monitor.indicators.fractional_lag import REACH, _between, delayed
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
 from tests.oracles import broadband as oracle
 from tests.oracles.tones import Tones
@@ -21,6 +21,13 @@ def read(x_c, x_m, **settings):
     """Return the value of the last full window."""
     indicator = BroadbandDelayIndicator(RATE, len(x_c) / RATE, **settings)
     # so numbered that the last sample is one at which values are made
+    indicator.update_block(x_c, x_m, first=1)
+    return indicator.value
+
+
+def read_at(rate, x_c, x_m):
+    """Return the value of the last full window at another sample rate."""
+    indicator = BroadbandDelayIndicator(rate, len(x_c) / rate)
     indicator.update_block(x_c, x_m, first=1)
     return indicator.value
 
@@ -118,6 +125,18 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
+@given(seed=st.integers(0, 1000), n=st.integers(8, 60), share=st.floats(0.05, 0.4))
+def test_the_fit_is_its_definition_in_short_pieces_and_wide_bands(seed, n, share):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n + 40)
+    c, slope = delayed(x, 20, n, 0.3)
+    m = x[20 : 20 + n] + 0.2 * rng.normal(size=n)
+    tapers = MultitaperFit(n, 1.0, (0.0, share))
+    found = tapers.fit(tapers.spectrum(c), tapers.spectrum(m), slope)
+    high = max(1, int(np.ceil(share * (n + 1) - 1e-9)))
+    np.testing.assert_allclose(found, oracle.lag_fit(c, m, slope, 1, high), rtol=1e-6, atol=1e-9)
+
+
 @given(
     seed=st.integers(0, 1000), n=st.integers(60, 200), lag=st.floats(-9.0, 9.0), offset=st.sampled_from([0.0, 5.0])
 )
@@ -169,6 +188,21 @@ def test_a_delay_beyond_the_largest_is_not_taken_for_another():
         # or a side lobe, which tells itself by a low correlation
         assert np.isnan(beyond).all() or beyond.xcorr_peak < 0.9
         np.testing.assert_allclose(read(x_c, x_m, max_delay=0.2).delay, 0.15, atol=1e-6)
+
+
+def test_a_delay_near_the_largest():
+    """A lag of ten samples and a half is not told: the command that it belongs to is not in the window."""
+    told = []
+    for seed, lag in enumerate(np.linspace(9.5, 11.0, 120)):
+        rng = np.random.default_rng(seed)
+        x_c, x_m = oracle.motion(rng, 100, 100.0, lag / 100.0, high=9.0)
+        found = read_at(100.0, x_c, x_m + 0.1 * rng.normal(size=100))
+        assert not abs(found.xcorr_delay) > 0.1 + 1e-3
+        assert not abs(found.delay) > 0.1
+        told.append(np.isfinite(found.xcorr_delay))
+    assert any(told) and not all(told)
+    # a whole number of samples is no other kind of number to the kernel
+    assert len(_between.signatures) == 1
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 1234.5])

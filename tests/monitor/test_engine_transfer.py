@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
+from monitor.engine import Monitor, UnfitSettingsError
 from monitor.indicators.transfer_function import TransferFunction
 from monitor.transfer import QUANTITIES
 from monitor.transport.zeromq import ResultSubscriber, ZmqResultSink
@@ -174,3 +176,30 @@ def test_a_bad_sample_starts_the_filters_of_its_actuator_anew_and_of_no_other(sa
     delay = [c.name for c in next(updates(chosen, samples)).results.stream.columns].index("fdb_delay")
     # alike in both channels, the transient of the filters does not disturb the comparison for long
     np.testing.assert_allclose(spoilt[-1, delay], DELAYS[1 - other], atol=1e-3)
+
+
+def test_a_dead_load_cell_blanks_the_energies_and_nothing_else(samples):
+    chosen, rig = settings(measures=("fdb", "nrmse", "hsem"), bandpass=(0.5, 20.0)), stream((True, True))
+    order = [0, 1, 1, 2, 3, 3]
+    broken = samples[:, order].copy()
+    broken[1000:, 2] = np.nan
+    whole, holed = (
+        np.concatenate([update.results.values for update in updates(chosen, x, rig=rig)])
+        for x in (samples[:, order], broken)
+    )
+    columns = next(updates(chosen, samples[:, order], rig=rig)).results.stream.columns
+    gone = np.array([c.actuator == "a" and c.name in ("hsem_energy", "hsem", "hsem_added_damping") for c in columns])
+    assert np.isnan(holed[1000:, gone]).all() and np.isfinite(whole[-1, gone]).all()
+    rest = ~gone & np.array([not (c.actuator == "a" and c.name == "hsem_energy_total") for c in columns])
+    np.testing.assert_array_equal(holed[:, rest], whole[:, rest])
+
+
+def test_a_segment_that_does_not_fit_is_refused_when_asked_for_and_noted_when_not(samples):
+    with pytest.raises(UnfitSettingsError, match="transfer_segment: "):
+        next(updates(IndicatorSettings(transfer_segment=0.01), samples))
+    # four seconds, of which nobody spoke, are too few samples at 2 Hz
+    slow = replace(stream(), sample_rate=2.0)
+    update = next(updates(IndicatorSettings(window=20.0), samples, rig=slow))
+    assert update.results is not None and update.transfer is None
+    assert [event.kind for event in update.events][-1] is EventKind.NOTE
+    assert "no transfer function" in update.events[-1].detail

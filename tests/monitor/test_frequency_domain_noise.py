@@ -133,7 +133,9 @@ def test_a_growing_amplitude_as_in_the_paper():
 def test_a_dead_channel_has_no_standard_deviation():
     x_c, _ = tone(5.3).signals(2 * N, RATE)
     rows = FrequencyDomainIndicator(RATE, N / RATE).update_block(x_c, np.zeros(2 * N))
-    assert np.isnan(rows).all()
+    of_command = [FREQUENCY, AMPLITUDE]
+    assert np.isnan(np.delete(rows, of_command, axis=1)).all()
+    np.testing.assert_allclose(rows[N:, of_command], np.tile([5.3 * RATE / N, 1.0], (N, 1)), rtol=1e-9)
 
 
 def test_where_no_bin_is_left_the_standard_deviation_is_not_a_number():

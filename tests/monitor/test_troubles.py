@@ -68,7 +68,7 @@ def test_a_frequency_that_sweeps():
 
 
 def test_a_quiet_lead_in():
-    """Sensor noise is no motion: hardly anything is told until there is one, and then it is right at once."""
+    """Sensor noise is no motion: little is told until there is one, nothing under a gate, and then it is right."""
     t, rng = times(12.0), np.random.default_rng(1)
     moving = t >= 6.0
     x_c, x_m = (
@@ -92,6 +92,7 @@ def test_an_offset_of_each_channel():
     clean, _ = seen(x_c, x_m)
     shifted, _ = seen(x_c + 3.0, x_m - 7.0)
     for name in (*DELAYS, *RATIOS, "ti_angle"):
+        assert np.isfinite(clean[name][-1]), name
         np.testing.assert_allclose(shifted[name][N_WINDOW:], clean[name][N_WINDOW:], atol=1e-9, err_msg=name)
     assert shifted["peak_error"][-1] == pytest.approx(10.0, abs=0.4)
     assert clean["peak_error"][-1] < 0.4
@@ -130,5 +131,6 @@ def test_an_actuator_at_its_stroke_limit():
     # a single turn of what is no ellipse swings about it
     assert np.mean(cut["paei_adaptive_delay"][N_WINDOW:]) == pytest.approx(DELAY, abs=1e-3)
     for name in ("fdb_phase_sd", "paei_phase_sd"):
-        assert (cut[name][N_WINDOW:] > 10.0 * free[name][N_WINDOW:]).all(), name
+        assert (cut[name][N_WINDOW:] > 5e-3).all(), name
+        assert (free[name][N_WINDOW:] < 1e-6).all(), name
     assert cut["peak_error"][-1] == pytest.approx(0.3, abs=0.05)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from monitor.blocks import Channel, Role, Stream
+from monitor.commands.assess_table import print_assessment
 from monitor.config import IndicatorSettings
 from replay import assessment
 from replay.assessment import assess
@@ -90,3 +93,35 @@ def test_the_window_of_a_record_that_stands_still() -> None:
     still = ArrayRecording(STREAM, np.full((3000, 2), 4.0))
     assert choose_window(still, 2.0) == (2.0, "")
     assert choose_window(ArrayRecording(STREAM, np.full((500, 2), np.nan)), 2.0) == (0.5, "")
+
+
+def test_an_actuator_that_stops_is_in_the_statistics() -> None:
+    """The command goes on for two thirds of the record: what it is not followed by counts as motion."""
+    recording = tone(seconds=30.0)
+    recording.samples[round(10.0 * RATE) :, 1] = recording.samples[round(10.0 * RATE), 1]
+    pair = assess(recording, SETTINGS).pairs[0]
+    assert pair.spreads["nrmse"].median > 0.9
+    assert pair.spreads["fdb_phase"].median == pytest.approx(-0.3)
+    assert pair.valid_fraction < 0.4
+
+
+def test_an_actuator_that_never_moves_is_said_not_to_follow() -> None:
+    recording = tone()
+    recording.samples[:, 1] = 0.0
+    found = assess(recording, SETTINGS)
+    assert any("the measured signal does not follow" in note for note in found.notes)
+
+
+def test_every_actuator_is_told_in_units_of_its_own(capsys) -> None:
+    channels = [
+        Channel(f"{name}.{role.value}", role, unit, name)
+        for name, unit in (("linear", "mm"), ("rotary", "deg"))
+        for role in (Role.COMMAND, Role.MEASURED)
+    ]
+    samples = np.tile(tone().samples, 2)
+    print_assessment(
+        Path("two"), assess(ArrayRecording(Stream("rig", 0, RATE, tuple(channels)), samples), SETTINGS), []
+    )
+    first, second = capsys.readouterr().out.split("rotary.command", 1)
+    assert "mm^2" in first and "deg^2" not in first
+    assert "deg^2" in second and "mm^2" not in second
