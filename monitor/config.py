@@ -113,10 +113,18 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
         return Settings.model_validate(document)
     except ValidationError as problem:
         where = f"{path}: " if path is not None else ""
-        raise SettingsError(where + "; ".join(_sentence(e["loc"], e["msg"]) for e in problem.errors())) from None
+        # a list whose every word is wrong is called too short as well
+        errors = problem.errors()
+        told = [e for e in errors if e["type"] != "too_short" or not any(_within(o["loc"], e["loc"]) for o in errors)]
+        raise SettingsError(where + "; ".join(_sentence(e["loc"], e["msg"]) for e in told)) from None
+
+
+def _within(inner: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
 def _sentence(location: tuple[int | str, ...], message: str) -> str:
     key = ".".join(str(part) for part in location)
+    message = message.removeprefix("Value error, ")
     message = "there is no such setting" if "Extra inputs" in message else message[:1].lower() + message[1:]
     return f"{key}: {message}"

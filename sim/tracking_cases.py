@@ -38,6 +38,7 @@ class TrackingCase:
     true_ratio, true_phase, true_delay, true_amplitude_error : (n,); 1, rad, s, m. The amplitude error is NaN
         where the motion has no amplitude of its own.
     printed : the paper's figures with the paper's signs, SI, angles in rad or, where the name says so, deg.
+    prints_lead_negative : the paper's phase of this case is command less measured.
     virtual : stands in for a laboratory record that is not public.
     """
 
@@ -55,6 +56,7 @@ class TrackingCase:
     true_amplitude_error: Samples
     printed: Mapping[str, float]
     virtual: bool = False
+    prints_lead_negative: bool = False
 
     unit: ClassVar[str] = "m"
 
@@ -97,18 +99,18 @@ def _noisy(seed: int, noise: Noise = "gaussian") -> TrackingCase:
     draw = rng.standard_normal if noise == "gaussian" else rng.random
     command = 1e-3 * np.cos(turn * time) + NOISE * draw(len(time))
     measured = 2e-3 * np.cos(turn * (time + lead)) + NOISE * draw(len(time))
-    # printed as command less measured: ours has the other sign
     printed = {"ratio": 0.5, "phase": -0.077}
     error = np.full(len(time), 1e-3 - 2e-3)
     signals, truth = (time, command, measured), (0.5, turn * lead)
-    return _given("v", f"predefined, {noise} noise", signals, turn, truth, error, printed)
+    title = f"predefined, {noise} noise"
+    return _given("v", title, signals, turn, truth, error, printed, prints_lead_negative=True)
 
 
 def _growing() -> TrackingCase:
     turn, time = 3.0 * pi, _times(10.0)
     command = 0.1 * time * 2.5e-3 * np.sin(turn * time + 0.092)
     measured = 0.1 * time * 2.0e-3 * np.sin(turn * time + 0.369)
-    # 0.277 rad is 15.871 deg: the known value is misprinted, and has the sign of command less measured
+    # 0.277 rad is 15.871 deg: the known value is misprinted
     printed = {
         "ratio": 1.25,
         "phase": -0.277,
@@ -120,7 +122,8 @@ def _growing() -> TrackingCase:
     }
     error = 0.1 * time * (2.5e-3 - 2.0e-3)
     signals, truth = (time, command, measured), (1.25, 0.369 - 0.092)
-    return _given("vi", "predefined, growing amplitude", signals, turn, truth, error, printed)
+    title = "predefined, growing amplitude"
+    return _given("vi", title, signals, turn, truth, error, printed, prints_lead_negative=True)
 
 
 def _linear(name: str, force: float, largest: float) -> TrackingCase:
@@ -160,12 +163,24 @@ def _given(
     truth: tuple[float, float],
     error: Samples,
     printed: dict[str, float],
+    prints_lead_negative: bool = False,
 ) -> TrackingCase:
     """Return a case given by formulas: time, command, measured; rad/s; ratio and phase."""
     ratio, phase, delay = (np.full(len(error), value) for value in (*truth, -truth[1] / turn))
     frequencies = (turn / (2.0 * pi),)
     known = MappingProxyType(printed)
-    return TrackingCase(name, title, *signals, None, SAMPLE_RATE, frequencies, ratio, phase, delay, error, known)
+    truth_in_time = ratio, phase, delay, error
+    return TrackingCase(
+        name,
+        title,
+        *signals,
+        None,
+        SAMPLE_RATE,
+        frequencies,
+        *truth_in_time,
+        known,
+        prints_lead_negative=prints_lead_negative,
+    )
 
 
 def _recorded(

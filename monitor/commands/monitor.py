@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             sample_rate=stream.sample_rate,
             stale_after=stream.stale_after,
             insecure=arguments.insecure,
+            listening=False,
         )
         stack.callback(source.close)
         publish = settings.results
@@ -76,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
             stack.callback(recorder.close)
         say("loading kernels; the first time they are compiled, which takes a minute or two ...")
         warm_up(settings.indicators.measures)
+        # not before, or what a rig sends meanwhile would pile up until it is lost
+        source.listen()
         service = Service(
             source,
             Monitor(settings.indicators),

@@ -65,8 +65,7 @@ def _print_case(console: Console, study: CaseStudy) -> None:
         if math.isfinite(total):
             console.print(f"{name} {_number(total)} {units[name]}")
     for name, value in case.printed.items():
-        # in these cases the paper's phase is command less measured
-        other = " (of the other sign than ours)" if "phase" in name and case.name in ("v", "vi") else ""
+        other = " (of the other sign than ours)" if "phase" in name and case.prints_lead_negative else ""
         console.print(Text(f"the paper prints: {name} {value}{other}"), style="cyan")
     console.print()
 

@@ -18,7 +18,7 @@ from monitor.indicators.level_crossings import crossing_frequency, find_crossing
 # a loop is looked at so many times in a window
 HOPS = 8
 # with less the averages under a Hann window are those of a part of a cycle
-_FEWEST_CYCLES = 2.0
+_FEWEST_CYCLES = 1.95  # two, whose crossings noise may move
 # share of the square that a straight line explains: more is a drift, which takes the motion's place in the averages
 _DRIFT = 0.05
 
@@ -101,6 +101,4 @@ def sine_of_step(
     level = low + 0.5 * (high - low)
     find_crossings(times, ends, side, last, 0, float(n - 1), signal, n - 1, level, 0.3 * deviation)
     frequency = crossing_frequency(times, ends, 0, -1.0)
-    return (
-        float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _FEWEST_CYCLES - 0.05 and drift < _DRIFT else np.nan
-    )
+    return float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _FEWEST_CYCLES and drift < _DRIFT else np.nan

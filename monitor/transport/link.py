@@ -58,6 +58,8 @@ class LinkSettings:
 class Link:
     """A subscription to one endpoint, registered with `poller` under whatever socket it has at the time.
 
+    One that is not `listening` from the start is attached, and asks for messages only when told to.
+
     Raises
     ------
     TransportError : the endpoint cannot be used.
@@ -71,12 +73,14 @@ class Link:
         settings: LinkSettings,
         *,
         bind: bool,
+        listening: bool = True,
     ) -> None:
         self._context, self._poller, self._settings, self._bind = context, poller, settings, bind
         self._backoff = _FIRST_BACKOFF
         self._breach = f"a breach of protocol, such as a message over {settings.max_message} bytes"
         self._blame = ""
         self._failures = 0
+        self._listening = listening
         self.url = url
         self._open()
 
@@ -87,8 +91,8 @@ class Link:
         try:
             endpoint.prepare(self._socket, self._settings.queue_seconds, self._settings.stale_after)
             self._socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message)
-            for topic in self._settings.topics:
-                self._socket.subscribe(topic)
+            if self._listening:
+                self._subscribe()
             # within the process there is no connection to lose
             if not self._bind and not self.url.startswith("inproc://"):
                 self._monitor = self._watch(self._socket)
@@ -100,6 +104,16 @@ class Link:
         self._poller.register(self._socket, zmq.POLLIN)
         self._patience = -1
         self._heard = monotonic()
+
+    def listen(self) -> None:
+        """Ask for messages; until then none is sent, so that none piles up."""
+        if not self._listening:
+            self._listening = True
+            self._subscribe()
+
+    def _subscribe(self) -> None:
+        for topic in self._settings.topics:
+            self._socket.subscribe(topic)
 
     def _watch(self, socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
         address = f"inproc://synchroscope-link-{next(_numbers)}"

@@ -31,6 +31,7 @@ class Receiver(Generic[Item]):
     connect, bind : endpoints; at least one.
     settings : how to subscribe.
     context : of the caller, who then terminates it; by default an own one.
+    listening : from the start, or from `listen` on.
 
     Raises
     ------
@@ -44,6 +45,8 @@ class Receiver(Generic[Item]):
         bind: Sequence[str],
         settings: LinkSettings,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        *,
+        listening: bool = True,
     ) -> None:
         if not connect and not bind:
             raise TransportError("nothing to listen to: give an endpoint to connect to or to bind")
@@ -57,7 +60,8 @@ class Receiver(Generic[Item]):
         self._time, self._index = 0.0, 0
         try:
             for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
-                self._links.append(Link(self._context, self._poller, url, settings, bind=binds))
+                link = Link(self._context, self._poller, url, settings, bind=binds, listening=listening)
+                self._links.append(link)
         except BaseException:
             self.close()
             raise
@@ -66,6 +70,11 @@ class Receiver(Generic[Item]):
     def endpoints(self) -> tuple[str, ...]:
         """What is bound, with the ports that were found, and then what is connected to."""
         return tuple(link.url for link in self._links)
+
+    def listen(self) -> None:
+        """Ask for messages: from now on they come, or wait to be received."""
+        for link in self._links:
+            link.listen()
 
     def receive(self, timeout: float) -> list[Item | Event]:
         """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.

@@ -24,6 +24,7 @@ class ZmqSource:
     max_message : bytes allowed in one frame.
     queue_seconds : how long messages may pile up unread before the sender is held up or drops.
     insecure : may bind where other machines can reach it.
+    listening : from the start, or only from `listen` on, for who is not ready yet: nothing piles up meanwhile.
     context : of the caller, who then terminates it; by default an own one.
 
     Raises
@@ -43,12 +44,17 @@ class ZmqSource:
         max_message: int = 64 << 20,
         queue_seconds: float = 10.0,
         insecure: bool = False,
+        listening: bool = True,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         intake = SignalIntake(rig, sample_rate)
         # plain senders use any topic or none, so everything is subscribed to
         settings = LinkSettings((b"",), stale_after, max_message, queue_seconds, insecure)
-        self._receiver = Receiver(intake.read, connect, bind, settings, context)
+        self._receiver = Receiver(intake.read, connect, bind, settings, context, listening=listening)
+
+    def listen(self) -> None:
+        """Ask the rigs for their signals; a second call does nothing."""
+        self._receiver.listen()
 
     def receive(self, timeout: float) -> list[SignalBlock | Event]:
         """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.

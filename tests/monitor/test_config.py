@@ -138,3 +138,12 @@ def test_overrides_are_left_alone(write):
 def test_settings_are_frozen():
     with pytest.raises(ValidationError):
         Settings().indicators.window = 3.0
+
+
+def test_a_wrong_word_in_a_list_is_named_and_nothing_else():
+    with pytest.raises(SettingsError) as refused:
+        load_settings(None, {"indicators": {"measures": ["tea"], "bandpass": [20.0, 1.0]}})
+    assert str(refused.value).count("measures") == 1
+    assert str(refused.value).endswith("indicators.bandpass: must rise from low to high")
+    with pytest.raises(SettingsError, match="measures: tuple should have at least 1 item"):
+        load_settings(None, {"indicators": {"measures": []}})

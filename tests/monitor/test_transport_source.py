@@ -182,3 +182,18 @@ def test_a_port_is_free_again_after_closing():
         again = ZmqSource(bind=[url])
         assert again.endpoints == (url,)
         again.close()
+
+
+def test_until_it_listens_nothing_piles_up(counting, gather):
+    publisher = SignalPublisher(LOOPBACK)
+    source = ZmqSource([publisher.endpoint], listening=False)
+    assert not publisher.wait_for_subscriber(0.5)
+    for index in range(10):
+        publisher.send(counting(index))
+    source.listen()
+    assert publisher.wait_for_subscriber(5.0)
+    publisher.send(counting(10))
+    received = gather(source, lambda found: bool(counts(found).size))
+    np.testing.assert_array_equal(counts(received), [10.0])
+    source.close()
+    publisher.close()
