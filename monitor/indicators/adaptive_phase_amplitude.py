@@ -32,8 +32,8 @@ from monitor.indicators.base import (
 from monitor.indicators.chord_reading import read_chords
 from monitor.indicators.ellipse_fit import N_SUMS, fit_ellipse
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
-from monitor.indicators.kernel import kernel, part
 from monitor.indicators.phase_amplitude import write_deviations, write_errors
+from monitor.kernel import kernel, part
 
 # of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
 _SPANNED, _MOST = 1.5, 4.0

@@ -26,7 +26,7 @@ from monitor.indicators.chord_sums import (
     noise_products,
 )
 from monitor.indicators.ellipse_fit import N_SUMS, add_powers
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 # lowest and highest command and measured signal
 LOW_C, HIGH_C, LOW_M, HIGH_M = range(4)

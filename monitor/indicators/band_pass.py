@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE
-from monitor.indicators.kernel import kernel
+from monitor.kernel import kernel
 
 # nearer to half the rate the filter's upper edge is no edge any more
 _HIGHEST = 0.45

@@ -13,8 +13,8 @@ from monitor.indicators.cross_correlation import CrossCorrelation
 from monitor.indicators.fractional_lag import REACH, delayed
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.kernel import kernel
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
+from monitor.kernel import kernel
 
 # signals with less correlation, or less coherence over the band, have nothing to do with each other
 _RELATED = 0.5

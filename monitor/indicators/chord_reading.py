@@ -35,7 +35,7 @@ from monitor.indicators.chord_sums import (
     XM_UV,
     XM_VV,
 )
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 _SMALLEST = 1e-280
 _ROUNDING = 1e-13

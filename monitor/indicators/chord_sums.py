@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 # points of a group are so many lags apart, first to last
 SPAN = 7

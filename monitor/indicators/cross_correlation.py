@@ -14,7 +14,7 @@ import scipy.fft
 
 from monitor.blocks import Samples
 from monitor.indicators.fractional_lag import POINTS, REACH, WEIGHTS
-from monitor.indicators.kernel import kernel, part
+from monitor.kernel import kernel, part
 
 # a peak this much below the highest is as good, when it lies nearer to zero lag
 _NEARLY_EQUAL = 0.02

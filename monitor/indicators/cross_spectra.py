@@ -7,7 +7,7 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import reduction
+from monitor.kernel import reduction
 
 Spectrum = NDArray[np.complex128]
 

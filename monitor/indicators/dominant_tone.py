@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
 from monitor.indicators.tapers import HANN, Turn, tapered
+from monitor.kernel import part
 
 _NEAR, _FAR = HANN
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 # order of the sums
 X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE = range(14)

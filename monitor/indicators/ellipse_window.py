@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.ellipse_fit import EE, N_SUMS, XE, XX, E, X, add_powers
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 
 class EllipseWindow(NamedTuple):

@@ -17,9 +17,9 @@ from monitor.indicators.base import (
     check_window,
 )
 from monitor.indicators.gate import gate_limits, new_gate, passes
-from monitor.indicators.kernel import kernel
 from monitor.indicators.swept_area import HOPS, loop_of, new_stored_window, sine_of_step, tick
 from monitor.indicators.windowed_sums import new_sums, push, total
+from monitor.kernel import kernel
 
 # a force that has less in common with the displacement stores too little energy to compare with, squared
 _FEEBLE = 0.1**2

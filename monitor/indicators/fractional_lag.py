@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import kernel
+from monitor.kernel import kernel
 
 # samples on either side of the nearest one
 REACH = 4

@@ -20,7 +20,6 @@ from monitor.indicators.base import (
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.incoherent_power import N_BINS, incoherent_power
-from monitor.indicators.kernel import kernel, part
 from monitor.indicators.sliding_spectrum import (
     COMMAND,
     MEASURED,
@@ -34,6 +33,7 @@ from monitor.indicators.sliding_spectrum import (
     renew,
 )
 from monitor.indicators.tapers import TAPERS, from_start, gains_at, tapered, tapered_peak
+from monitor.kernel import kernel, part
 
 _TRACE = 1e-12
 # rad, of the phase: beyond it nothing is known

@@ -11,7 +11,7 @@ from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
 from monitor.indicators.cross_spectra import Spectrum, centred, periodic_hann, segment_spectrum
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.kernel import reduction
+from monitor.kernel import reduction
 
 # below this of the command, what is in common is the rounding of a dead channel
 _TRACE = 1e-24

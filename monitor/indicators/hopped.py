@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator
 from monitor.indicators.cross_spectra import centred
-from monitor.indicators.kernel import kernel
+from monitor.kernel import kernel
 
 # the fraction of a hop from one pair's turn to the next one's: any number of pairs is spread evenly
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
 from monitor.indicators.tapers import HANN, Turn
+from monitor.kernel import part
 
 # how many bins are looked at, with the tone in their middle
 N_BINS = 16

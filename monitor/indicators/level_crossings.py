@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 
 class Crossings(NamedTuple):

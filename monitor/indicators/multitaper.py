@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.cross_spectra import Spectrum, bins_of_band
-from monitor.indicators.kernel import kernel, part, reduction
+from monitor.kernel import kernel, part, reduction
 
 _TAPERS = 5
 # five tapers give noise this much coherence once in a hundred times; such bins say nothing

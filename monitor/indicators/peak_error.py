@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator
-from monitor.indicators.kernel import kernel
 from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
+from monitor.kernel import kernel
 
 ERROR, COMMAND = 0, 1
 

@@ -20,7 +20,7 @@ from monitor.indicators.ellipse_window import (
     turn_points,
 )
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
-from monitor.indicators.kernel import kernel, part
+from monitor.kernel import kernel, part
 
 
 class PhaseAmplitudeError(NamedTuple):

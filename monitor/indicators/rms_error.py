@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, Output, Signals, WindowedIndicator
-from monitor.indicators.kernel import kernel
 from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
 from monitor.indicators.windowed_moments import new_moments, push_moment, squares_about_mean
 from monitor.indicators.windowed_sums import new_sums, push, total
+from monitor.kernel import kernel
 
 ERROR, COMMAND, MEASURED = 0, 1, 2
 HIGHEST, LOWEST = 0, 1

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 # rows of the sums; a row holds all real parts, then all imaginary parts
 COMMAND, MEASURED = 0, 1

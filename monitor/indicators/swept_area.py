@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
 from monitor.indicators.level_crossings import crossing_frequency, find_crossings, new_crossings
+from monitor.kernel import part
 
 # a loop is looked at so many times in a window
 HOPS = 8

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 # cosine and sine of the turn from the start of the sums, slot 0, to the start of the window, the oldest sample
 Turn = tuple[float, float]

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator, check_window
 from monitor.indicators.gate import gate_limits, new_gate, passes
-from monitor.indicators.kernel import kernel
 from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
 from monitor.indicators.swept_area import HOPS, loop_of, new_stored_window, sine_of_step, tick
 from monitor.indicators.windowed_sums import new_sums, push, total
+from monitor.kernel import kernel
 
 # a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
 _TRACE = 1e-24

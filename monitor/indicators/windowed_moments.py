@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.kernel import part
+from monitor.kernel import part
 
 
 def new_moments(n_window: int, n_pairs: int) -> tuple[NDArray[Any], ...]:

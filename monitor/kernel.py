@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,25 +19,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _folder() -> str:
+@cache
+def _folder(package: Path) -> str:
     """Return a folder of compiled kernels that is this version's alone.
 
     Numba compiles a kernel anew when its own file changes, but not when a kernel that it calls does, in another file:
-    an update would leave old code running. So the name of the folder tells what all the sources are.
+    an update would leave old code running. So the name of the folder tells what all the sources of the package are.
     """
-    here = Path(__file__).parent
-    sources = sorted(here.glob("*.py"))
+    sources = sorted(package.glob("*.py"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     if config.CACHE_DIR:
         base = Path(config.CACHE_DIR)
-    elif os.access(here, os.W_OK):
-        base = here / "__pycache__"
+    elif os.access(package, os.W_OK):
+        base = package / "__pycache__"
     else:
         base = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return str(base / f"synchroscope-kernels-{digest}")
-
-
-_FOLDER = _folder()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -57,7 +55,8 @@ def reduction(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], freedoms: set[str]) -> Callable[P, R]:
-    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    folder = _folder(Path(function.__code__.co_filename).parent)
+    before, config.CACHE_DIR = config.CACHE_DIR, folder
     try:
         compiled: Callable[P, R] = njit(cache=True, nogil=True, error_model="numpy", fastmath=freedoms)(function)
     finally:
