@@ -1,0 +1,89 @@
+"""What comes out: each reliability over the instants, with its Monte-Carlo standard error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.reliability.ranks import Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One reliability.
+
+    Parameters
+    ----------
+    value : (n_instants,), a probability; NaN where it is not known.
+    standard_error : (n_instants,), of the value, because the realizations are so many and not more; it says nothing
+        of how the replicates scatter. Zero where all realizations agree; NaN for a single realization.
+    """
+
+    value: Samples
+    standard_error: Samples
+
+    def at(self, known: NDArray[np.bool_]) -> Curve:
+        """Return the curve with its values at the instants that are `known`, (n,), and NaN at the others."""
+        wide = np.full((2, len(known)), np.nan)
+        wide[:, known] = self.value, self.standard_error
+        return Curve(*wide)
+
+    def between(self, first: int, last: int) -> Curve:
+        """Return the instants from `first` on, without `last`."""
+        return Curve(self.value[first:last], self.standard_error[first:last])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability:
+    """The reliabilities of a model at consecutive instants.
+
+    Parameters
+    ----------
+    instantaneous, first_passage, accumulated : eq. 6, 19 and 26.
+    windowed : accumulated over the last instants alone; NaN until they are so many.
+    """
+
+    instantaneous: Curve
+    first_passage: Curve
+    accumulated: Curve
+    windowed: Curve
+
+    @property
+    def curves(self) -> tuple[Curve, Curve, Curve, Curve]:
+        """In the order of `NAMES`."""
+        return self.instantaneous, self.first_passage, self.accumulated, self.windowed
+
+    def at(self, known: NDArray[np.bool_]) -> Reliability:
+        """Return every curve so, see `Curve.at`."""
+        return Reliability(*(curve.at(known) for curve in self.curves))
+
+    def between(self, first: int, last: int) -> Reliability:
+        """Return every curve so, see `Curve.between`."""
+        return Reliability(*(curve.between(first, last) for curve in self.curves))
+
+    def __len__(self) -> int:
+        return len(self.instantaneous.value)
+
+
+NAMES = ("instantaneous", "first_passage", "accumulated", "windowed")
+
+
+def share(counts: Integers, squares: Integers, trials: Integers | int, n_realizations: int) -> Curve:
+    """Return the mean share of successes and its standard error.
+
+    Parameters
+    ----------
+    counts, squares : (n_instants,), the sums over the realizations of c and of c^2, where c is of how many of its
+        trials a realization made a success. Realizations are independent of each other; the trials of one are not.
+    trials : (n_instants,) or one for all, the trials of each realization.
+    n_realizations : how many there are.
+    """
+    m = n_realizations
+    mean, mean_square = counts / m, squares / m
+    # of c, whose mean square and squared mean are integers as long as they are exact
+    spread = np.maximum(mean_square - mean * mean, 0.0)
+    error = np.sqrt(spread / (m - 1)) / trials if m > 1 else np.full(np.shape(mean), np.nan)
+    return Curve(counts / (trials * m), error)

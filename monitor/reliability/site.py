@@ -1,0 +1,146 @@
+"""The three reliabilities at one validation site, updated sample by sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.reliability.accumulated import Accumulated
+from monitor.reliability.curves import Curve, Reliability, share
+from monitor.reliability.ensemble import Ensemble
+from monitor.reliability.first_passage import FirstPassage
+from monitor.reliability.ranks import Integers, locate
+from monitor.reliability.tolerance import Tolerance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """Of the M realizations, how many, at the instants that were judged.
+
+    Parameters
+    ----------
+    within : (n_judged, n_replicates), are within the tolerance at the instant.
+    survivors : (n_judged, n_replicates), have been at every instant judged so far.
+    accumulated : (n_judged, n_replicates), are within, summed over the instants judged so far.
+    judged : (n_judged,), how many instants that were.
+    """
+
+    within: Integers
+    survivors: Integers
+    accumulated: Integers
+    judged: Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Update:
+    """What came of a few instants.
+
+    Parameters
+    ----------
+    reliability : of the site; NaN at the instants that were not judged.
+    counts : the integers behind it, at the instants that were judged.
+    known : (n_instants,), which those are.
+    """
+
+    reliability: Reliability
+    counts: Counts
+    known: NDArray[np.bool_]
+
+
+class SiteReliability:
+    """An ensemble at one site, and the replicates of its experiment as they come in.
+
+    Any way of cutting the measurements into blocks gives the same integers.
+
+    Parameters
+    ----------
+    ensemble : the model.
+    tolerance : how far it may be off.
+    n_replicates : measurements that come side by side.
+    window : instants of the windowed reliability; 0: there is none.
+
+    Raises
+    ------
+    ValueError : there is no replicate, or the window or the tolerance's profile does not fit.
+    """
+
+    def __init__(self, ensemble: Ensemble, tolerance: Tolerance, n_replicates: int = 1, window: int = 0) -> None:
+        if n_replicates < 1:
+            raise ValueError(f"{ensemble.name}: {n_replicates} replicates: there must be one or more")
+        if window < 0:
+            raise ValueError(f"{ensemble.name}: window of {window} instants: must be zero or more")
+        if tolerance.profile is not None and len(tolerance.profile) != len(ensemble.time):
+            have = len(tolerance.profile)
+            raise ValueError(f"{ensemble.name}: the tolerance has {have} instants, the model {len(ensemble.time)}")
+        self.ensemble, self.tolerance, self.n_replicates, self.window = ensemble, tolerance, n_replicates, window
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every sample."""
+        size = self.ensemble.n_realizations, self.n_replicates
+        self._first_passage = FirstPassage(*size)
+        self._accumulated = Accumulated(*size)
+        self._windowed = Accumulated(*size, self.window) if self.window else None
+        self._within: Integers = np.zeros(self.n_replicates, dtype=np.int64)
+
+    def update(self, instants: Integers, measured: Samples) -> Update:
+        """Take measurements at instants that follow each other.
+
+        Parameters
+        ----------
+        instants : (n_instants,), rows of the ensemble, rising, each taken once.
+        measured : (n_instants, n_replicates), in the ensemble's unit. An instant at which one is not finite is not
+            judged: its reliabilities are NaN, and the ones after it know nothing of it.
+
+        Raises
+        ------
+        ValueError : shapes do not fit, or an instant lies outside the ensemble.
+        """
+        instants = np.asarray(instants, dtype=np.int64)
+        measured = np.ascontiguousarray(measured, dtype=np.float64)
+        if measured.shape != (len(instants), self.n_replicates):
+            raise ValueError(f"measured has shape {measured.shape}: must be {(len(instants), self.n_replicates)}")
+        if len(instants) and not 0 <= int(instants.min()) <= int(instants.max()) < len(self.ensemble.time):
+            raise ValueError(f"{self.ensemble.name} has instants 0 to {len(self.ensemble.time) - 1}")
+        known: NDArray[np.bool_] = np.asarray(np.isfinite(measured).all(axis=1))
+        if known.all():
+            return Update(*self._judge(instants, measured), known)
+        reliability, counts = self._judge(instants[known], measured[known])
+        return Update(reliability.at(known), counts, known)
+
+    def _judge(self, instants: Integers, measured: Samples) -> tuple[Reliability, Counts]:
+        ensemble, m, n = self.ensemble, self.ensemble.n_realizations, self.n_replicates
+        tolerance = np.ascontiguousarray(self.tolerance.at(instants, measured))
+        low, high = locate(ensemble, instants, measured, tolerance)
+        within = high - low
+        instantaneous = share(within.sum(axis=1), _squares(low, high), n, m)
+        survivors, squares = self._first_passage.advance(ensemble, instants, measured, tolerance, low, high)
+        first_passage = share(survivors.sum(axis=1), squares, n, m)
+        sums, squares, judged = self._accumulated.advance(ensemble, instants, low, high)
+        accumulated = share(sums, squares, n * judged, m)
+        windowed = self._over_window(instants, low, high)
+        totals = self._within + np.cumsum(within, axis=0)
+        self._within = totals[-1] if len(totals) else self._within
+        reliability = Reliability(instantaneous, first_passage, accumulated, windowed)
+        return reliability, Counts(within, survivors, totals, judged)
+
+    def _over_window(self, instants: Integers, low: Integers, high: Integers) -> Curve:
+        if self._windowed is None:
+            unknown = np.full(len(instants), np.nan)
+            return Curve(unknown, unknown)
+        sums, squares, judged = self._windowed.advance(self.ensemble, instants, low, high)
+        curve = share(sums, squares, self.n_replicates * judged, self.ensemble.n_realizations)
+        full = judged >= self.window
+        return Curve(*(np.where(full, values, np.nan) for values in (curve.value, curve.standard_error)))
+
+
+def _squares(low: Integers, high: Integers) -> Integers:
+    """Return (n_instants,): the sum over the realizations of the square of the replicates they are within.
+
+    The realizations within two replicates are where their intervals of ranks overlap.
+    """
+    ends = np.minimum(high[:, :, None], high[:, None, :]) - np.maximum(low[:, :, None], low[:, None, :])
+    return np.asarray(np.maximum(ends, 0).sum(axis=(1, 2)))
