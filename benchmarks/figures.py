@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich import box
 from rich.table import Table
 
-NS, US, COUNT, REAL_TIME = "ns", "us", "", "of real time"
+NS, US, SECONDS, COUNT, REAL_TIME = "ns", "us", "s", "", "of real time"
 
 
 @dataclass(frozen=True, slots=True)

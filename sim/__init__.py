@@ -1,1 +1,1 @@
-"""Simulated hybrid tests whose truth is known: excitation, actuator, loop. Returns arrays."""
+"""Simulations whose truth is known: hybrid tests, and models with random parameters. Returns arrays."""

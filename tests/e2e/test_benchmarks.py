@@ -18,7 +18,10 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
 
 
-@pytest.mark.parametrize(("name", "figures"), [("kernels", 26), ("throughput", 3), ("latency", 4), ("recording", 4)])
+@pytest.mark.parametrize(
+    ("name", "figures"),
+    [("kernels", 26), ("throughput", 3), ("latency", 4), ("recording", 4), ("realizations", 3)],
+)
 def test_every_figure_is_a_number(name: str, figures: int, warm_kernels: None) -> None:
     done = _run(name, "--quick", "--json")
     assert done.returncode == 0, done.stderr

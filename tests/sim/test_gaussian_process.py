@@ -1,0 +1,189 @@
+"""Gaussian processes: the factor against the covariance as defined, and samples against the law they must have."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.excitation import GaussianProcess, squared_exponential
+
+TIME = np.arange(251) * 0.02
+METHODS = ["karhunen-loeve", "cholesky"]
+
+
+def exponential(lag):
+    return np.exp(-3.0 * np.abs(lag))
+
+
+def defined(time, deviation, rate):
+    """The covariance of eqs. 30 and 31, entry by entry."""
+    return np.array([[deviation**2 * math.exp(-((rate * (a - b)) ** 2)) for b in time] for a in time])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rate", [2.0, 8.0])
+def test_the_square_of_the_factor_is_the_covariance(method, rate):
+    process = GaussianProcess(0.0, 100.0, squared_exponential(rate), method)
+    wanted = defined(TIME, 100.0, rate)
+    np.testing.assert_allclose(process.covariance(TIME), wanted, atol=1e-8)
+    factor = process.on(TIME).factor
+    # no entry can be wrong by more than all the variance that is left out
+    np.testing.assert_allclose(factor @ factor.T, wanted, atol=1.1e-12 * 251 * 100.0**2, rtol=0.0)
+    assert process.on(TIME).terms == factor.shape[1] < 0.6 * len(TIME)
+
+
+@given(
+    st.integers(1, 40),
+    st.floats(0.0, 50.0),
+    st.floats(0.1, 30.0),
+    st.sampled_from(METHODS),
+    st.sampled_from([1e-13, 1e-12, 1e-6, 0.1]),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_neglected_share_is_kept_at_any_times(n, deviation, rate, method, neglect, seed):
+    time = np.sort(np.random.default_rng(seed).uniform(0.0, 3.0, n))
+    wanted = defined(time, deviation, rate)
+    factor = GaussianProcess(0.0, deviation, squared_exponential(rate), method, neglect).on(time).factor
+    left = wanted - factor @ factor.T
+    bound = (neglect + 1e-14 * n) * np.trace(wanted)
+    assert -1e-13 * np.trace(wanted) <= np.trace(left) <= bound
+    assert np.max(np.abs(left)) <= bound
+
+
+def test_a_smaller_neglect_takes_more_terms_and_karhunen_and_loeve_the_fewest():
+    def terms(method, neglect):
+        return GaussianProcess(0.0, 1.0, squared_exponential(8.0), method, neglect).on(TIME).terms
+
+    shares = [0.5, 1e-2, 1e-4, 1e-8, 1e-12]
+    fewest, pivoted = ([terms(method, share) for share in shares] for method in METHODS)
+    assert fewest == sorted(set(fewest)) and pivoted == sorted(set(pivoted))
+    assert all(a <= b for a, b in zip(fewest, pivoted, strict=True))
+    # one term less would leave out too much, by the eigenvalues
+    values = np.linalg.eigvalsh(defined(TIME, 1.0, 8.0))[::-1]
+    for share, n in zip(shares, fewest, strict=True):
+        assert np.sum(values[n:]) <= share * len(TIME) * (1.0 + 1e-6) and np.sum(values[n - 1 :]) > share * len(TIME)
+
+
+def test_the_terms_are_those_of_the_integral_equation():
+    """exp(-c|lag|) on [0, T] has eigenvalues 2c/(w^2 + c^2), (w^2 - c^2) tan(wT) = 2cw: Ghanem and Spanos, 2.3.3."""
+    n, c, span = 1500, 3.0, 2.0
+    middles = (np.arange(n) + 0.5) * span / n
+    factor = GaussianProcess(0.0, 1.0, exponential).on(middles).factor
+    squares = np.sum(factor**2, axis=0)
+
+    def condition(w):
+        return (w**2 - c**2) * math.sin(w * span) - 2.0 * c * w * math.cos(w * span)
+
+    grid = np.arange(1, 6000) * 0.005 + 0.001
+    signs = np.sign([condition(w) for w in grid])
+    roots = [scipy.optimize.brentq(condition, grid[i], grid[i + 1]) for i in np.flatnonzero(np.diff(signs))]
+    exact = 2.0 * c / (np.array(roots[:6]) ** 2 + c**2)
+    np.testing.assert_allclose(squares[:6] * span / n, exact, rtol=1e-4)
+    # orthogonal, the largest first
+    np.testing.assert_allclose(factor.T @ factor, np.diag(squares), atol=1e-9)
+    assert np.all(np.diff(squares) <= 1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samples_have_the_law_within_four_standard_errors(method):
+    number, deviation = 20_000, 20.0
+    process = GaussianProcess(lambda t: 450.0 + 30.0 * t, deviation, squared_exponential(2.0), method)
+    time = TIME[::25]
+    paths = process.sample(time, np.random.default_rng(5), number)
+    assert paths.shape == (11, number) and paths.flags.c_contiguous and paths.dtype == np.float64
+    mean = 450.0 + 30.0 * time
+    assert np.all(np.abs(paths.mean(axis=1) - mean) < 4.0 * deviation / math.sqrt(number))
+    wanted = defined(time, deviation, 2.0)
+    residual = paths - mean[:, None]
+    # the error of a covariance of normal variables: sqrt((C_ii C_jj + C_ij^2) / number)
+    error = np.sqrt((deviation**4 + wanted**2) / number)
+    assert np.all(np.abs(residual @ residual.T / number - wanted) < 4.0 * error)
+    for row in residual:
+        assert scipy.stats.kstest(row / deviation, "norm").pvalue > 1e-4
+
+
+def test_both_methods_agree_in_law():
+    methods = [GaussianProcess(1.0, 2.0, squared_exponential(3.0), method).on(TIME[::5]) for method in METHODS]
+    first, second = (process.factor @ process.factor.T for process in methods)
+    np.testing.assert_allclose(first, second, atol=1e-9)
+    # a quantity that depends on the whole path: its largest value
+    peaks = [process.sample(np.random.default_rng(i), 4000).max(axis=0) for i, process in enumerate(methods)]
+    assert scipy.stats.ks_2samp(*peaks).pvalue > 1e-3
+
+
+def test_the_same_generator_gives_the_same_paths():
+    process = GaussianProcess(3.0, 2.0, squared_exponential(3.0))
+    paths = [process.sample(TIME, np.random.default_rng(seed), 4) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(paths[0], paths[1])
+    assert np.max(np.abs(paths[0] - paths[2])) > 0.1
+    again = pickle.loads(pickle.dumps(process)).sample(TIME, np.random.default_rng(1), 4)
+    np.testing.assert_array_equal(again, paths[0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_random_without_a_deviation(method):
+    process = GaussianProcess(np.sin, 0.0, squared_exponential(3.0), method)
+    assert process.on(TIME).terms == 0
+    np.testing.assert_array_equal(
+        process.sample(TIME, np.random.default_rng(1), 2), np.sin(TIME)[:, None] * [1.0, 1.0]
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_white_noise_has_as_many_terms_as_times(method):
+    def white(lag):
+        return np.where(lag == 0.0, 1.0, 0.0)
+
+    process = GaussianProcess(0.0, 2.0, white, method).on(TIME[:30])
+    assert process.terms == 30
+    np.testing.assert_allclose(process.factor @ process.factor.T, 4.0 * np.eye(30), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_neglect_under_the_rounding_is_the_rounding(method):
+    process = GaussianProcess(0.0, 1.0, squared_exponential(2.0), method, neglect=1e-300).on(TIME)
+    np.testing.assert_allclose(process.factor @ process.factor.T, defined(TIME, 1.0, 2.0), atol=1e-11)
+    assert process.terms < 60
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_no_correlation_is_refused(method):
+    def boxcar(lag):
+        return np.where(np.abs(lag) < 0.05, 1.0, 0.0)
+
+    def refused(correlation):
+        with pytest.raises(ValueError, match=r"^excitation correlation: [^\n]*$") as refusal:
+            GaussianProcess(0.0, 1.0, correlation, method).on(TIME)
+        return str(refusal.value)
+
+    assert "positive definite" in refused(boxcar)
+    for wrong in (lambda lag: 0.5 * exponential(lag), np.exp, np.sum, lambda lag: np.where(lag > 1.0, np.nan, 1.0)):
+        assert "at no lag" in refused(wrong)
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"standard_deviation": -1.0}, "standard_deviation -1.0"),
+        ({"standard_deviation": math.nan}, "standard_deviation nan"),
+        ({"neglect": 0.0}, "neglect 0.0"),
+        ({"neglect": 1.0}, "neglect 1.0"),
+        ({"method": "fourier"}, "method 'fourier'"),
+    ],
+)
+def test_settings_out_of_range_are_refused_in_one_line(settings, word):
+    right = {"mean": 0.0, "standard_deviation": 1.0, "correlation": exponential}
+    with pytest.raises(ValueError, match=f"^excitation {word}: must be [^\n]*$"):
+        GaussianProcess(**(right | settings))
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan])
+def test_a_rate_that_is_none_is_refused(rate):
+    with pytest.raises(ValueError, match=r"^excitation rate [^\n]*: must be a positive number$"):
+        squared_exponential(rate)
