@@ -15,7 +15,7 @@ from rich.console import Console
 
 from benchmarks.figures import Figure, table
 
-NAMES = ("kernels", "throughput", "latency", "recording", "realizations")
+NAMES = ("kernels", "throughput", "latency", "recording", "realizations", "reliability")
 
 
 def main(words: Sequence[str] | None = None) -> int:

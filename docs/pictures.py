@@ -12,10 +12,17 @@ from rich.console import Console
 
 from monitor.commands.demo import stage
 from monitor.config import IndicatorSettings
+from monitor.reliability.decision import Limits
 from replay.assessment import assess
 from replay.simulations import simulation
+from replay.studies import reliability, reliability_pictures
 from replay.studies.tracking import PARTS, run_study
 from replay.studies.tracking_pictures import draw
+from replay.validation.picture import draw as draw_validation
+from replay.validation.records import MeasuredRecord
+from replay.validation.site import Site
+from replay.validation.tolerance_choice import read_tolerance
+from replay.validation.validation import validate
 
 IMAGES = Path(__file__).parent / "images"
 DURATION = 45.0
@@ -61,11 +68,26 @@ def indicators(path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+def reliabilities(folder: Path) -> None:
+    """Draw the examples of reliability, and a validation of the bad beam."""
+    folder.mkdir(exist_ok=True)
+    for name in ("beam", "sandia"):
+        study = reliability.run_study(name)
+        reliability_pictures.draw(study, folder)
+        if name == "beam":
+            time = study.ensemble.time
+            records = [MeasuredRecord(f"r{j}", time, column, "m") for j, column in enumerate(study.bad.T, 1)]
+            limits = {"accumulated": Limits(0.7, 0.85)}
+            site = Site(study.ensemble, tuple(records))
+            draw_validation(validate([site], read_tolerance("16%"), limits=limits), folder / "validate.png")
+
+
 def main() -> None:
     """Make all pictures."""
     images = IMAGES.resolve()
     (images / "tracking").mkdir(exist_ok=True, parents=True)
     draw(run_study(PARTS), images / "tracking")
+    reliabilities(images / "reliability")
     with tempfile.TemporaryDirectory() as folder:
         # the path of the recording is in the picture
         os.chdir(folder)
