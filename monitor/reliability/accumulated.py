@@ -87,7 +87,7 @@ def _advance(
                     start = a if inside else (0 if side == 0 else b)
                     stop = b if inside else (a if side == 0 else m)
                     for rank in range(start, stop):
-                        k = order[q, rank]
+                        k = min(order[q, rank], m - 1)
                         # (e + s)^2 - e^2
                         squares += 2 * step * extra[k] + 1
                         extra[k] += step

@@ -61,11 +61,17 @@ def decide(estimates: Mapping[str, Estimate], limits: Mapping[str, Limits]) -> D
     Parameters
     ----------
     estimates, limits : by the name of the reliability, such as ``first_passage``.
+
+    Raises
+    ------
+    ValueError : a limit is on something that is not estimated.
     """
     if not limits:
         return Decision(Verdict.WATCH, "no limits are set")
     doubts, merits = [], []
     for name, limit in limits.items():
+        if name not in estimates:
+            raise ValueError(f"limits on {name!r}: there is {', '.join(sorted(estimates)) or 'no reliability'}")
         estimate = estimates[name]
         error = estimate.standard_error if estimate.standard_error > 0.0 else 0.0
         word = name.replace("_", "-")

@@ -48,10 +48,10 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         check_time(self.time, self.name)
-        shape = (len(self.time), self.response.shape[-1])
-        if self.response.ndim != 2 or self.response.shape != shape or not shape[1]:
+        shape = self.response.shape
+        if len(shape) != 2 or shape[0] != len(self.time) or not shape[1]:
             raise EnsembleError(
-                f"{self.name}: response has shape {self.response.shape} and time {self.time.shape}: "
+                f"{self.name}: response has shape {shape} and time {self.time.shape}: "
                 "it must be (n_times, n_realizations)"
             )
         if self.order.shape != shape:
@@ -106,7 +106,14 @@ class Ensemble:
         return np.asarray(self.response.mean(axis=1))
 
     def quantile(self, probability: float) -> Samples:
-        """Return (n_times,): the realization at this share of the sorted ones, without interpolation."""
+        """Return (n_times,): the realization at this share of the sorted ones, without interpolation.
+
+        Raises
+        ------
+        ValueError : the share is not from 0 to 1.
+        """
+        if not 0.0 <= probability <= 1.0:
+            raise ValueError(f"{self.name}: quantile at {probability:g}: must be from 0 to 1")
         rank = min(self.n_realizations - 1, int(probability * self.n_realizations))
         return np.asarray(self.response[np.arange(len(self.time)), self.order[:, rank]])
 
@@ -137,8 +144,8 @@ def sort_ensemble(time: Samples, response: Samples, unit: str = "", name: str = 
 
 
 def sort_rows(response: Samples) -> Ranks:
-    """Return the realizations of each instant by rising response; equal ones by their number."""
-    return np.argsort(response, axis=1, kind="stable").astype(np.uint32)
+    """Return the realizations of each instant by rising response; equal ones in any order."""
+    return np.argsort(response, axis=1).astype(np.uint32)
 
 
 def check_time(time: Samples, name: str) -> None:

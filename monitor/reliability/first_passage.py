@@ -95,11 +95,12 @@ def _advance(
     for i in range(low.shape[0]):
         q = instants[i]
         for j in range(low.shape[1]):
-            if m - (high[i, j] - low[i, j]) <= lengths[j]:
+            # the list may be longer than that, but what it is too long by is gone through only once
+            if m - (high[i, j] - low[i, j]) <= survivors[j]:
                 for part in range(2):
                     start, stop = (0, low[i, j]) if part == 0 else (high[i, j], m)
                     for rank in range(start, stop):
-                        k = order[q, rank]
+                        k = min(order[q, rank], m - 1)
                         if alive[j, k]:
                             alive[j, k] = 0
                             survivors[j] -= 1

@@ -6,10 +6,12 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from monitor.blocks import Samples
 from monitor.reliability.curves import Curve, Reliability
+from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers
 from monitor.reliability.tolerance import Tolerance
 
@@ -20,7 +22,8 @@ class Errors(StrEnum):
     COMMON : one draw for the whole record, which scales the deviation of every instant: a wrong parameter.
     INDEPENDENT : a draw of its own at every instant: white noise.
 
-    What is in between has a first-passage reliability in between for positively correlated errors.
+    Near the prediction the first-passage reliability of common errors is the larger one. It is the smaller one where
+    the measurement is off now to one side and now to the other: no single draw fits both.
     """
 
     COMMON = "common"
@@ -44,7 +47,8 @@ class GaussianReliability:
 
     Raises
     ------
-    ValueError : a deviation is negative, not finite or does not fit.
+    ValueError : the prediction is not finite, a deviation is negative, not finite or does not fit, there is no
+        replicate, the window is negative, or the tolerance does not fit.
     """
 
     def __init__(
@@ -58,13 +62,22 @@ class GaussianReliability:
         n_replicates: int = 1,
         window: int = 0,
     ) -> None:
-        self._prediction = np.asarray(prediction, dtype=np.float64)
-        model = np.broadcast_to(np.asarray(model_deviation, dtype=np.float64), self._prediction.shape)
+        self._prediction = np.array(prediction, dtype=np.float64)
+        self._intake = Intake("prediction", len(self._prediction), n_replicates)
+        tolerance.check_fit(self._intake)
+        if window < 0:
+            raise ValueError(f"prediction: window of {window} instants: must be zero or more")
+        model = np.asarray(model_deviation, dtype=np.float64)
+        if self._prediction.ndim != 1 or model.shape not in ((), self._prediction.shape):
+            raise ValueError(
+                f"prediction has shape {self._prediction.shape} and its deviation {model.shape}: "
+                "they must be (n_times,), or the deviation a single number"
+            )
         if not (np.isfinite(model).all() and (model >= 0.0).all() and 0.0 <= sensor_deviation < float("inf")):
             raise ValueError("standard deviations must be zero or more, and finite")
         if not np.isfinite(self._prediction).all():
             raise ValueError("the prediction must be finite at every instant")
-        self._deviation = np.hypot(model, sensor_deviation)
+        self._deviation = np.broadcast_to(np.hypot(model, sensor_deviation), self._prediction.shape)
         self._tolerance, self._errors, self._window = tolerance, errors, window
         # the standard normal draws that are within so far, or the product so far
         self._lowest, self._highest = np.full((2, n_replicates), [[-np.inf], [np.inf]])
@@ -74,9 +87,10 @@ class GaussianReliability:
 
     def update(self, instants: Integers, measured: Samples) -> Reliability:
         """Take measurements, (n_instants, n_replicates), in their order; see `SiteReliability.update`."""
-        known = np.asarray(np.isfinite(measured).all(axis=1))
-        rows = np.asarray(instants)[known]
-        now, ever = self._judge(rows, np.asarray(measured, dtype=np.float64)[known])
+        instants, measured = self._intake.take(instants, measured)
+        known: NDArray[np.bool_] = np.asarray(np.isfinite(measured).all(axis=1))
+        rows = instants[known]
+        now, ever = self._judge(rows, measured[known])
         judged = self._judged + np.arange(1, len(rows) + 1)
         # added one after the other, whatever the blocks
         total = np.cumsum(np.append(self._sum, now))[1:]
@@ -99,12 +113,12 @@ class GaussianReliability:
         away = measured - self._prediction[rows, None]
         tolerance = self._tolerance.at(rows, measured)
         deviation = self._deviation[rows, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low, high = (away - tolerance) / deviation, (away + tolerance) / deviation
-            # a sure model is within or it is not; both ends are then infinite
-            sure = np.abs(away) < tolerance
-            low = np.where(deviation == 0.0, np.where(sure, -np.inf, np.inf), low)
-            high = np.where(deviation == 0.0, np.where(sure, np.inf, np.inf), high)
+        # a sure model is within, whatever the draw, or it is not
+        sure = deviation == 0.0
+        low = np.where(sure, np.where(np.abs(away) < tolerance, -np.inf, np.inf), low)
+        high = np.where(sure, np.inf, high)
         within = _between(low, high)
         if self._errors is Errors.INDEPENDENT:
             products = np.cumprod(np.vstack([self._product, within]), axis=0)

@@ -45,6 +45,8 @@ def _locate(
     high: Integers,
 ) -> None:
     m = response.shape[1]
+    # a damaged file may name a realization that is not there: nothing past the end is touched for it
+    last = m - 1
     for i in range(measured.shape[0]):
         q = instants[i]
         for j in range(measured.shape[1]):
@@ -55,13 +57,13 @@ def _locate(
             while a < b or c < d:
                 if a < b:
                     half = (a + b) >> 1
-                    if response[q, order[q, half]] - y > -eps:
+                    if response[q, min(order[q, half], last)] - y > -eps:
                         b = half
                     else:
                         a = half + 1
                 if c < d:
                     half = (c + d) >> 1
-                    if response[q, order[q, half]] - y >= eps:
+                    if response[q, min(order[q, half], last)] - y >= eps:
                         d = half
                     else:
                         c = half + 1

@@ -12,6 +12,7 @@ from monitor.blocks import Samples
 from monitor.kernel import kernel
 from monitor.reliability.curves import Curve, Reliability, share
 from monitor.reliability.ensemble import Ensemble
+from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers
 from monitor.reliability.tolerance import Tolerance
 
@@ -21,14 +22,25 @@ def product(sites: Sequence[Reliability]) -> Reliability:
 
     The sum over all combinations of replicates is the product of the sites' means over their own. The standard
     error is that of a product of independent estimates, each of an ensemble of its own.
+
+    Raises
+    ------
+    ValueError : there is no site, or the sites differ in instants.
     """
+    lengths = sorted({len(site) for site in sites})
+    if len(lengths) != 1:
+        raise ValueError(f"sites with {lengths} instants have no product: give one or more, of the same instants")
     return Reliability(*(_product(curves) for curves in zip(*(site.curves for site in sites), strict=True)))
 
 
 def _product(curves: Sequence[Curve]) -> Curve:
-    value = np.prod([curve.value for curve in curves], axis=0)
-    squares = np.prod([curve.value**2 + curve.standard_error**2 for curve in curves], axis=0)
-    return Curve(value, np.sqrt(np.maximum(squares - value**2, 0.0)))
+    value, variance = np.ones(len(curves[0].value)), np.zeros(len(curves[0].value))
+    for curve in curves:
+        # one after the other, so that no large number is taken from another
+        square = curve.standard_error**2
+        variance = variance * (curve.value**2 + square) + value**2 * square
+        value = value * curve.value
+    return Curve(value, np.sqrt(variance))
 
 
 class JointReliability:
@@ -43,12 +55,18 @@ class JointReliability:
 
     Raises
     ------
-    ValueError : the sites differ in realizations or instants.
+    ValueError : there is no site, the sites differ in realizations or instants, there is no replicate, or a
+        tolerance does not fit.
     """
 
     def __init__(
         self, ensembles: Sequence[Ensemble], tolerances: Sequence[Tolerance], n_replicates: Sequence[int]
     ) -> None:
+        if not len(ensembles) == len(tolerances) == len(n_replicates) > 0:
+            raise ValueError(
+                f"{len(ensembles)} ensembles, {len(tolerances)} tolerances and {len(n_replicates)} numbers of "
+                "replicates: give one of each for every site"
+            )
         first = ensembles[0]
         for other in ensembles[1:]:
             if other.n_realizations != first.n_realizations:
@@ -59,6 +77,9 @@ class JointReliability:
             if len(other.time) != len(first.time):
                 raise ValueError(f"{first.name} has {len(first.time)} instants, {other.name} {len(other.time)}")
         self._ensembles, self._tolerances = tuple(ensembles), tuple(tolerances)
+        self._intakes = [Intake(e.name, len(e.time), n) for e, n in zip(ensembles, n_replicates, strict=True)]
+        for tolerance, intake in zip(tolerances, self._intakes, strict=True):
+            tolerance.check_fit(intake)
         self._combinations = prod(n_replicates)
         m = first.n_realizations
         self._alive = [np.ones((n, m), dtype=np.uint8) for n in n_replicates]
@@ -69,8 +90,15 @@ class JointReliability:
         """Take measurements at instants that follow each other, (n_instants, n_replicates) from each site.
 
         An instant at which one is not finite is not judged, see `SiteReliability.update`.
+
+        Raises
+        ------
+        ValueError : a site is missing, shapes do not fit, or an instant lies outside the ensembles.
         """
-        known = np.all([np.isfinite(samples).all(axis=1) for samples in measured], axis=0)
+        if len(measured) != len(self._intakes):
+            raise ValueError(f"measurements of {len(measured)} sites: there are {len(self._intakes)}")
+        taken = [intake.take(instants, samples) for intake, samples in zip(self._intakes, measured, strict=True)]
+        known = np.all([np.isfinite(samples).all(axis=1) for _, samples in taken], axis=0)
         rows = np.flatnonzero(known)
         totals: Integers = np.zeros((3, 2, len(rows)), dtype=np.int64)
         trials = np.arange(1, len(rows) + 1) + self._judged
@@ -78,8 +106,8 @@ class JointReliability:
         for place, row in enumerate(rows.tolist()):
             within: Integers = np.ones(m, dtype=np.int64)
             survived = np.ones_like(within)
-            for site, samples in enumerate(measured):
-                self._scan(site, int(instants[row]), samples[row : row + 1], within, survived)
+            for site, (places, samples) in enumerate(taken):
+                self._scan(site, places[row : row + 1], samples[row : row + 1], within, survived)
             self._hits += within
             for kind, counts in enumerate((within, survived, self._hits)):
                 totals[kind, :, place] = counts.sum(), counts @ counts
@@ -93,10 +121,10 @@ class JointReliability:
         unknown = np.full(len(known), np.nan)
         return Reliability(instantaneous, first_passage, accumulated, Curve(unknown, unknown))
 
-    def _scan(self, site: int, instant: int, measured: Samples, within: Integers, survived: Integers) -> None:
-        measured = np.ascontiguousarray(measured, dtype=np.float64)
-        tolerance = np.ascontiguousarray(self._tolerances[site].at(np.array([instant]), measured))
-        _scan(self._ensembles[site].response[instant], measured[0], tolerance[0], self._alive[site], within, survived)
+    def _scan(self, site: int, instant: Integers, measured: Samples, within: Integers, survived: Integers) -> None:
+        response = self._ensembles[site].response[instant[0]]
+        tolerance = self._tolerances[site].at(instant, measured)
+        _scan(response, measured[0], tolerance[0], self._alive[site], within, survived)
 
 
 @kernel

@@ -12,6 +12,7 @@ from monitor.reliability.accumulated import Accumulated
 from monitor.reliability.curves import Curve, Reliability, share
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.first_passage import FirstPassage
+from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers, locate
 from monitor.reliability.tolerance import Tolerance
 
@@ -64,17 +65,14 @@ class SiteReliability:
 
     Raises
     ------
-    ValueError : there is no replicate, or the window or the tolerance's profile does not fit.
+    ValueError : there is no replicate, the window is negative, or the tolerance does not fit.
     """
 
     def __init__(self, ensemble: Ensemble, tolerance: Tolerance, n_replicates: int = 1, window: int = 0) -> None:
-        if n_replicates < 1:
-            raise ValueError(f"{ensemble.name}: {n_replicates} replicates: there must be one or more")
+        self._intake = Intake(ensemble.name, len(ensemble.time), n_replicates)
+        tolerance.check_fit(self._intake)
         if window < 0:
             raise ValueError(f"{ensemble.name}: window of {window} instants: must be zero or more")
-        if tolerance.profile is not None and len(tolerance.profile) != len(ensemble.time):
-            have = len(tolerance.profile)
-            raise ValueError(f"{ensemble.name}: the tolerance has {have} instants, the model {len(ensemble.time)}")
         self.ensemble, self.tolerance, self.n_replicates, self.window = ensemble, tolerance, n_replicates, window
         self.reset()
 
@@ -99,12 +97,7 @@ class SiteReliability:
         ------
         ValueError : shapes do not fit, or an instant lies outside the ensemble.
         """
-        instants = np.asarray(instants, dtype=np.int64)
-        measured = np.ascontiguousarray(measured, dtype=np.float64)
-        if measured.shape != (len(instants), self.n_replicates):
-            raise ValueError(f"measured has shape {measured.shape}: must be {(len(instants), self.n_replicates)}")
-        if len(instants) and not 0 <= int(instants.min()) <= int(instants.max()) < len(self.ensemble.time):
-            raise ValueError(f"{self.ensemble.name} has instants 0 to {len(self.ensemble.time) - 1}")
+        instants, measured = self._intake.take(instants, measured)
         known: NDArray[np.bool_] = np.asarray(np.isfinite(measured).all(axis=1))
         if known.all():
             return Update(*self._judge(instants, measured), known)

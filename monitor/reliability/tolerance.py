@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
+from monitor.reliability.measurements import Intake
 
 
 class Policy(StrEnum):
@@ -64,7 +65,7 @@ class Tolerance:
                 raise ToleranceError("a varying tolerance must be positive at every instant")
             return
         if not 0.0 < self.value < float("inf"):
-            raise ToleranceError(f"tolerance {self.value:g}: nothing is nearer than that: give a positive number")
+            raise ToleranceError(f"tolerance {self.value:g}: it must be a positive number")
         if self.policy in (Policy.FLOORED, Policy.PEAK):
             if self.reference is None:
                 raise ToleranceError(f"a tolerance of policy {self.policy} needs a reference, in the response's unit")
@@ -73,6 +74,17 @@ class Tolerance:
                     f"a tolerance of policy {self.policy} is a share of the measurement's size, "
                     "which is zero: give an absolute one"
                 )
+
+    def check_fit(self, intake: Intake) -> None:
+        """Raise `ToleranceError` unless these measurements have one for every instant and replicate."""
+        given, fitting = self.reference, {(1,), (intake.n_replicates,)}
+        if self.policy is Policy.VARYING:
+            given, fitting = self.profile, {(intake.n_times,)}
+        if given is not None and given.shape not in fitting:
+            raise ToleranceError(
+                f"{intake.name}: the tolerance's numbers have shape {given.shape}: give "
+                + " or ".join(str(shape) for shape in sorted(fitting))
+            )
 
     @property
     def _reference(self) -> Samples:
@@ -98,7 +110,7 @@ def of_records(policy: Policy, value: float, measured: Samples) -> Tolerance:
     Parameters
     ----------
     policy, value : see `Tolerance`; not varying.
-    measured : (n_times, n_replicates); NaN is left out of rms and peak.
+    measured : (n_times, n_replicates); what is not finite is left out of rms and peak.
 
     Raises
     ------
@@ -106,8 +118,9 @@ def of_records(policy: Policy, value: float, measured: Samples) -> Tolerance:
     """
     reference: Samples | None = None
     if policy in (Policy.FLOORED, Policy.PEAK):
-        if not np.isfinite(measured).any(axis=0).all():
+        finite = np.isfinite(measured)
+        if not finite.any(axis=0).all():
             raise ToleranceError("a record without a single number has no size to take a share of")
-        size = np.abs(measured)
+        size = np.where(finite, np.abs(measured), np.nan)
         reference = np.nanmax(size, axis=0) if policy is Policy.PEAK else np.sqrt(np.nanmean(size**2, axis=0))
     return Tolerance(policy, value, reference)

@@ -30,9 +30,46 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("n_window", [16, 17, 18, 25, 50])
-def test_short_windows_and_wide_bands(n_window):
-    command = [sys.executable, "-W", "ignore", "-c", UNCOMPILED, str(n_window)]
+RELIABILITY = """
+import sys
+import numpy as np
+from monitor.reliability.ensemble import Ensemble, sort_ensemble
+from monitor.reliability.several_sites import JointReliability
+from monitor.reliability.site import SiteReliability
+from monitor.reliability.tolerance import Policy, Tolerance
+
+m = int(sys.argv[1])
+rng = np.random.default_rng(m)
+instants = np.arange(7)
+sound = sort_ensemble(0.1 * instants, np.round(rng.normal(size=(7, m)), 1))
+# in a damaged file realizations are named that are not there; the ends of each instant are looked at before
+order = sound.order.copy()
+order[:, 1:-1] = rng.integers(2 * m, 2**32, size=(7, max(m - 2, 0)))
+damaged = Ensemble(sound.time, sound.response, order)
+for n in (1, 3):
+    measured = np.round(rng.normal(size=(7, n)), 1)
+    for size in (1e-9, 0.5, 100.0):
+        tolerance = Tolerance(Policy.ABSOLUTE, size)
+        for ensemble in (sound, damaged):
+            for window in (0, 1, 3, 7, 8):
+                SiteReliability(ensemble, tolerance, n, window).update(instants, measured)
+            JointReliability([ensemble] * 2, [tolerance] * 2, [n, 1]).update(instants, [measured, measured[:, :1]])
+print("done")
+"""
+
+
+def run_uncompiled(code, size):
+    command = [sys.executable, "-W", "ignore", "-c", code, str(size)]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "done", done.stderr
+
+
+@pytest.mark.parametrize("n_window", [16, 17, 18, 25, 50])
+def test_short_windows_and_wide_bands(n_window):
+    run_uncompiled(UNCOMPILED, n_window)
+
+
+@pytest.mark.parametrize("n_realizations", [1, 2, 3, 40])
+def test_reliability_of_few_realizations_and_of_a_damaged_order(n_realizations):
+    run_uncompiled(RELIABILITY, n_realizations)

@@ -1,0 +1,1 @@
+"""Ensembles in files: read from what others wrote, mapped from what was sorted before, and written."""

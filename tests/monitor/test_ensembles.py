@@ -1,0 +1,205 @@
+"""Ensemble files, read: from any hand, mapped where they are ours, and refused in a line that names them."""
+
+from __future__ import annotations
+
+import random
+
+import h5py
+import numpy as np
+import pytest
+
+from monitor.ensembles.reader import read_ensemble
+from monitor.ensembles.writer import EnsembleWriter
+from monitor.reliability.ensemble import EnsembleError
+from tests.oracles.ensemble_files import GAP, N_TIMES, RESPONSE, TIME, check, make, write, writer_at
+
+
+def refused(path, words="."):
+    """Return the one line in which a file is refused."""
+    with pytest.raises(EnsembleError, match=words) as problem:
+        read_ensemble(path)
+    line = str(problem.value)
+    assert line.startswith(str(path)) and "\n" not in line and len(line) < 500
+    return line
+
+
+def memory_of(array):
+    """Return what an array is a view of, at the end."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array.base
+
+
+def test_what_was_sorted_is_mapped_and_not_loaded(tmp_path):
+    ensemble = read_ensemble(make(tmp_path / "beam.h5"))
+    check(ensemble)
+    assert (ensemble.unit, ensemble.name) == ("m", "deflection")
+    for array in (ensemble.response, ensemble.order):
+        assert type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned
+        assert type(memory_of(array)).__name__ == "mmap"
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 0
+    assert [file.name for file in tmp_path.iterdir()] == ["beam.h5"]
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.NPZ"])
+def test_an_npz_equals_the_sorted_one(tmp_path, name):
+    with (tmp_path / name).open("wb") as file:
+        np.savez_compressed(file, time=TIME, response=RESPONSE, other=np.zeros(3))
+    check(read_ensemble(tmp_path / name))
+    assert read_ensemble(tmp_path / name).name == str(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        {},
+        {"dtype": ">f8"},
+        {"chunks": (7, 64)},
+        {"chunks": (7, 64), "compression": "gzip", "shuffle": True},
+        {"chunks": (7, 64), "fletcher32": True, "maxshape": (None, None)},
+    ],
+)
+def test_a_foreign_file_equals_the_sorted_one(tmp_path, storage):
+    path = tmp_path / "foreign.hdf5"
+    # in pages, as ours, so that only its order tells it from ours
+    with h5py.File(path, "w", libver="latest", alignment_threshold=4096, alignment_interval=4096) as file:
+        file["time"] = TIME
+        file.create_dataset("response", data=RESPONSE, **storage)
+        # not ours: nobody knows of what it is the order
+        file["order"] = np.zeros(RESPONSE.shape, dtype=np.uint32)
+        file.attrs["unit"] = np.bytes_("mm")
+    check(read_ensemble(path))
+    assert (read_ensemble(path).unit, read_ensemble(path).name) == ("mm", str(path))
+
+
+def test_single_precision_is_read_as_it_is(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["time"], file["response"] = TIME.astype("f4"), RESPONSE.astype("f4")
+    single = TIME.astype("f4").astype(float)
+    ensemble = read_ensemble(tmp_path / "a.h5")
+    np.testing.assert_array_equal(ensemble.time, single)
+    np.testing.assert_array_equal(ensemble.response, RESPONSE.astype("f4").astype(float))
+    np.testing.assert_array_equal(ensemble.quantile(0.0), RESPONSE.astype("f4").min(axis=1).astype(float))
+
+
+def test_an_ensemble_smaller_than_a_page(tmp_path):
+    writer = EnsembleWriter(tmp_path / "a.h5", TIME[:2], 3)
+    writer.write(RESPONSE[:2, :3])
+    writer.finish()
+    np.testing.assert_array_equal(read_ensemble(tmp_path / "a.h5").response, RESPONSE[:2, :3])
+
+
+def store(path, **arrays):
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)
+        return
+    with h5py.File(path, "w") as file:
+        for name, values in arrays.items():
+            file[name] = values
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5"])
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"time": TIME}, "holds time, but no 'response'"),
+        ({"response": RESPONSE, "t": TIME}, "holds response, t, but no 'time'"),
+        ({}, "holds nothing, but no 'time'"),
+        ({"time": TIME, "response": RESPONSE.T}, r"\(500, 30\)"),
+        ({"time": TIME, "response": RESPONSE[:, 0]}, r"\(30,\)"),
+        ({"time": TIME[:, None], "response": RESPONSE}, r"time has shape \(30, 1\)"),
+        ({"time": TIME, "response": np.float64(3.0)}, "shape"),
+        ({"time": TIME, "response": np.empty((30, 0))}, r"\(30, 0\)"),
+        ({"time": TIME, "response": GAP}, r"realization 7 is not finite at 0\.3 s: leave it out"),
+        ({"time": TIME[::-1], "response": RESPONSE}, r"time does not rise after 2\.9 s"),
+        ({"time": np.full(30, np.nan), "response": RESPONSE}, "time is not finite at instant 0"),
+        ({"time": TIME, "response": np.full((30, 5), b"word")}, "."),
+    ],
+)
+def test_what_is_no_ensemble_is_refused_in_a_line(tmp_path, suffix, arrays, words):
+    store(tmp_path / f"a{suffix}", **arrays)
+    refused(tmp_path / f"a{suffix}", words)
+
+
+def test_the_file_is_named_beside_its_quantity(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["time"], file["response"] = TIME, GAP
+        file.attrs["quantity"] = "deflection"
+    refused(tmp_path / "a.h5", "deflection: realization 7 is not finite")
+
+
+def test_groups_where_arrays_should_be(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_group("time")
+        file.create_group("response")
+    refused(tmp_path / "a.h5", "cannot be read as an ensemble")
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.h5", "a.txt", "a"])
+@pytest.mark.parametrize("content", [b"", b"time,response\n0.0,1.0\n", bytes(5000), b"PK\x03\x04" + bytes(100)])
+def test_files_of_another_kind(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    refused(tmp_path / name)
+
+
+def test_a_folder_and_what_is_not_there(tmp_path):
+    refused(tmp_path)
+    refused(tmp_path / "no.h5", "there is no such file$")
+    refused(tmp_path / "no.npz", "there is no such file$")
+    writer_at(tmp_path / "no.h5").close()
+    refused(tmp_path / "no.h5", r"no\.h5\.part is there: it is not finished")
+
+
+def test_pickled_objects_are_not_run(tmp_path):
+    np.savez(tmp_path / "a.npz", time=TIME, response=np.array([[print]], dtype=object))
+    refused(tmp_path / "a.npz", "allow_pickle")
+    np.array([print], dtype=object).dump(tmp_path / "b.npz")
+    refused(tmp_path / "b.npz")
+    with (tmp_path / "c.npz").open("wb") as file:
+        np.save(file, RESPONSE)
+    refused(tmp_path / "c.npz")
+
+
+def test_an_array_of_more_than_there_is_memory(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["time"] = TIME
+        file.create_dataset("response", shape=(N_TIMES, 1 << 50), dtype="f8", chunks=(1, 1024))
+    refused(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("kind", ["ours.h5", "foreign.h5", "a.npz"])
+def test_cut_at_any_length(tmp_path, kind):
+    path = tmp_path / kind
+    make(path) if kind == "ours.h5" else store(path, time=TIME, response=RESPONSE)
+    whole = path.read_bytes()
+    chance = random.Random(1)
+    for size in (1, 8, 100, 4096, 8192, len(whole) // 2, *(chance.randrange(len(whole)) for _ in range(20))):
+        path.write_bytes(whole[:size])
+        refused(path)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_bytes_that_turned_over(tmp_path, compressed):
+    path = tmp_path / "a.npz"
+    (np.savez_compressed if compressed else np.savez)(path, time=TIME, response=RESPONSE[:, :20])
+    whole, chance = path.read_bytes(), random.Random(2)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            # most of what can go wrong is said near either end
+            place = chance.choice([chance.randrange(300), chance.randrange(len(whole)), -chance.randrange(1, 300)])
+            damaged[place] = chance.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            read_ensemble(path)
+        except EnsembleError as problem:
+            assert str(problem).startswith(str(path)) and "\n" not in str(problem)
+
+
+def test_an_unfinished_file_under_another_name(tmp_path):
+    writer = writer_at(tmp_path / "a.h5")
+    write(writer)
+    writer.close()
+    (tmp_path / "a.h5.part").rename(tmp_path / "a.h5")
+    refused(tmp_path / "a.h5", "is not finished")
