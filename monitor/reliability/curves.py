@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.reliability.ranks import Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,21 +68,3 @@ class Reliability:
 
 
 NAMES = ("instantaneous", "first_passage", "accumulated", "windowed")
-
-
-def share(counts: Integers, squares: Integers, trials: Integers | int, n_realizations: int) -> Curve:
-    """Return the mean share of successes and its standard error.
-
-    Parameters
-    ----------
-    counts, squares : (n_instants,), the sums over the realizations of c and of c^2, where c is of how many of its
-        trials a realization made a success. Realizations are independent of each other; the trials of one are not.
-    trials : (n_instants,) or one for all, the trials of each realization.
-    n_realizations : how many there are.
-    """
-    m = n_realizations
-    mean, mean_square = counts / m, squares / m
-    # of c, whose mean square and squared mean are integers as long as they are exact
-    spread = np.maximum(mean_square - mean * mean, 0.0)
-    error = np.sqrt(spread / (m - 1)) / trials if m > 1 else np.full(np.shape(mean), np.nan)
-    return Curve(counts / (trials * m), error)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.kernel import kernel
-from monitor.reliability.curves import Curve, Reliability, share
+from monitor.reliability.curves import Curve, Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers
+from monitor.reliability.shares import share
 from monitor.reliability.tolerance import Tolerance
 
 

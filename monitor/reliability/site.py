@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
+from monitor.kernel import kernel
 from monitor.reliability.accumulated import Accumulated
-from monitor.reliability.curves import Curve, Reliability, share
+from monitor.reliability.curves import Curve, Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.first_passage import FirstPassage
 from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers, locate
+from monitor.reliability.shares import share
 from monitor.reliability.tolerance import Tolerance
 
 
@@ -109,9 +111,12 @@ class SiteReliability:
         tolerance = np.ascontiguousarray(self.tolerance.at(instants, measured))
         low, high = locate(ensemble, instants, measured, tolerance)
         within = high - low
-        instantaneous = share(within.sum(axis=1), _squares(low, high), n, m)
+        sums, squares = np.empty((2, len(low)), dtype=np.int64)
+        _overlaps(low, high, sums, squares)
+        once = np.full(len(low), n)
+        instantaneous = share(sums, squares, once, m)
         survivors, squares = self._first_passage.advance(ensemble, instants, measured, tolerance, low, high)
-        first_passage = share(survivors.sum(axis=1), squares, n, m)
+        first_passage = share(survivors.sum(axis=1), squares, once, m)
         sums, squares, judged = self._accumulated.advance(ensemble, instants, low, high)
         accumulated = share(sums, squares, n * judged, m)
         windowed = self._over_window(instants, low, high)
@@ -126,14 +131,21 @@ class SiteReliability:
             return Curve(unknown, unknown)
         sums, squares, judged = self._windowed.advance(self.ensemble, instants, low, high)
         curve = share(sums, squares, self.n_replicates * judged, self.ensemble.n_realizations)
-        full = judged >= self.window
-        return Curve(*(np.where(full, values, np.nan) for values in (curve.value, curve.standard_error)))
+        filling = int(np.searchsorted(judged, self.window))
+        for values in (curve.value, curve.standard_error):
+            values[:filling] = np.nan
+        return curve
 
 
-def _squares(low: Integers, high: Integers) -> Integers:
-    """Return (n_instants,): the sum over the realizations of the square of the replicates they are within.
+@kernel
+def _overlaps(low: Integers, high: Integers, sums: Integers, squares: Integers) -> None:
+    """Write the sums over the realizations of the replicates they are within, and of the square of these.
 
     The realizations within two replicates are where their intervals of ranks overlap.
     """
-    ends = np.minimum(high[:, :, None], high[:, None, :]) - np.maximum(low[:, :, None], low[:, None, :])
-    return np.asarray(np.maximum(ends, 0).sum(axis=(1, 2)))
+    for i in range(low.shape[0]):
+        sums[i] = squares[i] = 0
+        for j in range(low.shape[1]):
+            sums[i] += high[i, j] - low[i, j]
+            for k in range(low.shape[1]):
+                squares[i] += max(min(high[i, j], high[i, k]) - max(low[i, j], low[i, k]), 0)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from monitor.reliability.curves import share
 from monitor.reliability.ensemble import Ensemble, EnsembleError, sort_ensemble
 from monitor.reliability.ranks import locate
+from monitor.reliability.shares import share
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, Tolerance, of_records
 from tests.oracles import reliability as oracle
@@ -295,7 +295,7 @@ def test_the_standard_error_is_the_scatter_from_ensemble_to_ensemble():
 
 
 def test_a_single_realization_has_no_error_to_tell():
-    curve = share(np.array([3]), np.array([3]), 3, 1)
+    curve = share(np.array([3]), np.array([3]), np.array([3]), 1)
     assert curve.value[0] == 1.0 and np.isnan(curve.standard_error[0])
 
 
