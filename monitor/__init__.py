@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from monitor.blocks import Channel, Role, SignalBlock, Stream
     from monitor.engine import Monitor, Update
+    from monitor.ensembles.reader import read_ensemble
     from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
     from monitor.indicators.band_pass import BandPass
     from monitor.indicators.base import Snapshot
@@ -24,28 +25,39 @@ if TYPE_CHECKING:
     from monitor.indicators.rms_error import RootMeanSquareError
     from monitor.indicators.tracking_indicator import TrackingIndicator
     from monitor.indicators.transfer_function import TransferFunction
+    from monitor.reliability.ensemble import Ensemble, sort_ensemble
+    from monitor.reliability.gaussian import GaussianReliability
+    from monitor.reliability.site import SiteReliability
+    from monitor.reliability.tolerance import Policy, Tolerance
 
 __all__ = [
     "AdaptivePhaseAmplitudeIndices",
     "BandPass",
     "BroadbandDelayIndicator",
     "Channel",
+    "Ensemble",
     "FrequencyDomainIndicator",
     "FrequencyEvaluationIndex",
+    "GaussianReliability",
     "HybridSimulationErrorMonitor",
     "Monitor",
     "PeakError",
     "PhaseAmplitudeIndices",
+    "Policy",
     "Role",
     "RootMeanSquareError",
     "SignalBlock",
+    "SiteReliability",
     "Snapshot",
     "Stream",
+    "Tolerance",
     "TrackingIndicator",
     "TransferFunction",
     "Update",
     "benchmark_criteria",
     "frequency_evaluation_index",
+    "read_ensemble",
+    "sort_ensemble",
 ]
 
 _HOME = {
@@ -53,22 +65,29 @@ _HOME = {
     "BandPass": "monitor.indicators.band_pass",
     "BroadbandDelayIndicator": "monitor.indicators.broadband_delay",
     "Channel": "monitor.blocks",
+    "Ensemble": "monitor.reliability.ensemble",
     "FrequencyDomainIndicator": "monitor.indicators.frequency_domain",
     "FrequencyEvaluationIndex": "monitor.indicators.frequency_evaluation",
+    "GaussianReliability": "monitor.reliability.gaussian",
     "HybridSimulationErrorMonitor": "monitor.indicators.energy_error",
     "Monitor": "monitor.engine",
     "PeakError": "monitor.indicators.peak_error",
     "PhaseAmplitudeIndices": "monitor.indicators.phase_amplitude",
+    "Policy": "monitor.reliability.tolerance",
     "Role": "monitor.blocks",
     "RootMeanSquareError": "monitor.indicators.rms_error",
     "SignalBlock": "monitor.blocks",
+    "SiteReliability": "monitor.reliability.site",
     "Snapshot": "monitor.indicators.base",
     "Stream": "monitor.blocks",
+    "Tolerance": "monitor.reliability.tolerance",
     "TrackingIndicator": "monitor.indicators.tracking_indicator",
     "TransferFunction": "monitor.indicators.transfer_function",
     "Update": "monitor.engine",
     "benchmark_criteria": "monitor.indicators.benchmark_criteria",
     "frequency_evaluation_index": "monitor.indicators.frequency_evaluation",
+    "read_ensemble": "monitor.ensembles.reader",
+    "sort_ensemble": "monitor.reliability.ensemble",
 }
 
 

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module, metadata
 from typing import NoReturn
 
-COMMANDS = ("demo", "monitor", "watch", "replay", "assess", "study", "recover")
+COMMANDS = ("demo", "monitor", "watch", "replay", "assess", "simulate", "validate", "study", "recover")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -25,6 +25,9 @@ _CASES = {
     "i": 6.0, "ii-a": 10.0, "ii-b": 10.0, "iii": 10.0, "iv": 30.0, "v": 20.0, "vi": 10.0, "vii": 30.0
 }  # fmt: skip
 
+# s that an experiment of each model lasts, and the longest: the beam's loads hang together over all of it
+_EXPERIMENTS = {"beam": (5.0, 60.0), "sandia": (0.1, 10.0)}
+
 Build = Callable[[float, int], Recording]
 
 
@@ -117,6 +120,29 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
     delay = -phase / (2.0 * np.pi * frequency)
     return _recording(
         "plant", _PLANT_RATE, {"plant": (command, measured, force, amplitude_ratio(response), phase, delay)}
+    )
+
+
+def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
+    from replay.models import ensemble_model
+    from sim.ensemble import replicates
+
+    longest = _EXPERIMENTS[model][1]
+    if duration > longest:
+        raise ValueError(f"simulation duration {duration:g} s: the {model} experiment can last {longest:g} s")
+    experiment = ensemble_model(model, horizon=duration)
+    dt = float(experiment.time[1] - experiment.time[0])
+    # deflection at midspan, acceleration of the third mass
+    channel = Channel(experiment.quantity.split()[0], Role.AUXILIARY, experiment.unit)
+    return ArrayRecording(Stream(model, 0, round(1.0 / dt, 6), (channel,)), replicates(experiment, 1, seed, bad=bad))
+
+
+for _model, (_lasts, _) in _EXPERIMENTS.items():
+    register(_model, f"an experiment on the {_model} model, which describes it well", _lasts)(
+        partial(_experiment, _model, False)
+    )
+    register(f"{_model}-bad", f"an experiment that the {_model} model describes badly", _lasts)(
+        partial(_experiment, _model, True)
     )
 
 

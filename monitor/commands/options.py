@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from monitor.reliability.decision import Limits
 
 
 def add_indicator_options(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +41,68 @@ def indicator_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("measures", "window", "band", "every", "peak", "taper", "gate", "max_delay", "bandpass")
     given = {name: getattr(arguments, name) for name in names}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def add_reliability_options(parser: argparse.ArgumentParser) -> None:
+    """Offer to judge a model by the stream."""
+    group = parser.add_argument_group("a model that is judged live")
+    group.add_argument("--ensemble", action="append", metavar="FILE", help="realizations of a response; repeatable")
+    group.add_argument(
+        "--response", action="append", metavar="CHANNEL", help="the channel it speaks of; one for each"
+    )
+    group.add_argument(
+        "--tolerance", metavar="8%|ABS", help="how far it may be off: a share, or in the channel's unit"
+    )
+    policies = ("literal", "floored", "peak", "absolute", "varying")
+    group.add_argument("--policy", choices=policies, help="what a share is of")
+    add_limit_option(parser)
+
+
+def reliability_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that were given, by their names in the settings file."""
+    given = {
+        "channel": arguments.response,
+        "ensemble": arguments.ensemble,
+        "tolerance": arguments.tolerance,
+        "policy": arguments.policy,
+    }
+    limits = {name: (limit.reject, limit.accept) for name, limit in limits_given(arguments).items()}
+    return given | ({"limits": limits} if limits else {})
+
+
+def add_limit_option(parser: argparse.ArgumentParser) -> None:
+    """Offer limits of the reliabilities, by which a model is accepted or rejected."""
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="reject the model under LOW, accept it from HIGH on; NAME: instantaneous, first_passage, accumulated or "
+        "windowed; repeatable",
+    )
+
+
+def limits_given(arguments: argparse.Namespace) -> dict[str, Limits]:
+    """Return the limits by the name of the reliability.
+
+    Raises
+    ------
+    ValueError : one is not written so, or not between 0 and 1.
+    """
+    from monitor.reliability.curves import NAMES
+    from monitor.reliability.decision import Limits
+
+    limits = {}
+    for text in arguments.limit:
+        name, _, values = text.partition("=")
+        name, (low, _, high) = name.strip().replace("-", "_"), values.partition(":")
+        try:
+            if name not in NAMES:
+                raise ValueError(f"the reliabilities are {', '.join(NAMES)}")
+            limits[name] = Limits(float(low), float(high))
+        except ValueError as problem:
+            raise ValueError(f"--limit {text}: {problem}; write for example accumulated=0.7:0.9") from None
+    return limits
 
 
 def positive(text: str) -> float:

@@ -89,6 +89,8 @@ def find_layout(head: bytes) -> Layout:
     lines = list(islice(io.StringIO(head.decode(encoding, errors="replace"), newline=None), _LINES))
     if len(head) >= HEAD and not lines[-1].endswith("\n"):
         lines.pop()
+    if not head.strip():
+        raise RecordingError("the file is empty")
     if not lines:
         raise RecordingError(f"the first line is longer than {HEAD >> 10} kB: this is not a table")
     delimiter, decimal, kinds = max(

@@ -1,4 +1,4 @@
-"""`synchroscope study`: tables for a reader, one JSON object for a script, a picture a case."""
+"""`synchroscope study`: tables for a reader, one JSON object for a script, pictures."""
 
 from __future__ import annotations
 
@@ -57,6 +57,70 @@ def test_a_picture_a_case(tmp_path, capsys) -> None:
 )
 def test_mistakes_are_one_line(words, complaint, capsys) -> None:
     assert main(["study", "tracking", *words]) == 2
+    said = capsys.readouterr()
+    assert complaint in said.err
+    assert said.err.count("\n") == 1 and said.out == ""
+
+
+@pytest.mark.parametrize("name", ["beam", "sandia"])
+def test_the_json_of_a_reliability_study(name, capsys) -> None:
+    assert main(["study", name, "--realizations", "2000", "--replicates", "2", "--seed", "5", "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    found = json.loads(said.out)
+    assert (found["study"], found["realizations"], found["replicates"]) == (name, 2000, 2)
+    assert [(case["model"], case["tolerance"]) for case in found["cases"]] == [
+        *(("good", 0.08), ("good", 0.16), ("bad", 0.08), ("bad", 0.16))
+    ]
+    for case in found["cases"]:
+        assert {"model", "tolerance", "instantaneous", "first_passage", "accumulated", "oracle"} <= set(case)
+        for word in ("instantaneous", "first_passage", "accumulated"):
+            error = math.hypot(case["standard_error"][word], case["oracle"]["standard_error"][word])
+            assert case[word] == pytest.approx(case["oracle"][word], abs=4.0 * error + 2e-3)
+    good, bad = found["cases"][1], found["cases"][3]
+    assert bad["first_passage"] == 0.0 < good["first_passage"]
+    assert bad["accumulated"] < 0.7 < good["accumulated"]
+    assert {case["policy"] for case in found["cases"]} == {"literal" if name == "beam" else "floored"}
+    assert len(found["as_printed"]) == (0 if name == "beam" else 4)
+    values = [case["accumulated"] for case in found["tolerances"]]
+    assert values == sorted(values) and found["tolerances"][0]["tolerance"] == 0.02
+
+
+def test_the_tables_of_a_reliability_study(capsys) -> None:
+    assert main(["study", "sandia", "--realizations", "1200"]) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "acceleration of the third mass: 1200 realizations, 3 replicates, at 0.1 s",
+        "what it must be: the definition, on 240 other realizations",
+        "tolerance as the paper prints it: a share of the measurement",
+        "good model, by tolerance",
+    ):
+        assert words in said
+    assert "nan" not in said
+    assert all(len(line) <= 110 for line in said.splitlines())
+
+
+def test_the_pictures_of_a_reliability_study(tmp_path, capsys) -> None:
+    assert main(["study", "sandia", "--realizations", "100", "--pictures", str(tmp_path / "new"), "--json"]) == 0
+    drawn = capsys.readouterr().err.splitlines()
+    assert drawn == [str(tmp_path / "new" / f"sandia-{w}.png") for w in ("responses", "good", "bad", "tolerances")]
+    for path in (tmp_path / "new").iterdir():
+        assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["beam", "--case", "i"], "--case: does not belong to the study beam"),
+        (["tracking", "--realizations", "5"], "--realizations: does not belong to the study tracking"),
+        (["beam", "--seed", "-1"], "--seed -1: must be zero or more"),
+        (["beam", "--realizations", "1"], "a study needs two and one at least"),
+        (["sandia", "--replicates", "0"], "a study needs two and one at least"),
+        (["beam", "--realizations", "100000000000000"], "do not fit into memory: take fewer"),
+    ],
+)
+def test_mistakes_about_a_reliability_study_are_one_line(words, complaint, capsys) -> None:
+    assert main(["study", *words]) == 2
     said = capsys.readouterr()
     assert complaint in said.err
     assert said.err.count("\n") == 1 and said.out == ""

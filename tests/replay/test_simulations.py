@@ -51,8 +51,9 @@ def test_the_seed_decides():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    assert names() == ("hybrid", "plant", *(f"case-{case}" for case in CASES))
-    with pytest.raises(RecordingError, match=r"^there is no simulation 'hydrib': choose case-i or .* or plant$"):
+    experiments = "beam", "beam-bad", "sandia", "sandia-bad"
+    assert names() == ("hybrid", "plant", *experiments, *(f"case-{case}" for case in CASES))
+    with pytest.raises(RecordingError, match=r"^there is no simulation 'hydrib': choose beam or .* or sandia-bad$"):
         simulation("hydrib")
 
 

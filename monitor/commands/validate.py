@@ -1,0 +1,151 @@
+"""`synchroscope validate`: how probable it is that a user's model describes the user's measurements."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.commands.options import add_limit_option, limits_given, positive
+
+if TYPE_CHECKING:
+    from replay.validation.site import Site
+
+SUMMARY = "judge a model, given as an ensemble of realizations, by measured records"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--model",
+        action="append",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="an ensemble: .npz or .h5 with time (n_times,) and response (n_times, n_realizations); or a prediction: "
+        "a text table of time, response and standard_deviation; once for each site",
+    )
+    parser.add_argument(
+        "--measured",
+        action="append",
+        required=True,
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="text tables of time and response, one a replicate; once for each --model, in the same order",
+    )
+    parser.add_argument(
+        "--tolerance",
+        required=True,
+        metavar="8%|ABS|FILE",
+        help="how far the model may be off: a share, a number in the response's unit, or a table over time",
+    )
+    policies = ("literal", "floored", "peak", "absolute")
+    parser.add_argument(
+        "--policy",
+        choices=policies,
+        help="what a share is of: the measurement at that instant (literal; the default), the same but never less "
+        "than its rms (floored), or its peak; absolute: a number in the response's unit, no share",
+    )
+    parser.add_argument(
+        "--align",
+        nargs="?",
+        choices=("common", "each"),
+        const="common",
+        default="no",
+        help="shift the records in time to where they correlate best with the model's mean: all of a site alike "
+        "(common; the default of --align), or each by its own lag; without --align the lag is only told",
+    )
+    parser.add_argument(
+        "--resample", action="store_true", help="interpolate records that have no samples at the model's instants"
+    )
+    parser.add_argument(
+        "--joint",
+        action="store_true",
+        help="several sites: count the realizations that are within at all sites, instead of multiplying the sites' "
+        "reliabilities",
+    )
+    parser.add_argument(
+        "--window",
+        type=positive,
+        metavar="S",
+        help="length of the windowed reliability (default: a fifth of the time)",
+    )
+    parser.add_argument(
+        "--sensor-deviation",
+        type=float,
+        default=0.0,
+        metavar="A",
+        help="a prediction: standard deviation of the sensor's noise, in the response's unit (default 0)",
+    )
+    parser.add_argument(
+        "--errors",
+        choices=("common", "independent"),
+        default="common",
+        help="a prediction: whether its error is one for the whole record (the default), or a new one every instant",
+    )
+    parser.add_argument("--time", metavar="NAME", help="time column of the records, by name or number")
+    parser.add_argument("--response", metavar="NAME", help="response column of the records, by name or number")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it into this file (.png, .svg, .pdf)")
+    add_limit_option(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge, print, and draw where asked."""
+    from monitor.commands.validate_json import as_json
+    from monitor.commands.validate_table import print_validation
+    from replay.validation.tolerance_choice import read_tolerance
+    from replay.validation.validation import validate
+
+    tolerance = read_tolerance(arguments.tolerance, arguments.policy)
+    found = validate(
+        _sites(arguments),
+        tolerance,
+        align=arguments.align,
+        resample=arguments.resample,
+        joint=arguments.joint,
+        window=arguments.window,
+        limits=limits_given(arguments),
+    )
+    if arguments.picture:
+        from replay.validation.picture import draw
+
+        try:
+            draw(found, arguments.picture)
+        except (OSError, ValueError) as problem:
+            reason = getattr(problem, "strerror", None) or problem
+            raise ValueError(f"--picture {arguments.picture}: {reason}") from problem
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    if arguments.json:
+        json.dump(as_json(found), sys.stdout, indent=2)
+        print()
+    else:
+        print_validation(found)
+    return 0
+
+
+def _sites(arguments: argparse.Namespace) -> list[Site]:
+    from monitor.reliability.gaussian import Errors
+    from replay.validation.model import read_model
+    from replay.validation.records import read_record
+    from replay.validation.site import Site
+
+    models, measured = arguments.model, arguments.measured
+    if len(models) == 1:
+        # --measured a --measured b is what --measured a b is
+        measured = [[path for group in measured for path in group]]
+    if len(models) != len(measured):
+        raise ValueError(f"{len(models)} --model and {len(measured)} --measured: give one --measured for each site")
+    if arguments.joint and len(models) < 2:
+        raise ValueError("--joint: needs several sites, each with --model and --measured")
+    return [
+        Site(
+            read_model(path, arguments.sensor_deviation, Errors(arguments.errors)),
+            tuple(read_record(record, arguments.time, arguments.response) for record in records),
+        )
+        for path, records in zip(models, measured, strict=True)
+    ]

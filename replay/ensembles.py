@@ -1,0 +1,87 @@
+"""Simulated ensembles, made on all cores and written as they come."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from monitor.blocks import Samples
+from monitor.ensembles.writer import EnsembleWriter
+from sim.ensemble import BLOCK, EnsembleModel, realization_block
+
+Progress = Callable[[str, int, int], None]
+
+
+def _silent(_what: str, _done: int, _all: int) -> None:
+    pass
+
+
+def simulate_ensemble(
+    model: EnsembleModel, n_realizations: int, seed: int, path: Path, progress: Progress = _silent
+) -> None:
+    """Simulate realizations into a file; what a break left unfinished is gone on with.
+
+    Parameters
+    ----------
+    model : what is simulated.
+    n_realizations : how many; the first of them are the same whatever the number.
+    seed : of everything random.
+    path : of the file.
+    progress : told what is done, how much of it, and how much there is.
+
+    Raises
+    ------
+    ValueError : a number is out of range, or the file cannot be written.
+    """
+    # before there is a file that nobody could go on with
+    if seed < 0:
+        raise ValueError(f"seed {seed}: must be zero or more")
+    if path.is_dir():
+        raise ValueError(f"{path}: is a directory: give the name of a file")
+    source = f"{model!r}, seed {seed}"
+    time = model.time
+    writer = EnsembleWriter(path, time, n_realizations, unit=model.unit, quantity=model.quantity, source=source)
+    try:
+        done = writer.written
+        for response in realizations(model, n_realizations, seed, done):
+            writer.write(response)
+            done += response.shape[1]
+            progress("realizations", done, n_realizations)
+        writer.finish(lambda sorted_, instants: progress("instants sorted", sorted_, instants))
+    finally:
+        writer.close()
+
+
+def realizations(model: EnsembleModel, n_realizations: int, seed: int, first: int = 0) -> Iterator[Samples]:
+    """Yield realizations from number `first` on, (n_times, up to `BLOCK`) each, in their order.
+
+    As many blocks are made at a time as there are cores; there are never more than that and one in memory.
+    """
+    # where none is missing no block is made for nothing
+    blocks = iter(range(first // BLOCK, -(-n_realizations // BLOCK)) if first < n_realizations else ())
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        waiting: deque[tuple[int, Future[Samples]]] = deque()
+
+        def submit() -> None:
+            block = next(blocks, None)
+            if block is not None:
+                waiting.append((block, pool.submit(realization_block, model, seed, block)))
+
+        try:
+            for _ in range(cores):
+                submit()
+            while waiting:
+                block, made = waiting.popleft()
+                response = made.result()
+                submit()
+                start = max(0, first - block * BLOCK)
+                yield np.ascontiguousarray(response[:, start : n_realizations - block * BLOCK])
+        finally:
+            for _, made in waiting:
+                made.cancel()

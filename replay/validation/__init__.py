@@ -1,0 +1,1 @@
+"""A user's own ensemble against the user's own records."""

@@ -1,0 +1,121 @@
+"""One validation site: a model, the replicates of its experiment, and what is found of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from monitor.blocks import Samples
+from monitor.reliability.curves import Reliability
+from monitor.reliability.ensemble import Ensemble
+from monitor.reliability.tolerance import Tolerance
+from replay.comparison.area_metric import area_metric
+from replay.comparison.measures import HistoryComparison, compare
+from replay.formats.base import RecordingError
+from replay.validation.alignment import lag
+from replay.validation.matching import match
+from replay.validation.model import Model, judge
+from replay.validation.records import MeasuredRecord
+from replay.validation.tolerance_choice import ToleranceChoice
+
+Align = Literal["no", "common", "each"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A model and the replicates of its experiment."""
+
+    model: Model
+    records: tuple[MeasuredRecord, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteResult:
+    """What was found at one site.
+
+    Parameters
+    ----------
+    site : what was compared.
+    measured : (n_times, n_replicates), at the model's instants.
+    tolerance : at these.
+    reliability : over the model's instants.
+    lags : s, by how much each record lags the model by their correlation; NaN where that does not tell.
+    shifts : s, by how much each was read later than its own time.
+    comparisons : of each replicate with the model's mean; None where there is nothing to compare.
+    area, u_area : the mean over the instants of the area metric, in the response's unit, and u-pooling's; NaN for
+        a model without realizations.
+    notes : what the user should know, a line each.
+    """
+
+    site: Site
+    measured: Samples
+    tolerance: Tolerance
+    reliability: Reliability
+    lags: tuple[float, ...]
+    shifts: tuple[float, ...]
+    comparisons: tuple[HistoryComparison | None, ...]
+    area: float
+    u_area: float
+    notes: tuple[str, ...]
+
+
+def judge_site(site: Site, choice: ToleranceChoice, *, align: Align, resample: bool, window: int) -> SiteResult:
+    """Judge one site; see `replay.validation.validation.validate` for what the arguments mean.
+
+    Raises
+    ------
+    ValueError : units differ, a record does not meet the model's instants, or its lag is not to be told.
+    """
+    model = site.model
+    notes: list[str] = []
+    for record in site.records:
+        if record.unit and model.unit and _plain(record.unit) != _plain(model.unit):
+            raise RecordingError(
+                f"{record.name}: is in {record.unit}, the model in {model.unit}: convert one to the other's unit"
+            )
+    mean = model.mean
+    lags = tuple(lag(record, model.time, mean) for record in site.records)
+    shifts = _shifts(lags, align, site.records)
+    matched = match(site.records, model.time, shifts, resample=resample or align != "no")
+    notes += matched.notes
+    measured = matched.measured
+    tolerance = choice.applied(model.time, measured)
+    warning = choice.warning(measured)
+    notes += [f"{model.name}: {warning}"] if warning else []
+    if isinstance(model, Ensemble) and model.n_realizations == 1:
+        notes.append(f"{model.name}: a single realization: each reliability is 0 or 1, without a standard error")
+    comparisons = tuple(_compared(column, mean, model.time) for column in measured.T)
+    area, u_area = _areas(model, measured)
+    reliability = judge(model, tolerance, measured, window)
+    return SiteResult(site, measured, tolerance, reliability, lags, shifts, comparisons, area, u_area, tuple(notes))
+
+
+def _plain(unit: str) -> str:
+    """Return a unit without the ways in which the same one is written."""
+    return unit.replace("^", "").replace("²", "2").replace(" ", "")
+
+
+def _shifts(lags: Sequence[float], align: Align, records: Sequence[MeasuredRecord]) -> tuple[float, ...]:
+    if align == "no":
+        return (0.0,) * len(lags)
+    for value, record in zip(lags, records, strict=True):
+        if np.isnan(value):
+            raise RecordingError(f"{record.name}: its correlation with the model tells no shift: do not align it")
+    return tuple(lags) if align == "each" else (float(np.mean(lags)),) * len(lags)
+
+
+def _compared(measured: Samples, mean: Samples, time: Samples) -> HistoryComparison | None:
+    if int(np.isfinite(measured).sum()) < 2:
+        return None
+    return compare(measured, mean, float(time[-1] - time[0]) / (len(time) - 1))
+
+
+def _areas(model: Model, measured: Samples) -> tuple[float, float]:
+    if not isinstance(model, Ensemble):
+        return float("nan"), float("nan")
+    found = area_metric(measured, model.response)
+    known = found.area[np.isfinite(found.area)]
+    return float(known.mean()) if len(known) else float("nan"), found.u_area

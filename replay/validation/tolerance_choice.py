@@ -1,0 +1,99 @@
+"""The tolerance as a user writes it: ``8%``, a number, or a file of tolerances over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from monitor.blocks import Samples
+from monitor.reliability.amount import read_amount
+from monitor.reliability.tolerance import RELATIVE, Policy, Tolerance, ToleranceError, of_records
+from replay.validation.records import read_record
+
+_SMALL = 0.05  # of its peak: where a measurement is smaller, a literal tolerance says little
+
+OF_WHAT = {
+    Policy.LITERAL: "of the measurement",
+    Policy.FLOORED: "of the measurement or of its rms, whichever is larger",
+    Policy.PEAK: "of the measurement's peak",
+}
+"""What a share is of, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToleranceChoice:
+    """What was written, not yet applied to a record.
+
+    Parameters
+    ----------
+    policy : see `Policy`.
+    value : a share, or in the response's unit.
+    path : the file of a varying tolerance, with the columns time and tolerance.
+    """
+
+    policy: Policy
+    value: float = float("nan")
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        if self.policy is Policy.VARYING:
+            return f"as in {self.path}"
+        return f"{100.0 * self.value:g} % {OF_WHAT[self.policy]}" if self.policy in RELATIVE else f"{self.value:g}"
+
+    def applied(self, instants: Samples, measured: Samples) -> Tolerance:
+        """Return the tolerance at a model's instants (n_times,), s, for measurements (n_times, n_replicates).
+
+        Raises
+        ------
+        ToleranceError : a share is of nothing, or the file of tolerances cannot be used.
+        """
+        if self.policy is not Policy.VARYING:
+            return of_records(self.policy, self.value, measured)
+        assert self.path is not None
+        return Tolerance(Policy.VARYING, profile=_profile(self.path, instants))
+
+    def warning(self, measured: Samples) -> str:
+        """Return what the user should know of it for these measurements; empty if nothing."""
+        if self.policy is not Policy.LITERAL:
+            return ""
+        size = np.abs(measured[np.isfinite(measured)])
+        # a record that is zero throughout is no more than a share of its peak everywhere
+        small = int((size <= _SMALL * size.max(initial=0.0)).sum())
+        if not small:
+            return ""
+        return (
+            f"a literal tolerance is next to nothing where the measurement is: {small} of {len(size)} samples are "
+            "within 5 % of the peak from zero; --policy floored or peak gives them more"
+        )
+
+
+def read_tolerance(text: str, policy: str | None = None) -> ToleranceChoice:
+    """Read ``8%``, ``0.08``, or the name of a file.
+
+    Parameters
+    ----------
+    text, policy : see `read_amount`; or, without a policy, a file of tolerances over time.
+
+    Raises
+    ------
+    ToleranceError : it is none of these, not positive, or does not go with the policy.
+    """
+    if Path(text).is_file():
+        if policy is not None:
+            raise ToleranceError(f"tolerance {text}: a file of tolerances goes without a policy, not with {policy}")
+        return ToleranceChoice(Policy.VARYING, path=Path(text))
+    chosen, value = read_amount(text, policy)
+    return ToleranceChoice(chosen, value)
+
+
+def _profile(path: Path, instants: Samples) -> Samples:
+    """Return the tolerances of a file at the instants, (n_times,)."""
+    record = read_record(path, "time", "tolerance")
+    time, tolerance = record.time, record.response
+    if not (np.isfinite(tolerance).all() and tolerance.min() > 0.0):
+        raise ToleranceError(f"{path}: a tolerance must be positive at every instant")
+    if not time[0] <= instants[0] <= instants[-1] <= time[-1]:
+        raise ToleranceError(f"{path}: must reach from {instants[0]:g} to {instants[-1]:g} s, as the model does")
+    return np.asarray(np.interp(instants, time, tolerance))

@@ -1,0 +1,105 @@
+"""The reliability of a model against replicates at one or several sites, with all that a validator asks beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.blocks import Samples
+from monitor.reliability.curves import NAMES, Reliability
+from monitor.reliability.decision import Decision, Estimate, Limits, decide
+from monitor.reliability.ensemble import Ensemble
+from monitor.reliability.several_sites import JointReliability, product
+from replay.formats.base import RecordingError
+from replay.validation.model import check_same_time
+from replay.validation.site import Align, Site, SiteResult, judge_site
+from replay.validation.tolerance_choice import ToleranceChoice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Validation:
+    """What was found at all sites.
+
+    Parameters
+    ----------
+    time : (n_instants,), s, those from the first to the last that was judged.
+    reliability : at these, of all sites together.
+    sites : each alone.
+    judged : how many of the instants.
+    tolerance : in words.
+    decision : at the end.
+    notes : what the user should know, a line each.
+    """
+
+    time: Samples
+    reliability: Reliability
+    sites: tuple[SiteResult, ...]
+    judged: int
+    tolerance: str
+    decision: Decision
+    notes: tuple[str, ...]
+
+
+def validate(
+    sites: Sequence[Site],
+    tolerance: ToleranceChoice,
+    *,
+    align: Align = "no",
+    resample: bool = False,
+    joint: bool = False,
+    window: float | None = None,
+    limits: Mapping[str, Limits] | None = None,
+) -> Validation:
+    """Judge models by their records.
+
+    Parameters
+    ----------
+    sites : at least one; several have the same instants.
+    tolerance : how far a model may be off.
+    align : shift the records by how much they lag: all of a site by the mean of it, or each by its own; a shift is
+        applied only if asked for, and the lag is reported in any case.
+    resample : interpolate records whose samples do not stand at the model's instants.
+    joint : of several sites, count a realization only if it is within at all; by default the sites' product.
+    window : s, of the windowed reliability; by default a fifth of the model's time.
+    limits : for the decision, by the name of the reliability.
+
+    Raises
+    ------
+    ValueError : something does not fit; the text says what.
+    """
+    models = [site.model for site in sites]
+    check_same_time(models)
+    instants = models[0].time
+    span = float(instants[-1] - instants[0])
+    step = span / max(1, len(instants) - 1)
+    if window is not None and not window > 0.0:
+        raise ValueError(f"--window {window:g}: must be a positive time")
+    n_window = max(1, round((0.2 * span if window is None else window) / step)) if step > 0.0 else 1
+    results = tuple(judge_site(site, tolerance, align=align, resample=resample, window=n_window) for site in sites)
+    together = _together(results, joint)
+    known = np.flatnonzero(np.isfinite(together.instantaneous.value))
+    if not len(known):
+        raise RecordingError("no instant of the model has a sample of every replicate: nothing can be judged")
+    first, last = int(known[0]), int(known[-1]) + 1
+    estimates = {
+        name: Estimate(float(curve.value[last - 1]), float(curve.standard_error[last - 1]))
+        for name, curve in zip(NAMES, together.curves, strict=True)
+    }
+    decision = decide(estimates, limits or {})
+    cut = together.between(first, last)
+    notes = tuple(note for result in results for note in result.notes)
+    return Validation(instants[first:last], cut, results, len(known), str(tolerance), decision, notes)
+
+
+def _together(results: Sequence[SiteResult], joint: bool) -> Reliability:
+    if not joint:
+        reliabilities = [result.reliability for result in results]
+        return reliabilities[0] if len(reliabilities) == 1 else product(reliabilities)
+    ensembles = [result.site.model for result in results if isinstance(result.site.model, Ensemble)]
+    if len(ensembles) < len(results):
+        raise ValueError("--joint: a prediction has no realizations in common with another site")
+    tolerances = [result.tolerance for result in results]
+    everything = JointReliability(ensembles, tolerances, [result.measured.shape[1] for result in results])
+    return everything.update(np.arange(len(ensembles[0].time)), [result.measured for result in results])

@@ -1,0 +1,146 @@
+"""`synchroscope simulate`: the same file for the same words, whatever happens in the middle of it."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+
+import h5py
+import numpy as np
+import pytest
+
+from monitor.__main__ import main
+from replay.ensembles import simulate_ensemble
+from replay.models import ensemble_model
+
+ROOT = Path(__file__).parents[2]
+
+
+def arrays(path):
+    with h5py.File(path, "r") as file:
+        return {name: np.asarray(file[name]) for name in file}, dict(file.attrs)
+
+
+def assert_same(one, other):
+    (mine, about), (theirs, about_theirs) = arrays(one), arrays(other)
+    assert about == about_theirs and list(mine) == list(theirs)
+    for name, values in mine.items():
+        np.testing.assert_array_equal(values, theirs[name])
+
+
+def test_what_it_says_and_what_is_in_the_file(tmp_path, capsys):
+    path = tmp_path / "e.h5"
+    assert main(["simulate", "beam", "--realizations", "1500", "--seed", "3", "--out", str(path)]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"1500 realizations of deflection at midspan [m], 251 instants, in {path}\n"
+    found, about = arrays(path)
+    assert found["response"].shape == found["order"].shape == (251, 1500)
+    np.testing.assert_allclose(found["time"], 0.02 * np.arange(251), rtol=1e-15)
+    assert about["unit"] == "m" and about["quantity"] == "deflection at midspan" and "seed 3" in about["source"]
+    # the mean of eq. 29 at the median section is 1 % off that over all sections
+    stiffness = 30e9 * 0.2 * 0.04**3 / 12.0
+    force, load = 1000.0 * (1.0 + np.sin(2.0 + found["time"])), 450.0 + 78.5e3 * 0.2 * 0.04
+    mean = 5.0**3 * force / (48.0 * stiffness) + 5.0 * 5.0**4 * load / (384.0 * stiffness)
+    np.testing.assert_allclose(found["response"].mean(axis=1), mean, rtol=0.02)
+
+
+def test_same_words_same_content_and_more_realizations_go_on(tmp_path):
+    for name, m in (("a", 1500), ("b", 1500), ("c", 2600)):
+        assert main(["simulate", "beam", "--realizations", str(m), "--out", str(tmp_path / name)]) == 0
+    assert_same(tmp_path / "a", tmp_path / "b")
+    few, many = (arrays(tmp_path / name)[0]["response"] for name in "ac")
+    np.testing.assert_array_equal(few, many[:, :1500])
+
+
+def test_killed_in_the_middle_it_is_gone_on_with_and_nothing_shows(start, tmp_path):
+    path, part = tmp_path / "e.h5", tmp_path / "e.h5.part"
+    words = ("simulate", "sandia", "--realizations", 8000, "--out")
+    running = start(*words, path)
+    deadline = monotonic() + 60.0
+    # the first block is written, and not the last
+    while not (part.exists() and progress(part) > 0):
+        assert running.process.poll() is None and monotonic() < deadline
+        sleep(0.002)
+    running.kill()
+    assert not path.exists() and 0 < progress(part) < 8000
+    refused = start("simulate", "sandia", "--realizations", 8000, "--seed", 2, "--out", path).wait(2)
+    assert "e.h5.part: is the unfinished ensemble of another source" in refused.err and refused.err.count("\n") == 1
+    start(*words, path).wait()
+    start(*words, tmp_path / "whole.h5").wait()
+    assert not part.exists()
+    assert_same(path, tmp_path / "whole.h5")
+
+
+def progress(part):
+    """Return how many realizations are written, without a lock."""
+    try:
+        with h5py.File(part, "r", locking=False) as file:
+            return int(file["progress"][0])
+    except (OSError, KeyError):
+        return 0
+
+
+def limited(size, *words):
+    """Run with the size of files limited, as on a disk that is full."""
+    return subprocess.run(
+        [sys.executable, "-m", "monitor", *map(str, words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)),
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="room is reserved in advance on Linux only")
+def test_a_full_disk_is_one_line_and_leaves_no_file(tmp_path):
+    ended = limited(1 << 20, "simulate", "beam", "--realizations", 2000, "--out", tmp_path / "e.h5")
+    assert ended.returncode == 2 and ended.stdout == ""
+    assert ended.stderr.count("\n") == 1 and "e.h5.part: cannot be made" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path):
+    model, path = ensemble_model("beam"), tmp_path / "e.h5"
+
+    def break_off(*_progress):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        simulate_ensemble(model, 3000, 1, path, break_off)
+    words = ("simulate", "beam", "--realizations", 3000, "--out", path)
+    ended = limited(1 << 20, *words)
+    assert ended.returncode == 2 and ended.stderr.count("\n") == 1
+    assert "e.h5.part: cannot be written (File too large): what is there can be gone on with" in ended.stderr
+    assert main([str(word) for word in words]) == 0
+    simulate_ensemble(model, 3000, 1, tmp_path / "whole.h5")
+    assert_same(path, tmp_path / "whole.h5")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["bridge", "--out", "e.h5"], "there is no model 'bridge': choose beam or sandia"),
+        (["beam", "--realizations", "0", "--out", "e.h5"], "0 realizations: there must be one or more"),
+        (["beam", "--seed", "-1", "--out", "e.h5"], "seed -1: must be zero or more"),
+        (["beam", "--out", "."], "is a directory: give the name of a file"),
+        (["beam", "--out", "no/e.h5"], "e.h5.part: cannot be made"),
+        (["beam", "--realizations", "many", "--out", "e.h5"], "argument --realizations: invalid int value: 'many'"),
+        (["beam"], "the following arguments are required: --out"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_no_file(words, complaint, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(["simulate", *words])
+    except SystemExit as end:
+        code = end.code
+    said = capsys.readouterr()
+    assert code == 2 and complaint in said.err
+    assert said.err.count("\n") == 1 and said.out == ""
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,111 @@
+"""Measured records: which columns are taken, in which units, and what is said of a file that is no record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from replay.formats import RecordingError
+from replay.validation.records import read_record
+
+TIME = np.arange(6) * 0.25
+RESPONSE = np.array([0.0, 1.5, -2.25, 3.0, 1e-3, -7.0])
+
+
+def write(path, header, *columns, end="\n"):
+    rows = [",".join("" if cell is None else repr(cell) for cell in row) for row in zip(*columns, strict=True)]
+    path.write_text("\n".join([*([header] if header else []), *rows]) + end)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "factor", "unit"),
+    [
+        ("time,response", 1.0, ""),
+        ("", 1.0, ""),
+        ("time [ms],response [mm]", 1e3, "mm"),
+        ("t_ms,laser_mm", 1e3, "mm"),
+        ("Time (min),anything", 1.0 / 60.0, ""),
+        ("TIME,Response [in/s^2]", 1.0, "in/s^2"),
+    ],
+)
+def test_time_is_in_seconds_and_the_response_in_its_unit(tmp_path, header, factor, unit):
+    path = write(tmp_path / "a.csv", header, (TIME * factor).tolist(), RESPONSE.tolist())
+    record = read_record(path)
+    np.testing.assert_allclose(record.time, TIME, rtol=1e-15, atol=1e-15)
+    np.testing.assert_array_equal(record.response, RESPONSE)
+    assert (record.name, record.unit, record.dt) == (str(path), unit, pytest.approx(0.25))
+
+
+def test_without_a_header_the_names_are_told(tmp_path):
+    (note,) = read_record(write(tmp_path / "a.csv", "", TIME.tolist(), RESPONSE.tolist())).notes
+    assert "no header" in note
+
+
+@pytest.mark.parametrize(
+    ("header", "words", "taken"),
+    [
+        ("time,load,response", {}, 2),
+        ("time,load,response", {"response": "load"}, 1),
+        ("time,load,response", {"response": "2"}, 1),
+        ("stamp,load,clock", {"time": "clock", "response": "LOAD"}, 1),
+    ],
+)
+def test_of_several_columns_the_one_called_response_or_the_one_named(tmp_path, header, words, taken):
+    columns = [RESPONSE, 2.0 * RESPONSE, 3.0 * RESPONSE]
+    columns[2 if words.get("time") == "clock" else 0] = TIME
+    path = write(tmp_path / "a.csv", header, *(column.tolist() for column in columns))
+    np.testing.assert_array_equal(read_record(path, **words).response, columns[taken])
+
+
+@pytest.mark.parametrize("blank", [None, float("nan")])
+def test_a_missing_sample_stays_in_its_place(tmp_path, blank):
+    response = RESPONSE.tolist()
+    response[3] = blank
+    record = read_record(write(tmp_path / "a.csv", "time,response", TIME.tolist(), response))
+    np.testing.assert_array_equal(np.isnan(record.response), [False, False, False, True, False, False])
+    np.testing.assert_array_equal(record.time, TIME)
+
+
+def test_a_last_line_that_was_cut_short_is_left_out_and_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("time,response\n0.0,1.0\n0.1,2.0\n0.2,3.0\n0.3")
+    record = read_record(path)
+    np.testing.assert_array_equal(record.response, [1.0, 2.0, 3.0])
+    assert record.notes == ("the last line is cut short and left out",)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("time,response\n0,1\n1,2\n1,3\n2,4\n", "the time does not rise at line 4"),
+        ("time,response\n0,1\n2,2\n1,3\n3,4\n", "the time does not rise at line 4"),
+        ("time,response\n0,1\n,2\n2,3\n3,4\n", "there is no time at line 3"),
+        ("time [mm],response\n0,1\n1,2\n2,3\n", "the times of 'time' are in 'mm', which is no time unit"),
+        ("a,b,c\n0,1,2\n1,2,3\n2,3,4\n", "no column of times among a, b, c: name it with --time NAME"),
+        ("time,b,c\n0,1,2\n1,2,3\n2,3,4\n", "which of b, c is the response: name it with --response NAME"),
+        ("time,response\n0,1\n1,x\n2,3\n", "'x' is not a number"),
+        ("time,response\n", "no rows of numbers"),
+        ("", "the file is empty"),
+    ],
+)
+def test_what_is_no_record_is_told_in_one_line_with_the_file(tmp_path, text, complaint):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(RecordingError) as told:
+        read_record(path)
+    said = str(told.value)
+    assert said.startswith(str(path)) and complaint in said and "\n" not in said
+
+
+def test_a_file_that_is_not_there_or_a_folder(tmp_path):
+    with pytest.raises(RecordingError, match=r"no\.csv: no such file or directory$"):
+        read_record(tmp_path / "no.csv")
+    with pytest.raises(RecordingError, match=r": is a directory$"):
+        read_record(tmp_path)
+
+
+def test_a_column_that_is_not_there_is_told_with_those_there_are(tmp_path):
+    path = write(tmp_path / "a.csv", "time,response", TIME.tolist(), RESPONSE.tolist())
+    with pytest.raises(RecordingError, match=r"a\.csv: no column 'force'; there are time, response$"):
+        read_record(path, response="force")

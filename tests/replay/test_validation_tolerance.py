@@ -1,0 +1,155 @@
+"""Tolerances as they are written: shares, numbers and files; what they come to, and what is no tolerance."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.reliability.amount import read_amount
+from monitor.reliability.tolerance import Policy, ToleranceError
+from replay.validation.tolerance_choice import read_tolerance
+
+INSTANTS = 0.1 * np.arange(5)
+MEASURED = np.array([[1.0, -4.0], [0.0, 2.0], [-3.0, np.nan], [2.0, 0.0], [-1.0, 1.0]])
+ROOT_MEAN_SQUARES = np.sqrt([15.0 / 5.0, 21.0 / 4.0])
+
+
+def applied(text, policy=None, measured=MEASURED):
+    return read_tolerance(text, policy).applied(INSTANTS, measured).at(np.arange(5), measured)
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "expected"),
+    [
+        ("8%", None, (Policy.LITERAL, 0.08)),
+        (" 16 % ", None, (Policy.LITERAL, 0.16)),
+        ("0.5%", "peak", (Policy.PEAK, 0.005)),
+        ("250%", None, (Policy.LITERAL, 2.5)),
+        ("0.08", None, (Policy.ABSOLUTE, 0.08)),
+        ("0.08", "absolute", (Policy.ABSOLUTE, 0.08)),
+        ("0.08", "floored", (Policy.FLOORED, 0.08)),
+        ("1e-3", None, (Policy.ABSOLUTE, 1e-3)),
+        (0.25, None, (Policy.ABSOLUTE, 0.25)),
+    ],
+)
+def test_a_share_or_a_number(text, policy, expected):
+    kind, value = read_amount(text, policy)
+    assert (kind, value) == (expected[0], pytest.approx(expected[1], rel=1e-15))
+
+
+@given(st.floats(1e-6, 1e6))
+def test_any_positive_number_is_read_as_it_is_printed(value):
+    assert read_amount(repr(value)) == (Policy.ABSOLUTE, value)
+    assert read_amount(f"{value!r}%") == (Policy.LITERAL, pytest.approx(value / 100.0, rel=1e-15))
+
+
+@pytest.mark.parametrize("text", ["abc", "", "%", "8 percent", "8%%", "1,5", "--"])
+def test_words_are_no_tolerance(text):
+    with pytest.raises(ToleranceError, match=r"give a share such as 8%, or a number$"):
+        read_tolerance(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0%", "-8%", "-1e-9", "-inf"])
+def test_zero_and_less_is_no_tolerance(text):
+    with pytest.raises(ToleranceError, match=rf"^tolerance {text}: .*give more than 0$"):
+        read_tolerance(text)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "nan%", "1e400"])
+def test_a_tolerance_is_finite(text):
+    with pytest.raises(ToleranceError, match=rf"^tolerance {text}: give a finite number$"):
+        read_tolerance(text)
+
+
+def test_a_share_is_not_absolute():
+    with pytest.raises(ToleranceError, match="an absolute tolerance is a number in the response's unit"):
+        read_tolerance("8%", "absolute")
+
+
+def test_what_the_policies_come_to():
+    size = np.abs(MEASURED)
+    np.testing.assert_array_equal(applied("25%"), 0.25 * size)
+    np.testing.assert_allclose(applied("25%", "floored"), 0.25 * np.maximum(size, ROOT_MEAN_SQUARES), rtol=1e-15)
+    np.testing.assert_allclose(applied("25%", "peak"), 0.25 * np.tile([3.0, 4.0], (5, 1)), rtol=1e-15)
+    np.testing.assert_array_equal(applied("0.25"), np.full((5, 2), 0.25))
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "words"),
+    [
+        ("8%", None, "8 % of the measurement"),
+        ("12.5%", "floored", "12.5 % of the measurement or of its rms, whichever is larger"),
+        ("0.08", "peak", "8 % of the measurement's peak"),
+        ("0.08", None, "0.08"),
+    ],
+)
+def test_in_words(text, policy, words):
+    assert str(read_tolerance(text, policy)) == words
+
+
+def table(path, rows, header="time,tolerance"):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return str(path)
+
+
+def test_a_file_of_tolerances_is_interpolated(tmp_path):
+    text = table(tmp_path / "tol.csv", [(-1.0, 1.0), (0.2, 2.2), (5.0, 2.2)])
+    expected = np.where(INSTANTS < 0.2, INSTANTS + 2.0, 2.2)
+    np.testing.assert_allclose(applied(text), np.column_stack([expected, expected]), rtol=1e-14)
+    assert str(read_tolerance(text)) == f"as in {text}"
+
+
+def test_the_times_of_the_file_may_be_in_milliseconds(tmp_path):
+    text = table(tmp_path / "tol.csv", [(0, 1), (400, 5)], "time [ms],tolerance [mm]")
+    np.testing.assert_allclose(applied(text)[:, 0], 1.0 + 10.0 * INSTANTS, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "complaint"),
+    [
+        ([(0, 1), (0.3, 1)], "time,tolerance", "must reach from 0 to 0.4 s, as the model does"),
+        ([(0.1, 1), (1, 1)], "time,tolerance", "must reach from 0 to 0.4 s, as the model does"),
+        ([(0, 1), (0.2, 0), (1, 1)], "time,tolerance", "a tolerance must be positive at every instant"),
+        ([(0, 1), (0.2, "nan"), (1, 1)], "time,tolerance", "a tolerance must be positive at every instant"),
+        ([(0, 1), (1, 1), (0.5, 1)], "time,tolerance", "the time does not rise at line 4"),
+        ([(0, 1), (1, 1)], "time,response", "no column 'tolerance'; there are time, response"),
+    ],
+)
+def test_a_file_that_is_none_is_told_with_its_name(tmp_path, rows, header, complaint):
+    text = table(tmp_path / "tol.csv", rows, header)
+    with pytest.raises(ValueError) as told:
+        applied(text)
+    assert str(told.value) == f"{text}: {complaint}"
+
+
+def test_a_file_goes_without_a_policy(tmp_path):
+    text = table(tmp_path / "tol.csv", [(0, 1), (1, 1)])
+    with pytest.raises(ToleranceError, match="a file of tolerances goes without a policy, not with peak"):
+        read_tolerance(text, "peak")
+
+
+@pytest.mark.parametrize("policy", ["floored", "peak"])
+@pytest.mark.parametrize(
+    ("value", "complaint"), [(0.0, "which is zero"), (np.nan, "a record without a single number")]
+)
+def test_a_share_of_nothing(policy, value, complaint):
+    with pytest.raises(ToleranceError, match=complaint):
+        applied("8%", policy, np.full((5, 1), value))
+
+
+def test_a_literal_tolerance_near_zero_is_told():
+    choice = read_tolerance("8%")
+    measured = np.array([10.0, 0.5, 0.51, -0.2, np.nan, -3.0])[:, None]
+    warning = choice.warning(measured)
+    assert "2 of 5 samples" in warning and "--policy floored or peak" in warning
+    assert "3 of 3 samples" in choice.warning(np.zeros((3, 1)))
+    assert choice.warning(np.array([[10.0], [9.0]])) == ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert choice.warning(np.full((3, 2), np.nan)) == ""
+    for text, policy in (("8%", "floored"), ("8%", "peak"), ("0.1", None)):
+        assert read_tolerance(text, policy).warning(measured) == ""
