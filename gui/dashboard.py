@@ -12,6 +12,7 @@ from rich.live import Live
 from gui.history import History
 from gui.link import ResultLink
 from gui.numbers import count, number
+from gui.reliability_lines import decision
 from gui.screen import Screen
 from gui.verdict import verdict
 from monitor.blocks import Event
@@ -80,6 +81,15 @@ class Dashboard:
             )
             words, _ = verdict(delay, ratio, phase)
             parts.append(f"{actuator} {number(1e3 * delay, 7, 1)} ms, ratio {number(ratio, 7, 3)} ({words})")
+        for site in self.history.sites:
+            passage, accumulated = (
+                self.history.last_valid(site, f"reliability_{name}") for name in ("first_passage", "accumulated")
+            )
+            word = decision(self.history, site)
+            parts.append(
+                f"{site} first-passage {number(passage, 6, 3)}, accumulated {number(accumulated, 6, 3)}"
+                + (f" ({word})" if word else "")
+            )
         return " | ".join(parts)
 
     def run(self, done: Callable[[], bool], *, live: bool | None = None) -> None:

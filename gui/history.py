@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 
 from monitor.blocks import ResultBlock, ResultStream, Samples
 
+# what is told of a model and not of an actuator
+_JUDGED = ("reliability_", "model_")
+
 
 class History:
     """A ring of display instants, `rate` a second; each keeps the last row of results that falls into it.
 
-    A restart of the rig goes on where the run before it stopped; other columns begin anew.
+    A restart of the rig goes on where the run before it stopped; other columns begin anew. What was said of a model
+    is not true of it after a restart.
 
     Parameters
     ----------
@@ -27,6 +31,8 @@ class History:
         self._stream: ResultStream | None = None
         self._columns: dict[tuple[str, str], int] = {}
         self._actuators: tuple[str, ...] = ()
+        self._sites: tuple[str, ...] = ()
+        self._judged: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self._clear(0)
 
     def _clear(self, width: int) -> None:
@@ -39,6 +45,11 @@ class History:
     def actuators(self) -> tuple[str, ...]:
         """Their names, in the order of the rig."""
         return self._actuators
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Where a model is judged, in the order of the rig."""
+        return self._sites
 
     @property
     def stream(self) -> ResultStream | None:
@@ -74,9 +85,14 @@ class History:
             if before.epoch != stream.epoch:
                 self._origin = self._head + 1
                 self._newest[:] = np.nan
+                self._valid[self._judged] = np.nan
             return
         self._columns = {(column.actuator, column.name): i for i, column in enumerate(stream.columns)}
-        self._actuators = tuple(dict.fromkeys(column.actuator for column in stream.columns))
+        self._judged = np.array([column.name.startswith(_JUDGED) for column in stream.columns], dtype=bool)
+        self._sites, self._actuators = (
+            tuple(dict.fromkeys(stream.columns[i].actuator for i in np.flatnonzero(chosen)))
+            for chosen in (self._judged, ~self._judged)
+        )
         self._clear(len(stream.columns))
 
     def value(self, actuator: str, name: str) -> float:

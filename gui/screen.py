@@ -16,6 +16,7 @@ from rich.text import Text
 from gui.actuator_table import HEADING_LINES, actuator_table
 from gui.history import History
 from gui.numbers import count, shortened
+from gui.reliability_lines import reliability_lines
 from gui.transfer_lines import transfer_lines
 from monitor.blocks import Event, EventKind
 from monitor.health import Health
@@ -32,7 +33,7 @@ _STATES = {
     "ended": ("■ ended", "bold blue"),
     "silent": ("▲ no word from the service", "bold red"),
 }
-_QUIET = (EventKind.STARTED, EventKind.ENDED, EventKind.NOTE)
+_QUIET = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE)
 _TELLS = {
     EventKind.GAP: "{} samples lost",
     EventKind.DUPLICATE: "{} samples came twice",
@@ -72,24 +73,32 @@ class Screen:
         return self.health.state
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lay it out: when lines are short, the transfer functions go first, then frame, events, actuators."""
-        width, height = options.max_width, options.height
-        actuators = max(1, len(self.history.actuators))
+        """Lay it out: when lines are short, transfer functions go first, then frame, events, actuators but two."""
+        # a live display of rich hands its height on to nobody
+        width, height = options.max_width, options.height or (console.height if console.is_alt_screen else None)
+        # where there are none, a model may be judged all the same; else a line says that nothing is there
+        actuators = len(self.history.actuators) or (0 if self.history.sites else 1)
+        heading = HEADING_LINES if self.history.actuators else 0
+        judged = self._models(width)
         framed = _flow(self._fields(width - 4), width - 4)
         plain = _flow(self._fields(width), width)
         events, head = _EVENTS, len(framed) + 2
-        left = 10_000 if height is None else height - HEADING_LINES - 1
-        if left < head + actuators + events:
+        left = 10_000 if height is None else height - heading - 1
+        if left < head + actuators + len(judged) + events:
             head = len(plain)
-        events = max(1, min(events, left - head - actuators))
+        events = max(1, min(events, left - head - actuators - len(judged)))
         if head == len(plain):
             yield from plain
         else:
             yield Panel(Text("\n").join(framed), box=ROUNDED, title=self._title(), title_align="left")
+        judged = _shortened(judged, left - head - events - min(2, actuators))
+        room = left - head - events - len(judged)
         transfer = list(transfer_lines(self.transfer, width)) if self.transfer is not None else []
-        if len(transfer) > left - head - events - actuators or self.state in ("stale", "silent"):
+        if len(transfer) > room - actuators or self._silent:
             transfer = []
-        yield self._actuators(width, max(2, left - head - events - len(transfer)))
+        if actuators:
+            yield self._actuators(width, max(2, room - len(transfer)))
+        yield from judged
         yield from transfer
         yield from self._told(width, events)
 
@@ -135,8 +144,15 @@ class Screen:
     def _actuators(self, width: int, rows: int) -> Table | Text:
         if not self.history.actuators:
             return Text("no results yet: the first comes when a window is full", style="dim", overflow="ellipsis")
-        silent = {"stale": "stale", "silent": "no word"}.get(self.state, "")
-        return actuator_table(self.history, width, rows, silent=silent)
+        return actuator_table(self.history, width, rows, silent=self._silent)
+
+    def _models(self, width: int) -> list[Text]:
+        return list(reliability_lines(self.history, width, silent=self._silent)) if self.history.sites else []
+
+    @property
+    def _silent(self) -> str:
+        """What to show instead of values that are old."""
+        return {"stale": "stale", "silent": "no word"}.get(self.state, "")
 
     def _told(self, width: int, lines: int) -> Iterator[Text]:
         yield Text("─ events " + "─" * max(0, width - 9), style="dim", no_wrap=True, overflow="crop")
@@ -161,6 +177,13 @@ def _flow(groups: Iterator[list[Text]], width: int) -> list[Text]:
     for line in lines:
         line.truncate(max(1, width), overflow="ellipsis")
     return lines
+
+
+def _shortened(judged: list[Text], room: int) -> list[Text]:
+    """Return the heading and the last sites, which have the decision; nothing where there is no room for both."""
+    heading, sites = judged[:1], judged[1:]
+    shown = min(len(sites), room - len(heading))
+    return heading + sites[-shown:] if shown > 0 else []
 
 
 def _sentence(event: Event) -> Text:

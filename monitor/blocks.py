@@ -33,6 +33,7 @@ class EventKind(StrEnum):
     ENDED = "ended"
     REJECTED = "rejected"
     RECONNECTED = "reconnected"
+    DECISION = "decision"
     NOTE = "note"
 
 

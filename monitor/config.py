@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
@@ -21,7 +21,19 @@ def _rising(band: tuple[float, float]) -> tuple[float, float]:
 Band = Annotated[tuple[NotNegative, Positive], AfterValidator(_rising)]
 # a window of a day: longer ones are a slip of the unit, and would not fit in memory
 Window = Annotated[float, Field(gt=0.0, le=86400.0)]
+Time = Annotated[float, Field(allow_inf_nan=False)]
+# a single name may be written without brackets
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
+
+def _not_falling(limit: tuple[float, float]) -> tuple[float, float]:
+    if limit[0] > limit[1]:
+        raise ValueError("must be [reject under, accept from], the first not above the second")
+    return limit
+
+
+Limit = Annotated[tuple[Share, Share], AfterValidator(_not_falling)]
 
 Measure = Literal["fdb", "paei", "paei_adaptive", "ti", "nrmse", "peak_error", "hsem", "broadband", "fei", "transfer"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
@@ -52,6 +64,50 @@ class IndicatorSettings(_Section):
     bandpass: Band | None = None
     transfer_segment: Window = 4.0
     transfer_memory: Positive = 20.0
+
+
+class ReliabilityLimits(_Section):
+    """Of each reliability: [reject under, accept from]; those that are not given decide nothing."""
+
+    instantaneous: Limit | None = None
+    first_passage: Limit | None = None
+    accumulated: Limit | None = None
+    windowed: Limit | None = None
+
+
+class ReliabilitySettings(_Section):
+    """A model that is judged live: which channel its ensemble speaks of, and how far it may be off.
+
+    ``channel`` and ``ensemble`` (a file) name the response; both empty: no model is judged; several of each: several
+    sites. ``tolerance`` is a share such as "8%" or a number in the response's unit, ``policy`` and ``reference`` are
+    those of `monitor.reliability.tolerance.Tolerance`; a varying one is a file of time and tolerance. The ensemble's
+    time 0 is ``start`` s after the rig's, and the channel is read ``shift`` s later. ``window`` in s is the windowed
+    reliability's; no decision falls in the first ``after`` s.
+    """
+
+    channel: Names = ()
+    ensemble: Names = ()
+    tolerance: str | float = "8%"
+    policy: Literal["literal", "floored", "peak", "absolute", "varying"] | None = None
+    reference: Positive | None = None
+    start: Time = 0.0
+    shift: Time = 0.0
+    window: Window = 1.0
+    after: NotNegative = 0.0
+    limits: ReliabilityLimits = ReliabilityLimits()
+
+    @model_validator(mode="after")
+    def _one_ensemble_a_channel(self) -> Self:
+        channels, ensembles = len(self.channel), len(self.ensemble)
+        if channels != ensembles:
+            raise ValueError(
+                f"channels and ensembles go in pairs: there are {channels} and {ensembles} "
+                "(options --response and --ensemble)"
+            )
+        if not channels and self.model_fields_set:
+            given = ", ".join(sorted(self.model_fields_set))
+            raise ValueError(f"{given} without a model: give channel and ensemble too (--response and --ensemble)")
+        return self
 
 
 class StreamSettings(_Section):
@@ -89,6 +145,7 @@ class Settings(_Section):
     indicators: IndicatorSettings = IndicatorSettings()
     results: ResultSettings = ResultSettings()
     record: RecordSettings = RecordSettings()
+    reliability: ReliabilitySettings = ReliabilitySettings()
 
 
 def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) -> Settings:

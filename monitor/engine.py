@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from monitor.blocks import (
-    Channel,
-    Column,
-    Event,
-    EventKind,
-    ResultBlock,
-    ResultStream,
-    Role,
-    Samples,
-    SignalBlock,
-    Stream,
-    ratio_unit,
-    units_differ,
-)
+from monitor.actuator_monitor import ActuatorMonitor
+from monitor.blocks import Channel, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.config import MEASURES, IndicatorSettings, Measure
 from monitor.continuity import Continuity
-from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, Signals, WindowedIndicator
-from monitor.indicators.catalogue import all_indicators
-from monitor.pair_signals import PairSignals
+from monitor.reliability.ensemble import sort_ensemble
+from monitor.reliability.plan import PlannedSite, ReliabilityPlan
+from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability_monitor import ReliabilityMonitor
 from monitor.transfer import TransferBlock
-from monitor.transfer_monitor import TransferMonitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +39,24 @@ class UnfitSettingsError(ValueError):
 
 
 class Monitor:
-    """Follow one rig: keep its stream in order and compute every indicator for every actuator.
+    """Follow one rig: keep its stream in order, compute every indicator for every actuator, and judge its model.
 
     Parameters
     ----------
     settings : of the indicators.
+    plan : of the model that is judged; None: there is none.
 
     Notes
     -----
     Any way of cutting the stream into blocks gives the same rows of results, bit for bit.
     """
 
-    def __init__(self, settings: IndicatorSettings | None = None) -> None:
+    def __init__(self, settings: IndicatorSettings | None = None, plan: ReliabilityPlan | None = None) -> None:
         self.settings = settings or IndicatorSettings()
+        self._plan = plan
         self._continuity = Continuity()
-        self._signals: PairSignals | None = None
-        self._indicators: tuple[WindowedIndicator[Any], ...] = ()
-        self._transfer: TransferMonitor | None = None
+        self._actuators: ActuatorMonitor | None = None
+        self._reliability: ReliabilityMonitor | None = None
         self._results: ResultStream | None = None
 
     def update(self, block: SignalBlock) -> Update:
@@ -80,95 +68,65 @@ class Monitor:
             first block of a stream; the blocks that follow give no results.
         """
         arrival = self._continuity.accept(block)
-        new = arrival.block
+        new, events = arrival.block, arrival.events
         if new is None:
-            return Update(None, None, arrival.events)
-        notes: list[Event] = []
+            return Update(None, None, events)
         if arrival.started:
             try:
-                notes = [Event(EventKind.NOTE, new.time, new.index, 0, text) for text in self._start(new.stream)]
+                notes = self._start(new.stream)
             except ValueError as problem:
-                self._signals = None
-                raise UnfitSettingsError(str(problem), Update(new, None, arrival.events)) from problem
-        events = (*arrival.events, *notes)
-        if self._signals is None:
-            return Update(new, None, events)
-        if arrival.broken and not arrival.started:
-            # a sample that is not there, seen as one that is NaN: windows across it are not valid
-            self._advance(self._signals.hole(), new.index - 1)
-        found = self._advance(self._signals.take(new), new.index)
-        transfer = None if self._transfer is None else self._transfer.fresh(new)
-        return Update(new, self._block(new, found), events, transfer)
+                raise UnfitSettingsError(str(problem), Update(new, None, events)) from problem
+            events += tuple(Event(EventKind.NOTE, new.time, new.index, 0, text) for text in notes)
+        rows, transfer = [], None
+        if self._actuators is not None:
+            rows.append(self._actuators.advance(new, broken=arrival.broken and not arrival.started))
+            transfer = self._actuators.fresh_transfer(new)
+        if self._reliability is not None:
+            judged, told = self._reliability.advance(new, self.settings.every)
+            rows.append(judged)
+            # in the order of the stream: what is told of its last samples comes before its end
+            events = tuple(sorted(events + told, key=lambda event: event.index)) if told else events
+        if self._results is None:
+            return Update(new, None, events, transfer)
+        first_row = -(-new.index // self.settings.every) * self.settings.every
+        time = new.time + (first_row - new.index) * new.stream.dt
+        results = ResultBlock(self._results, first_row, time, np.concatenate(rows, axis=1), new.last)
+        return Update(new, results, events, transfer)
 
-    def _start(self, stream: Stream) -> list[str]:
+    def _start(self, stream: Stream) -> tuple[str, ...]:
         """Make everything anew for a stream; return what there is to note."""
-        pairs, settings = stream.pairs, self.settings
-        notes: list[str] = []
-        self._signals, self._indicators, self._transfer, self._results = None, (), None, None
-        if not pairs:
-            return notes
-        signals = PairSignals(stream, settings.bandpass)
-        self._indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=signals.with_force)
-        if "transfer" in settings.measures:
+        self._actuators, self._reliability, self._results = None, None, None
+        notes: tuple[str, ...] = ()
+        if stream.pairs:
+            self._actuators = ActuatorMonitor(self.settings, stream)
+            notes += self._actuators.notes
+        if self._plan is not None:
             try:
-                self._transfer = TransferMonitor(settings, stream)
+                self._reliability = ReliabilityMonitor(self._plan, stream)
             except ValueError as problem:
-                if {"measures", "transfer_segment"} & settings.model_fields_set:
-                    raise ValueError(f"transfer_segment: {problem}") from problem
-                # nobody asked for it by name: the other measures go on without it
-                notes.append(f"no transfer function: {problem}")
-        outputs = [output for indicator in self._indicators for output in indicator.outputs]
-        columns, meaningless = [], []
-        for pair in pairs:
-            command, measured = stream.channels[pair.command], stream.channels[pair.measured]
-            force = None if pair.force is None else stream.channels[pair.force]
-            for output in outputs:
-                columns.append(Column(output.name, _unit(output, command, measured, force), pair.actuator))
-                meaningless.append(output.compares and units_differ(command, measured))
-        self._meaningless = np.flatnonzero(meaningless)
+                # the actuators are watched all the same
+                notes += (f"no reliability: {problem}",)
+        parts = [part for part in (self._actuators, self._reliability) if part is not None]
+        columns = tuple(column for part in parts for column in part.columns)
         if columns:
-            self._results = ResultStream(stream.rig, stream.epoch, stream.sample_rate, settings.every, tuple(columns))
-        self._signals = signals
+            every = self.settings.every
+            self._results = ResultStream(stream.rig, stream.epoch, stream.sample_rate, every, columns)
         return notes
 
-    def _advance(self, signals: Signals, first: int) -> list[Samples]:
-        """Let everything take the samples; return the rows of each indicator, (n_rows, n_pairs, n_outputs)."""
-        if self._transfer is not None:
-            self._transfer.advance(signals, first)
-        return [indicator.advance(signals.x_c, signals.x_m, first, signals.f_m) for indicator in self._indicators]
 
-    def _block(self, block: SignalBlock, found: list[Samples]) -> ResultBlock | None:
-        if self._results is None:
-            return None
-        every = self.settings.every
-        first_row = -(-block.index // every) * every
-        n_rows = max(0, -(-(block.index + len(block) - first_row) // every))
-        rows: Samples = np.concatenate(found, axis=2).reshape(n_rows, len(self._results.columns))
-        if len(self._meaningless):
-            rows[:, self._meaningless] = np.nan
-        time = block.time + (first_row - block.index) * block.stream.dt
-        return ResultBlock(self._results, first_row, time, rows, block.last)
+def warm_up(measures: tuple[Measure, ...] = MEASURES, *, reliability: bool = False) -> None:
+    """Compile the kernels of these measures, or load them from disk, so that no sample of a test waits for that.
 
-
-def _unit(output: Output, command: Channel, measured: Channel, force: Channel | None) -> str:
-    if output.unit == ENERGY_UNIT:
-        units = (force.unit if force is not None else "", measured.unit)
-        return "J" if units == ("N", "m") else "*".join(units) if all(units) else ""
-    if output.unit == RATIO_UNIT:
-        return ratio_unit(command, measured)
-    if SIGNAL_UNIT in output.unit and not command.unit:
-        return ""
-    if units_differ(command, measured) and output.unit == f"{SIGNAL_UNIT}^2":
-        return f"{command.unit}*{measured.unit}"
-    return output.unit.replace(SIGNAL_UNIT, command.unit)
-
-
-def warm_up(measures: tuple[Measure, ...] = MEASURES) -> None:
-    """Compile the kernels of these measures, or load them from disk, so that no sample of a test waits for that."""
+    Where a model is to be judged, those of the `reliability` as well.
+    """
     roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)
     stream = Stream("warm-up", 0, 100.0, channels)
     samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9, 2.0]]
-    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=(0.5, 20.0), measures=measures))
+    plan = None
+    if reliability:
+        ensemble = sort_ensemble(0.01 * np.arange(400.0), samples[:, :1] * [0.8, 0.9, 1.0])
+        plan = ReliabilityPlan((PlannedSite("command", ensemble, Tolerance(Policy.ABSOLUTE, 0.1)),))
+    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=(0.5, 20.0), measures=measures), plan)
     for start, stop in ((0, 399), (399, 400)):
         monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))

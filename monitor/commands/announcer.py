@@ -20,12 +20,15 @@ _TOLD = {
     EventKind.CLOCK_JUMP: "the rig's clock jumped",
     EventKind.REJECTED: "messages refused",
     EventKind.RECONNECTED: "",
+    EventKind.DECISION: "",
     EventKind.NOTE: "",
 }
+# never too many, and each says something else
+_ALWAYS = (EventKind.DECISION, EventKind.NOTE)
 
 
 class Announcer:
-    """A sink that says events in words; of one kind at most a line in five seconds, for more is noise.
+    """A sink that says events in words; of one kind at most a line in five seconds, where more would be noise.
 
     Parameters
     ----------
@@ -51,7 +54,9 @@ class Announcer:
     def event(self, event: Event) -> None:
         """Say what happened, unless it is noise."""
         now = self._clock()
-        if event.kind not in _TOLD or now - self._said.get(event.kind, now - _PAUSE) < _PAUSE:
+        if event.kind not in _TOLD:
+            return
+        if event.kind not in _ALWAYS and now - self._said.get(event.kind, now - _PAUSE) < _PAUSE:
             return
         self._said[event.kind] = now
         what = f"{event.count or ''} {_TOLD[event.kind]}".strip()

@@ -11,7 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_indicator_options, add_insecure_option, indicator_overrides, positive
+from monitor.commands.options import (
+    add_indicator_options,
+    add_insecure_option,
+    add_reliability_options,
+    indicator_overrides,
+    positive,
+    reliability_overrides,
+)
 
 if TYPE_CHECKING:
     from monitor.config import Settings
@@ -40,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     add_insecure_option(parser)
     add_indicator_options(parser)
+    add_reliability_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,11 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     from monitor.commands.announcer import Announcer
     from monitor.engine import Monitor, warm_up
+    from monitor.ensembles.plan_files import open_plan
     from monitor.service import Service
     from monitor.transport.zeromq import ZmqResultSink, ZmqSource
 
     say = (lambda _text: None) if arguments.quiet else _say
     stream = settings.stream
+    plan = open_plan(settings.reliability)
     with ExitStack() as stack:
         source = ZmqSource(
             stream.connect,
@@ -76,12 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
         if recorder is not None:
             stack.callback(recorder.close)
         say("loading kernels; the first time they are compiled, which takes a minute or two ...")
-        warm_up(settings.indicators.measures)
+        warm_up(settings.indicators.measures, reliability=plan is not None)
         # not before, or what a rig sends meanwhile would pile up until it is lost
         source.listen()
         service = Service(
             source,
-            Monitor(settings.indicators),
+            Monitor(settings.indicators, plan),
             [results, *([] if recorder is None else [recorder]), Announcer(say)],
             rig=stream.rig,
             stale_after=stream.stale_after,
@@ -117,6 +127,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         "results": {"publish": arguments.publish},
         "record": {"path": arguments.record},
         "indicators": indicator_overrides(arguments),
+        "reliability": reliability_overrides(arguments),
     }
     given = {name: {k: v for k, v in keys.items() if v is not None} for name, keys in sections.items()}
     settings = load_settings(arguments.config, given)

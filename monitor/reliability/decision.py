@@ -8,7 +8,7 @@ from enum import IntEnum
 from math import isnan
 
 # of its standard error, that a reliability must clear a limit by
-_SURE = 2.0
+SURE = 2.0
 
 
 class Verdict(IntEnum):
@@ -78,9 +78,9 @@ def decide(estimates: Mapping[str, Estimate], limits: Mapping[str, Limits]) -> D
         said = f"{word} {estimate.value:.3f}"
         if isnan(estimate.value):
             doubts.append(f"{word} is not known yet")
-        elif estimate.value + _SURE * error < limit.reject:
+        elif estimate.value + SURE * error < limit.reject:
             return Decision(Verdict.REJECT, f"{said} is under {limit.reject:g}")
-        elif estimate.value - _SURE * error < limit.accept:
+        elif estimate.value - SURE * error < limit.accept:
             doubts.append(f"{said} is under {limit.accept:g} or too near to it")
         else:
             merits.append(f"{said} is at least {limit.accept:g}")

@@ -56,7 +56,9 @@ def read(path: Path) -> Run:
         blocks = list(reader.signal_blocks(4096))
         index = np.concatenate([block.index + np.arange(len(block)) for block in blocks])
         epoch = np.concatenate([np.full(len(block), block.stream.epoch) for block in blocks])
-        columns = [f"{c.actuator}_{c.name}" for c in reader.result_stream.columns]
+        # without actuators there is nothing to say
+        results = reader.result_stream.columns if reader.result_stream else ()
+        columns = [f"{c.actuator}_{c.name}" for c in results]
         names = [channel.name for channel in reader.stream.channels]
         samples = np.concatenate([block.samples for block in blocks])
         return Run(reader.outcome, epoch, index, samples, *reader.results(), columns, names)
@@ -142,6 +144,7 @@ def test_every_simulation_is_played_as_it_is_and_gives_values(start, kept, name)
     rig.wait()
     run = read(kept)
     assert run.samples.tobytes() == simulation(name).samples.tobytes()
+    assert bool(run.columns) == bool(simulation(name).stream.pairs)
     delay = run.values[:, [column.endswith("_fdb_delay") for column in run.columns]]
     assert np.isfinite(delay).any(axis=0).all()
 

@@ -67,6 +67,15 @@ def test_on_a_terminal_it_draws_ten_times_a_second_and_stays_at_the_end():
     assert "north" in after
 
 
+def test_on_a_low_terminal_the_events_are_within_the_picture():
+    rig = Rig(1.0)
+    screen = Console(file=io.StringIO(), width=100, height=9, force_terminal=True)
+    dashboard = Dashboard(ResultLink(rig, rig.clock), screen, clock=rig.clock)
+    dashboard.run(lambda: rig.now > 0.5)
+    live, _, _ = screen.file.getvalue().rpartition("\x1b[?1049l")
+    assert "north" in live and "─ events" in live
+
+
 def test_ctrl_c_gives_the_terminal_back():
     rig = Rig(5.0)
     dashboard, console = watched(rig, force_terminal=True)
@@ -103,3 +112,17 @@ def test_the_transfer_function_of_an_earlier_run_is_not_shown():
         rig.receive = lambda timeout, told=(results, transfer): list(told)
         assert dashboard.take(0.0)
         assert (dashboard.screen.transfer is None) == (epoch != STREAM.epoch)
+
+
+def test_a_model_is_told_in_the_line_with_its_decision():
+    names = ("reliability_first_passage", "reliability_accumulated", "reliability_decision")
+    stream = ResultStream("rig", 1, 100.0, 1, tuple(Column(name, "1", "deflection") for name in names))
+    rig = Rig(0.0)
+    dashboard, _ = watched(rig)
+    for values, told in (
+        ([0.5, 0.75, np.nan], "deflection first-passage 0.500, accumulated 0.750"),
+        ([0.012, 0.634, -1.0], "deflection first-passage 0.012, accumulated 0.634 (reject)"),
+    ):
+        rig.receive = lambda timeout, row=values: [ResultBlock(stream, 0, 0.0, np.array([row]))]
+        assert dashboard.take(0.0)
+        assert dashboard.line.endswith(f"| {told}")

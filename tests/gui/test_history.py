@@ -101,3 +101,31 @@ def test_read_only_blocks_are_kept_by_copy():
     history.add(ResultBlock(stream(), 0, 0.0, values))
     history.add(ResultBlock(stream(), 10, 0.1, values.copy()))
     assert history.value("a", "fdb_delay") == 9.0
+
+
+JUDGED = (Column("fdb_delay", "s", "a"), Column("model_low", "m", "y"), Column("reliability_accumulated", "1", "y"),
+          Column("reliability_decision", "1", "all sites"))  # fmt: skip
+
+
+def test_sites_of_a_model_are_no_actuators():
+    history, results = History(), stream(columns=JUDGED)
+    history.add(ResultBlock(results, 0, 0.0, np.array([[1.0, 2.0, 0.5, 1.0]])))
+    assert (history.actuators, history.sites) == (("a",), ("y", "all sites"))
+    assert history.value("y", "reliability_accumulated") == 0.5
+    assert history.last_valid("all sites", "reliability_decision") == 1.0
+    history.add(ResultBlock(stream(columns=JUDGED[1:]), 0, 0.0, np.ones((1, 3))))
+    assert (history.actuators, history.sites) == ((), ("y", "all sites"))
+    history.add(ResultBlock(stream(), 0, 0.0, rows(0, 1)))
+    assert (history.actuators, history.sites) == (("a", "b"), ())
+
+
+def test_what_was_said_of_a_model_does_not_outlive_a_restart():
+    history = History()
+    row = np.array([[1.0, 2.0, 0.5, -1.0]])
+    history.add(ResultBlock(stream(columns=JUDGED), 0, 0.0, row))
+    history.add(ResultBlock(stream(columns=JUDGED), 1, 0.01, np.full((1, 4), np.nan)))
+    assert history.last_valid("all sites", "reliability_decision") == -1.0
+    history.add(ResultBlock(stream(columns=JUDGED, epoch=2), 0, 0.0, np.empty((0, 4))))
+    assert np.isnan(history.last_valid("all sites", "reliability_decision"))
+    assert np.isnan(history.last_valid("y", "reliability_accumulated"))
+    assert history.last_valid("a", "fdb_delay") == 1.0

@@ -190,3 +190,68 @@ def test_nothing_that_a_rig_says_is_taken_for_markup():
     text = "\n".join(drawn(Screen(followed(["[b]"]), health, 0.0, 0.0, events), 100))
     for said in ("[bold]not bold[/bold] [/]", "[red]rig[/red]", "runs/[x].h5", "[b]"):
         assert said in text
+
+
+def judged(n_actuators=1, n_sites=1):
+    """Return a history of actuators and of a model that is judged at sites, and rejected."""
+    names = [*(f"site {i}" for i in range(n_sites)), "all sites"][: n_sites + (n_sites > 1)]
+    columns = [Column(name, "", f"a{i}") for i in range(n_actuators) for name in OUTPUTS]
+    row = [*OUTPUTS.values()] * n_actuators
+    for name in names:
+        columns += [Column("reliability_first_passage", "1", name), Column("reliability_accumulated", "1", name)]
+        row += [0.012, 0.634]
+    columns.append(Column("reliability_decision", "1", names[-1]))
+    history = History()
+    results = ResultStream("laboratory", 1, 10.0, 1, tuple(columns))
+    history.add(ResultBlock(results, 0, 0.0, np.tile([*row, -1.0], (300, 1))))
+    return history
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
+def test_a_model_is_judged_between_actuators_and_events(width):
+    lines = drawn(Screen(judged(2, 3), HEALTH, 0.1, 0.0, EVENTS), width)
+    heads = [
+        line.split()[0] for line in lines if line.startswith(("a0", "a1", "─ model", "site", "all sites", "─ ev"))
+    ]
+    assert heads == ["a0", "a1", "─", "site", "site", "site", "all", "─"]
+    (decided,) = [line for line in lines if "■ reject" in line]
+    assert decided.startswith("all sites") and "0.012" in decided and "0.634" in decided
+
+
+def test_a_model_without_actuators_is_not_told_to_be_nothing():
+    text = "\n".join(drawn(Screen(judged(0), HEALTH, 0.1, 0.0, EVENTS), 80, 24))
+    assert "no results yet" not in text and "verdict" not in text
+    assert "■ reject" in text
+
+
+@pytest.mark.parametrize("n_actuators", [0, 1, 3, 40])
+@pytest.mark.parametrize("height", [10, 12, 14, 18, 24])
+def test_where_lines_are_short_the_decision_stays(n_actuators, height):
+    for n_sites in (1, 3, 30):
+        lines = drawn(Screen(judged(n_actuators, n_sites), HEALTH, 0.1, 0.0, EVENTS), 100, height)
+        assert len(lines) <= height
+        decided = [line for line in lines if "■ reject" in line]
+        assert len(decided) == 1 or height < 14 - 2 * (n_actuators == 0)
+        if n_actuators and height > 10:
+            assert any(line.startswith("a0 ") for line in lines)
+        assert any(line.startswith("─ events") for line in lines)
+
+
+def test_events_give_way_before_models():
+    lines = drawn(Screen(judged(1, 3), HEALTH, 0.1, 0.0, EVENTS), 100, 14)
+    assert sum(line.startswith(("site", "all sites")) for line in lines) == 4
+    assert len(lines) - next(i for i, line in enumerate(lines) if line.startswith("─ events")) == 2
+
+
+@pytest.mark.parametrize(("state", "silence", "word"), [("stale", 0.1, "stale"), ("receiving", 9.0, "no word")])
+def test_an_old_judgement_is_not_shown_as_current(state, silence, word):
+    lines = drawn(Screen(judged(0), Health("laboratory", state, sample_rate=10.0, age=7.0), silence, 8.0), 100)
+    (line,) = [line for line in lines if line.startswith("site 0")]
+    assert line.split() == ["site", "0", *word.split()]
+
+
+def test_a_decision_is_an_event_like_a_note():
+    said = "deflection: reject: first-passage 0.012 is under 0.05"
+    lines = drawn(Screen(judged(0), HEALTH, events=[Event(EventKind.DECISION, 1.9, 95, 0, said)]), 100)
+    (told,) = [line for line in lines if "decision" in line]
+    assert told.split(maxsplit=3) == ["1.9", "s", "decision", said]

@@ -147,3 +147,50 @@ def test_a_wrong_word_in_a_list_is_named_and_nothing_else():
     assert str(refused.value).endswith("indicators.bandpass: must rise from low to high")
     with pytest.raises(SettingsError, match="measures: tuple should have at least 1 item"):
         load_settings(None, {"indicators": {"measures": []}})
+
+
+def test_a_model_to_judge_is_read_from_the_file(write):
+    path = write(
+        "[reliability]\nchannel = 'deflection'\nensemble = ['beam.h5']\ntolerance = '16%'\nstart = -0.5\n"
+        "[reliability.limits]\naccumulated = [0.7, 0.85]\nfirst_passage = [0.05, 0.05]\n"
+    )
+    reliability = load_settings(path, {}).reliability
+    assert (reliability.channel, reliability.ensemble) == (("deflection",), ("beam.h5",))
+    assert (reliability.tolerance, reliability.start, reliability.policy) == ("16%", -0.5, None)
+    limits = reliability.limits
+    assert (limits.accumulated, limits.first_passage, limits.windowed) == ((0.7, 0.85), (0.05, 0.05), None)
+    # an option of the command line goes before the file
+    changed = load_settings(path, {"reliability": {"tolerance": 0.02}}).reliability
+    assert (changed.tolerance, changed.channel) == (0.02, ("deflection",))
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (
+            "channel = ['a', 'b']\nensemble = 'x.h5'",
+            "reliability: channels and ensembles go in pairs: there are 2 and 1",
+        ),
+        ("ensemble = 'x.h5'", "reliability: channels and ensembles go in pairs: there are 0 and 1"),
+        (
+            "tolerance = '8%'\nafter = 1.0",
+            "reliability: after, tolerance without a model: give channel and ensemble too",
+        ),
+        (
+            "limits = {accumulated = [0.9, 0.7]}",
+            "reliability.limits.accumulated: must be [reject under, accept from]",
+        ),
+        ("limits = {accumulated = [0.9, 1.1]}", "reliability.limits.accumulated.1: "),
+        ("limits = {accumulated = 0.9}", "reliability.limits.accumulated: "),
+        ("limits = {late = [0.1, 0.2]}", "reliability.limits.late: there is no such setting"),
+        ("policy = 'some'", "reliability.policy: "),
+        ("reference = 0.0", "reliability.reference: "),
+        ("start = inf", "reliability.start: "),
+        ("shift = nan", "reliability.shift: "),
+        ("window = 1e9", "reliability.window: "),
+        ("after = -1.0", "reliability.after: "),
+        ("channels = 'a'", "reliability.channels: there is no such setting"),
+    ],
+)
+def test_models_that_cannot_be_judged(write, keys, told):
+    assert told in refusal(write(f"[reliability]\n{keys}\n"))

@@ -1,0 +1,132 @@
+"""The lines of a model that is judged: at every width, for long names, and for values that are old or none."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console, Group
+
+from gui.history import History
+from gui.reliability_lines import decision, reliability_lines
+from monitor.blocks import Column, ResultBlock, ResultStream
+
+VALUES = {
+    "model_low": 0.2,
+    "model_median": 0.3,
+    "model_high": 0.4,
+    "reliability_first_passage": 0.591,
+    "reliability_first_passage_se": 0.0016,
+    "reliability_accumulated": 0.942,
+    "reliability_accumulated_se": 0.0003,
+    "reliability_windowed": 0.977,
+    "reliability_windowed_se": 0.0004,
+}
+WIDTHS = [60, 80, 100, 110, 140, 200]
+
+
+def judged(sites=("deflection",), n=200, decided=1.0, epoch=1, **changes):
+    """Return a history of sites with these values, all the time, and a decision at the last."""
+    values = VALUES | changes
+    columns = [Column(name, "", site) for site in sites for name in values]
+    columns.append(Column("reliability_decision", "1", sites[-1]))
+    history = History()
+    row = [*values.values()] * len(sites) + [decided]
+    history.add(ResultBlock(ResultStream("rig", epoch, 20.0, 1, tuple(columns)), 0, 0.0, np.tile(row, (n, 1))))
+    return history
+
+
+def silence(history, n=1):
+    """Add rows that mean nothing."""
+    stream = history.stream
+    history.add(ResultBlock(stream, 200, 10.0, np.full((n, len(stream.columns)), np.nan)))
+    return history
+
+
+def drawn(history, width, styles=False, silent=""):
+    console = Console(file=io.StringIO(), record=True, width=width, force_terminal=True, color_system="standard")
+    # one by one, print would join them and let them wrap
+    console.print(Group(*reliability_lines(history, width, silent=silent)))
+    return console.export_text(styles=styles).splitlines()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("decided", [1.0, np.nan])
+def test_each_site_has_one_line_that_fits(width, decided):
+    for sites in (("deflection",), ("a", "strain at midspan of the north beam", "all sites")):
+        heading, *lines = drawn(judged(sites, decided=decided), width)
+        assert len(lines) == len(sites)
+        assert len(heading) == width
+        assert all(len(line.rstrip()) <= width and "…" not in line[14:] for line in lines)
+        for name, line in zip(sites, lines, strict=True):
+            assert line.startswith(name if len(name) <= 14 else "…he north beam")
+            # each number stands under its name
+            for words, number in (("first-passage", "0.591 ±0.0016"), ("accumulated", "0.942 ±0.0003")):
+                assert line[heading.index(words) :].startswith(number)
+        assert ("● accept" in lines[-1]) == (decided == 1.0)
+        assert not any("accept" in line for line in lines[:-1])
+
+
+def test_more_room_tells_more():
+    lines = {width: "\n".join(drawn(judged(), width)) for width in WIDTHS}
+    assert "windowed" not in lines[60] and "0.977" not in lines[60]
+    assert all("windowed" in lines[width] and "0.977 ±0.0004" in lines[width] for width in WIDTHS[1:])
+    assert [lines[width].count("▄") for width in WIDTHS] == [8, 13, 24, 24, 24, 24]
+
+
+@pytest.mark.parametrize("width", [1, 10, 30])
+def test_what_is_too_narrow_is_cut_and_does_not_wrap(width):
+    assert len(drawn(judged(), width)) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "word", "colour"), [(1.0, "● accept", "32"), (0.0, "▲ watch", "33"), (-1.0, "■ reject", "31")]
+)
+def test_a_decision_is_a_word_and_a_colour(value, word, colour):
+    history = judged(decided=value)
+    (line,) = drawn(history, 100, styles=True)[1:]
+    assert f"\x1b[1;{colour}m  {word}" in line
+    assert decision(history, "deflection") == word[2:]
+
+
+def test_before_the_first_value_there_are_dashes():
+    nothing = dict.fromkeys(VALUES, np.nan)
+    history = judged(decided=np.nan, **nothing)
+    assert drawn(history, 100)[1].split() == ["deflection", "—", "—", "—"]
+    assert decision(history, "deflection") == decision(history, "nowhere") == ""
+
+
+def test_a_single_realization_has_no_standard_error():
+    (line,) = drawn(judged(reliability_first_passage_se=np.nan), 100)[1:]
+    assert line.split()[:4] == ["deflection", "0.591", "0.942", "±0.0003"]
+
+
+def test_values_that_stay_after_the_ensembles_end_are_dim():
+    now, after = judged(), silence(judged())
+    assert drawn(now, 100) == drawn(after, 100)
+    assert "\x1b[2m" not in drawn(now, 100, styles=True)[1]
+    assert "\x1b[2m  0.591" in drawn(after, 100, styles=True)[1]
+
+
+@pytest.mark.parametrize("word", ["stale", "no word"])
+def test_old_values_are_not_shown_as_current(word):
+    _, *lines = drawn(judged(("a", "b", "all sites")), 100, silent=word)
+    assert [line.split(maxsplit=1)[1] if "all" not in line else line[9:].strip() for line in lines] == [word] * 3
+
+
+def test_nothing_that_a_rig_says_is_taken_for_markup():
+    assert "[bold]" in drawn(judged(("[bold]",)), 100)[1]
+
+
+def test_the_curve_begins_with_the_first_value():
+    history = judged()
+    stream, n_columns = history.stream, len(history.stream.columns)
+    rising = np.full((200, n_columns), np.nan)
+    rising[:, [c.name for c in stream.columns].index("reliability_accumulated")] = np.linspace(0.0, 1.0, 200)
+    history = History()
+    history.add(ResultBlock(stream, 0, 0.0, rising))
+    (line,) = drawn(history, 140)[1:]
+    curve = line[-24:] if len(line) >= 24 else line
+    assert curve.strip()[0] == "▁" and curve.strip()[-1] == "▇"
+    assert len(curve.strip()) == 24

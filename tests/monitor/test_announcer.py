@@ -1,0 +1,47 @@
+"""What the operator is told: no noise, but every decision and every note."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.blocks import Event, EventKind
+from monitor.commands.announcer import Announcer
+
+
+class Listener:
+    """An announcer on a clock that is set by hand."""
+
+    def __init__(self):
+        self.now, self.said = 0.0, []
+        self.announcer = Announcer(self.said.append, lambda: self.now)
+
+    def hear(self, kind, time, count=0, detail=""):
+        self.announcer.event(Event(kind, time, 0, count, detail))
+
+
+@pytest.mark.parametrize("kind", [EventKind.DECISION, EventKind.NOTE])
+def test_decisions_and_notes_are_always_said_in_their_own_words(kind):
+    listener = Listener()
+    for detail in ("deflection: accept: so it is", "deflection: watch: who knows"):
+        listener.hear(kind, 1.9, detail=detail)
+    assert listener.said == ["at 1.900 s: deflection: accept: so it is", "at 1.900 s: deflection: watch: who knows"]
+
+
+def test_of_other_kinds_a_line_in_five_seconds_is_enough():
+    listener = Listener()
+    for now, count in ((0.0, 3), (1.0, 4), (4.9, 5), (5.0, 6)):
+        listener.now = now
+        listener.hear(EventKind.GAP, now, count)
+    listener.hear(EventKind.DUPLICATE, 5.0, 7)
+    assert listener.said == [
+        "at 0.000 s: 3 samples lost",
+        "at 5.000 s: 6 samples lost",
+        "at 5.000 s: 7 samples came twice and were left out",
+    ]
+
+
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_every_kind_is_said(kind):
+    listener = Listener()
+    listener.hear(kind, 0.0, 1, "why")
+    assert len(listener.said) == 1 and listener.said[0].endswith("why")

@@ -1,0 +1,153 @@
+"""From settings to a plan: ensembles and tolerances out of files, and what cannot be used, in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.config import ReliabilitySettings
+from monitor.ensembles.plan_files import open_plan
+from monitor.reliability.decision import Limits
+from monitor.reliability.tolerance import Policy
+
+TIME = 0.02 * np.arange(50)
+# its mean is 3 + 2 sin, at least 1 and at most 5
+MEAN = 3.0 + 2.0 * np.sin(2.0 * np.pi * TIME)
+
+
+@pytest.fixture
+def ensemble(tmp_path):
+    def make(response=None, name="beam.npz", time=TIME):
+        spread = np.linspace(-0.1, 0.1, 21)
+        response = MEAN[:, None] * (1.0 + spread) if response is None else response
+        np.savez(tmp_path / name, time=time, response=response)
+        return str(tmp_path / name)
+
+    return make
+
+
+def opened(path, **changes):
+    plan = open_plan(ReliabilitySettings(channel="deflection", ensemble=path, **changes))
+    assert len(plan.sites) == 1
+    return plan, plan.sites[0]
+
+
+def test_no_channel_no_plan():
+    assert open_plan(ReliabilitySettings()) is None
+
+
+def test_settings_become_a_plan(ensemble):
+    path = ensemble()
+    limits = {"accumulated": (0.7, 0.85), "first_passage": (0.05, 0.3)}
+    plan, site = opened(path, tolerance=0.25, start=1.5, shift=-0.02, window=0.5, after=0.1, limits=limits)
+    assert (plan.window, plan.start, plan.shift, plan.after) == (0.5, 1.5, -0.02, 0.1)
+    assert plan.limits == {"accumulated": Limits(0.7, 0.85), "first_passage": Limits(0.05, 0.3)}
+    assert site.channel == "deflection"
+    assert (site.tolerance.policy, site.tolerance.value) == (Policy.ABSOLUTE, 0.25)
+    np.testing.assert_array_equal(site.ensemble.time, TIME)
+    # the realizations stand in their order: ranks 1, 10 and 19 of 21
+    np.testing.assert_allclose(site.band, MEAN[:, None] * [0.91, 1.0, 1.09], rtol=1e-12)
+    assert plan.notes == (f"deflection is judged by 21 realizations in {path}, tolerance 0.25",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "policy", "reference", "told"),
+    [
+        ({"tolerance": "16%"}, Policy.LITERAL, None, "16 % of the measurement"),
+        ({"tolerance": 0.16, "policy": "literal"}, Policy.LITERAL, None, "16 % of the measurement"),
+        ({"tolerance": "16%", "policy": "peak"}, Policy.PEAK, 5.0, "16 % of 5 (the model's mean)"),
+        ({"tolerance": "16%", "policy": "floored"}, Policy.FLOORED, np.sqrt(11.0),
+         "16 % of the measurement, at least of 3.32 (the model's mean)"),
+        ({"tolerance": "16%", "policy": "floored", "reference": 2.5}, Policy.FLOORED, 2.5,
+         "16 % of the measurement, at least of 2.5 (as set)"),
+    ],
+)  # fmt: skip
+def test_a_share_is_of_what_the_policy_says(ensemble, settings, policy, reference, told):
+    plan, site = opened(ensemble(), **settings)
+    assert site.tolerance.policy is policy
+    assert site.tolerance.value == pytest.approx(0.16)
+    if reference is not None:
+        # the largest instant misses the crest of the sine by a little
+        np.testing.assert_allclose(site.tolerance.reference, [reference], rtol=2e-3)
+    assert plan.notes[0].endswith(f"tolerance {told}")
+
+
+def test_a_literal_tolerance_of_a_response_that_passes_zero_is_warned_of(ensemble):
+    plan, _ = opened(ensemble((MEAN - 3.0)[:, None] * np.linspace(0.9, 1.1, 9)), tolerance="8%")
+    assert plan.notes[0].endswith("next to nothing where that is small: policy floored or peak knows that")
+
+
+def test_a_varying_tolerance_is_a_table(ensemble, tmp_path):
+    path = tmp_path / "tolerance.csv"
+    path.write_text("time,tolerance\n-1,0.5\n\n0.5,0.5\n1.5,1.5\n")
+    plan, site = opened(ensemble(), tolerance=str(path), policy="varying")
+    np.testing.assert_allclose(site.tolerance.profile, np.maximum(0.5, TIME))
+    assert plan.notes[0].endswith(f"tolerance as in {path}")
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("time,tolerance\n", "must be a table of time,tolerance with a header"),
+        ("", "must be a table"),
+        ("time,tolerance\n0,1,2\n3,4,5\n", "must be a table"),
+        ("time,tolerance\n0,1\n1\n", "must be a table"),
+        ("time,tolerance\n0,high\n", "must be a table"),
+        ("time,tolerance\n0.5,1\n2,1\n", "must reach from 0 to 0.98 s"),
+        ("time,tolerance\n0,1\n0.5,1\n", "must reach from 0 to 0.98 s"),
+        ("time,tolerance\n0,1\n0.5,2\n0.5,3\n2,1\n", "time must rise"),
+        ("time,tolerance\n0,1\nnan,2\n2,1\n", "time must rise"),
+        ("time,tolerance\n0,1\n2,-3\n", "must be positive at every instant"),
+        ("time,tolerance\n0,1\n2,nan\n", "must be positive at every instant"),
+    ],
+)
+def test_tables_that_are_none(ensemble, tmp_path, table, told):
+    path = tmp_path / "tolerance.csv"
+    path.write_text(table)
+    with pytest.raises(ValueError, match=told) as problem:
+        opened(ensemble(), tolerance=str(path), policy="varying")
+    assert str(problem.value).startswith("reliability.tolerance: ") and "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"tolerance": "much"}, "give a share such as 8%, or a number"),
+        ({"tolerance": "-8%"}, "give more than 0"),
+        ({"tolerance": "nan"}, "give"),
+        ({"tolerance": "8%", "policy": "absolute"}, "an absolute tolerance is a number"),
+        ({"tolerance": "none.csv", "policy": "varying"}, "none.csv: must be a table"),
+        ({"tolerance": ".", "policy": "varying"}, "must be a table"),
+    ],
+)
+def test_tolerances_that_are_none(ensemble, settings, told):
+    with pytest.raises(ValueError, match=told) as problem:
+        opened(ensemble(), **settings)
+    assert str(problem.value).startswith("reliability.tolerance: ") and "\n" not in str(problem.value)
+
+
+def test_a_model_that_says_zero_has_no_size_to_take_a_share_of(ensemble):
+    with pytest.raises(ValueError, match=r"reliability\.tolerance: .* zero: give an absolute one"):
+        opened(ensemble(np.zeros((50, 3))), tolerance="8%", policy="peak")
+
+
+def test_ensembles_that_cannot_be_used_are_named(ensemble, tmp_path):
+    with pytest.raises(ValueError, match=r"none\.h5: there is no such file"):
+        opened(str(tmp_path / "none.h5"))
+    (tmp_path / "text.h5").write_text("time,response")
+    with pytest.raises(ValueError, match=r"text\.h5: cannot be read as an ensemble"):
+        opened(str(tmp_path / "text.h5"))
+    uneven = np.append(TIME[:-1], 2.0)
+    with pytest.raises(ValueError, match=r"uneven\.npz: time does not rise in equal steps"):
+        opened(ensemble(name="uneven.npz", time=uneven), tolerance=1.0)
+
+
+def test_sites_must_fit_each_other(ensemble):
+    first, second = ensemble(), ensemble(name="other.npz", time=2.0 * TIME)
+    with pytest.raises(ValueError, match="the ensembles of a and b have different instants"):
+        open_plan(ReliabilitySettings(channel=("a", "b"), ensemble=(first, second), tolerance=1.0))
+    with pytest.raises(ValueError, match="channel 'a' is judged twice"):
+        open_plan(ReliabilitySettings(channel=("a", "a"), ensemble=(first, first), tolerance=1.0))
+    plan = open_plan(ReliabilitySettings(channel=("a", "b"), ensemble=(first, first), tolerance=1.0))
+    assert [site.channel for site in plan.sites] == ["a", "b"]
+    assert len(plan.notes) == 2
