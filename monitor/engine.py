@@ -65,17 +65,15 @@ class Monitor:
         Raises
         ------
         UnfitSettingsError : for example, the window holds fewer samples than an indicator needs. It is raised at the
-            first block of a stream; the blocks that follow give no results.
+            first block of a stream; the blocks that follow have results of the model alone, if one is judged.
         """
         arrival = self._continuity.accept(block)
         new, events = arrival.block, arrival.events
         if new is None:
             return Update(None, None, events)
+        unfit: ValueError | None = None
         if arrival.started:
-            try:
-                notes = self._start(new.stream)
-            except ValueError as problem:
-                raise UnfitSettingsError(str(problem), Update(new, None, events)) from problem
+            notes, unfit = self._start(new.stream)
             events += tuple(Event(EventKind.NOTE, new.time, new.index, 0, text) for text in notes)
         rows, transfer = [], None
         if self._actuators is not None:
@@ -86,20 +84,28 @@ class Monitor:
             rows.append(judged)
             # in the order of the stream: what is told of its last samples comes before its end
             events = tuple(sorted(events + told, key=lambda event: event.index)) if told else events
-        if self._results is None:
-            return Update(new, None, events, transfer)
-        first_row = -(-new.index // self.settings.every) * self.settings.every
-        time = new.time + (first_row - new.index) * new.stream.dt
-        results = ResultBlock(self._results, first_row, time, np.concatenate(rows, axis=1), new.last)
-        return Update(new, results, events, transfer)
+        results = None
+        if self._results is not None:
+            first_row = -(-new.index // self.settings.every) * self.settings.every
+            time = new.time + (first_row - new.index) * new.stream.dt
+            results = ResultBlock(self._results, first_row, time, np.concatenate(rows, axis=1), new.last)
+        update = Update(new, results, events, transfer)
+        if unfit is not None:
+            raise UnfitSettingsError(str(unfit), update) from unfit
+        return update
 
-    def _start(self, stream: Stream) -> tuple[str, ...]:
-        """Make everything anew for a stream; return what there is to note."""
+    def _start(self, stream: Stream) -> tuple[tuple[str, ...], ValueError | None]:
+        """Make everything anew for a stream; return what there is to note, and why there are no indicators."""
         self._actuators, self._reliability, self._results = None, None, None
         notes: tuple[str, ...] = ()
+        unfit: ValueError | None = None
         if stream.pairs:
-            self._actuators = ActuatorMonitor(self.settings, stream)
-            notes += self._actuators.notes
+            try:
+                self._actuators = ActuatorMonitor(self.settings, stream)
+                notes += self._actuators.notes
+            except ValueError as problem:
+                # the model is judged all the same
+                unfit = problem
         if self._plan is not None:
             try:
                 self._reliability = ReliabilityMonitor(self._plan, stream)
@@ -111,7 +117,7 @@ class Monitor:
         if columns:
             every = self.settings.every
             self._results = ResultStream(stream.rig, stream.epoch, stream.sample_rate, every, columns)
-        return notes
+        return notes, unfit
 
 
 def warm_up(measures: tuple[Measure, ...] = MEASURES, *, reliability: bool = False) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import ceil
 
 import numpy as np
 
 from monitor.blocks import Column, Event, EventKind, Samples, SignalBlock, Stream
 from monitor.reliability.curves import NAMES, Reliability
-from monitor.reliability.decision import SURE, Estimate, Limits, Verdict, decide
+from monitor.reliability.decision import Estimate, decide, resolution_of, verdicts
 from monitor.reliability.instants import instants_of
 from monitor.reliability.plan import ALL_SITES, BAND, PlannedSite, ReliabilityPlan
 from monitor.reliability.ranks import Integers
@@ -20,6 +19,8 @@ DECISION = "reliability_decision"
 _CURVES = 2 * len(NAMES)  # columns: each value and its standard error
 _NAMED = 6  # of the channels that a rig sends
 _ROUNDING = 1e-3  # of a step or a sample
+# s between two decisions that are told; or this share of the ensemble's time, if that is less
+_PAUSE, _SHARE = 1.0, 0.1
 
 
 class ReliabilityMonitor:
@@ -43,15 +44,20 @@ class ReliabilityMonitor:
         self._positions = [_position(site, stream) for site in plan.sites]
         first = plan.sites[0].ensemble
         self._instants = instants_of(first, stream.sample_rate, plan.start, plan.shift)
-        window = max(1, round(plan.window / (self._instants.steps * first.dt)))
-        self._always_short = window > self._instants.n_judged
+        window = max(1, round(plan.window / first.dt))
+        self._always_short = window > len(first.time)
         # one that is never full needs no more room than that
-        window = min(window, self._instants.n_judged + 1)
+        window = min(window, len(first.time) + 1)
         self._sites = [SiteReliability(site.ensemble, site.tolerance, 1, window) for site in plan.sites]
-        self._first_decided = ceil(plan.after / first.dt - _ROUNDING)
+        self._resolution = max(resolution_of(site.ensemble.n_realizations) for site in plan.sites)
+        # instants from the first that is judged to the first decision, and samples between two that are told
+        some = _SHARE * float(first.time[-1] - first.time[0])
+        self._undecided = ceil((some if plan.after is None else plan.after) / first.dt - _ROUNDING)
+        self._pause = round(min(_PAUSE, some) * stream.sample_rate)
+        self._first_judged: int | None = None
+        self._told: tuple[float, int] | None = None
         self.columns = self._name_columns()
         self._standing = np.full(len(self.columns), np.nan)
-        self._verdict = np.nan
         self._next: int | None = None
         self._ended = False
 
@@ -130,35 +136,33 @@ class ReliabilityMonitor:
         return np.concatenate(parts, axis=1)
 
     def _decide(self, made: Samples, numbers: Integers, instants: Integers, block: SignalBlock) -> list[Event]:
-        """Write the decisions into `made`, and return as events those that are others than the one before."""
+        """Write the decisions into `made`; return as events those that are others than the last one told.
+
+        Not more often than once a pause: near a limit a decision may change at every sample.
+        """
         if not self._plan.limits:
             return []
         estimates = made[:, -1 - _CURVES : -1]
-        decided = np.flatnonzero(~np.isnan(estimates[:, 0]) & (instants >= self._first_decided))
-        verdicts = _verdicts(estimates[decided], self._plan.limits)
-        made[decided, -1] = verdicts
-        before = np.concatenate([[self._verdict], verdicts])
-        self._verdict = before[-1]
-        events = []
-        for row in decided[verdicts != before[:-1]].tolist():
+        judged = np.flatnonzero(~np.isnan(estimates[:, 0]))
+        if self._first_judged is None and len(judged):
+            self._first_judged = int(instants[judged[0]])
+        decided = judged[instants[judged] >= (self._first_judged or 0) + self._undecided]
+        found = verdicts(estimates[decided], self._plan.limits, self._resolution)
+        made[decided, -1] = found
+        events: list[Event] = []
+        for row, verdict in zip(decided.tolist(), found.tolist(), strict=True):
+            number = int(numbers[row])
+            if self._told is not None and (verdict == self._told[0] or number < self._told[1] + self._pause):
+                continue
+            self._told = verdict, number
             pairs = estimates[row].reshape(-1, 2).tolist()
-            known = {name: Estimate(*pair) for name, pair in zip(NAMES, pairs, strict=True)}
+            known = {
+                name: Estimate(pair[0], pair[1], self._resolution) for name, pair in zip(NAMES, pairs, strict=True)
+            }
             decision = decide(known, self._plan.limits)
             detail = f"{self.columns[-1].actuator}: {decision.verdict.name.lower()}: {decision.reason}"
-            events.append(_event(block, int(numbers[row]), detail, EventKind.DECISION))
+            events.append(_event(block, number, detail, EventKind.DECISION))
         return events
-
-
-def _verdicts(estimates: Samples, limits: Mapping[str, Limits]) -> Samples:
-    """Return (n,): what `decide` says of estimates (n, 2 a reliability); a sentence each would take too long."""
-    rejected, accepted = np.zeros(len(estimates), dtype=bool), np.ones(len(estimates), dtype=bool)
-    for name, limit in limits.items():
-        value, error = estimates[:, 2 * NAMES.index(name) :][:, :2].T
-        margin = SURE * np.where(error > 0.0, error, 0.0)
-        rejected |= value + margin < limit.reject
-        accepted &= value - margin >= limit.accept
-    unless_rejected = np.where(accepted, float(Verdict.ACCEPT), float(Verdict.WATCH))
-    return np.where(rejected, float(Verdict.REJECT), unless_rejected)
 
 
 def _event(block: SignalBlock, number: int, text: str, kind: EventKind = EventKind.NOTE) -> Event:

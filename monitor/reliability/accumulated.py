@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.ranks import Integers
 
 # places in the state
-_EVERYWHERE, _SUM, _SQUARES, _JUDGED = range(4)
+_EVERYWHERE, _SUM, _SQUARES, _JUDGED, _OLDEST = range(5)
 
 
 class Accumulated:
@@ -22,14 +22,13 @@ class Accumulated:
     Parameters
     ----------
     n_realizations, n_replicates : of the ensemble, and of the measurements that come side by side.
-    window : instants after which one is forgotten; 0: never.
+    window : instants of the ensemble after which one is forgotten, judged or not what came since; 0: never.
     """
 
     def __init__(self, n_realizations: int, n_replicates: int = 1, window: int = 0) -> None:
         # the instants within are those of everybody, plus these
         self._extra: NDArray[np.int32] = np.zeros(n_realizations, dtype=np.int32)
-        self._state: Integers = np.zeros(4, dtype=np.int64)
-        self._window = window
+        self._state: Integers = np.zeros(5, dtype=np.int64)
         self._instants: Integers = np.zeros(window, dtype=np.int64)
         self._low: Integers = np.zeros((window, n_replicates), dtype=np.int64)
         self._high = np.zeros_like(self._low)
@@ -55,6 +54,35 @@ class Accumulated:
         return totals[0], totals[1], totals[2]
 
 
+@part
+def _visit(
+    order: NDArray[np.uint32],
+    instant: int,
+    low: int,
+    high: int,
+    entering: bool,
+    extra: NDArray[np.int32],
+    state: Integers,
+) -> None:
+    """Count an instant for the realizations ``order[instant, low:high]``, or take it back."""
+    m = order.shape[1]
+    inside = 2 * (high - low) <= m
+    step = 1 if entering == inside else -1
+    squares = 0
+    for side in range(1 if inside else 2):
+        start = low if inside else (0 if side == 0 else high)
+        stop = high if inside else (low if side == 0 else m)
+        for rank in range(start, stop):
+            k = min(order[instant, rank], m - 1)
+            # (e + s)^2 - e^2
+            squares += 2 * step * extra[k] + 1
+            extra[k] += step
+        state[_SUM] += step * (stop - start)
+    state[_SQUARES] += squares
+    if not inside:
+        state[_EVERYWHERE] -= step
+
+
 @kernel
 def _advance(
     order: NDArray[np.uint32],
@@ -69,34 +97,22 @@ def _advance(
     totals: Integers,
 ) -> None:
     m, window = order.shape[1], kept_instants.shape[0]
-    everywhere, total, squares = state[_EVERYWHERE], state[_SUM], state[_SQUARES]
     for i in range(low.shape[0]):
-        judged = state[_JUDGED]
-        place = judged % window if window else 0
-        full = window > 0 and judged >= window
-        # first what leaves the window, then what enters it
-        for entering in range(0 if full else 1, 2):
-            q = instants[i] if entering else kept_instants[place]
+        q = instants[i]
+        while window and state[_JUDGED] and kept_instants[state[_OLDEST]] <= q - window:
+            oldest = state[_OLDEST]
             for j in range(low.shape[1]):
-                a, b = (low[i, j], high[i, j]) if entering else (kept_low[place, j], kept_high[place, j])
-                inside = 2 * (b - a) <= m
-                step = 1 if (entering == 1) == inside else -1
-                if not inside:
-                    everywhere -= step
-                for side in range(1 if inside else 2):
-                    start = a if inside else (0 if side == 0 else b)
-                    stop = b if inside else (a if side == 0 else m)
-                    for rank in range(start, stop):
-                        k = min(order[q, rank], m - 1)
-                        # (e + s)^2 - e^2
-                        squares += 2 * step * extra[k] + 1
-                        extra[k] += step
-                    total += step * (stop - start)
+                _visit(order, kept_instants[oldest], kept_low[oldest, j], kept_high[oldest, j], False, extra, state)
+            state[_OLDEST] = (oldest + 1) % window
+            state[_JUDGED] -= 1
+        for j in range(low.shape[1]):
+            _visit(order, q, low[i, j], high[i, j], True, extra, state)
         if window:
-            kept_instants[place] = instants[i]
-            kept_low[place], kept_high[place] = low[i], high[i]
-        state[_JUDGED] = judged + 1
+            newest = (state[_OLDEST] + state[_JUDGED]) % window
+            kept_instants[newest] = q
+            kept_low[newest], kept_high[newest] = low[i], high[i]
+        state[_JUDGED] += 1
+        everywhere, total = state[_EVERYWHERE], state[_SUM]
         totals[0, i] = m * everywhere + total
-        totals[1, i] = m * everywhere**2 + 2 * everywhere * total + squares
-        totals[2, i] = min(judged + 1, window) if window else judged + 1
-    state[_EVERYWHERE], state[_SUM], state[_SQUARES] = everywhere, total, squares
+        totals[1, i] = m * everywhere**2 + 2 * everywhere * total + state[_SQUARES]
+        totals[2, i] = state[_JUDGED]

@@ -42,7 +42,7 @@ class Reliability:
     Parameters
     ----------
     instantaneous, first_passage, accumulated : eq. 6, 19 and 26.
-    windowed : accumulated over the last instants alone; NaN until they are so many.
+    windowed : accumulated over what was judged of the last instants alone; NaN until they are so many.
     """
 
     instantaneous: Curve

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
@@ -15,12 +14,17 @@ from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers
 from monitor.reliability.tolerance import Tolerance
 
+# over which an integral over a standard normal draw is summed up: smooth functions to the last digit
+_DRAWS = np.linspace(-9.0, 9.0, 1801)
+_WEIGHTS = np.exp(-0.5 * _DRAWS**2) / np.exp(-0.5 * _DRAWS**2).sum()
+
 
 class Errors(StrEnum):
     """How the errors at different instants hang together, of which first-passage reliability makes everything.
 
-    COMMON : one draw for the whole record, which scales the deviation of every instant: a wrong parameter.
-    INDEPENDENT : a draw of its own at every instant: white noise.
+    COMMON : the model's error is one draw for the whole record, which scales the deviation of every instant, as a
+        wrong parameter does; the sensor's noise is white.
+    INDEPENDENT : all is white.
 
     Near the prediction the first-passage reliability of common errors is the larger one. It is the smaller one where
     the measurement is off now to one side and now to the other: no single draw fits both.
@@ -34,7 +38,8 @@ class GaussianReliability:
     """A model that says what it expects and how sure it is.
 
     The difference of model and measurement at an instant is normal, as in Rebba and Mahadevan's reliability metric:
-    its mean is the prediction less the measurement, its variance the model's and the sensor's together.
+    its mean is the prediction less the measurement, its variance the model's and the sensor's together. First-passage
+    under common errors and a noisy sensor is an integral over the model's draw.
 
     Parameters
     ----------
@@ -77,12 +82,17 @@ class GaussianReliability:
             raise ValueError("standard deviations must be zero or more, and finite")
         if not np.isfinite(self._prediction).all():
             raise ValueError("the prediction must be finite at every instant")
-        self._deviation = np.broadcast_to(np.hypot(model, sensor_deviation), self._prediction.shape)
+        self._model = np.broadcast_to(model, self._prediction.shape)
+        self._deviation = np.hypot(self._model, sensor_deviation)
+        self._sensor = sensor_deviation
         self._tolerance, self._errors, self._window = tolerance, errors, window
-        # the standard normal draws that are within so far, or the product so far
+        # the standard normal draws that are within so far; or the product so far, of each draw or of all
         self._lowest, self._highest = np.full((2, n_replicates), [[-np.inf], [np.inf]])
-        self._product = np.ones(n_replicates)
-        self._recent: Samples = np.empty(0)
+        n_draws = len(_DRAWS) if errors is Errors.COMMON else 1
+        self._product = np.ones((n_replicates, n_draws))
+        # the instants of the last window, and what was found at them
+        self._recent: tuple[Integers, Samples] = np.empty(0, dtype=np.int64), np.empty(0)
+        self._first: int | None = None
         self._sum, self._judged = 0.0, 0
 
     def update(self, instants: Integers, measured: Samples) -> Reliability:
@@ -94,40 +104,72 @@ class GaussianReliability:
         judged = self._judged + np.arange(1, len(rows) + 1)
         # added one after the other, whatever the blocks
         total = np.cumsum(np.append(self._sum, now))[1:]
-        recent = np.concatenate([self._recent, now])
-        windowed = np.full(len(rows), np.nan)
-        if self._window and len(recent) >= self._window:
-            means = sliding_window_view(recent, self._window).mean(axis=1)
-            windowed[len(rows) - len(means) :] = means
         if len(rows):
             self._sum, self._judged = float(total[-1]), int(judged[-1])
-        self._recent = recent[max(0, len(recent) - self._window + 1) :] if self._window else recent[:0]
-        values = now, ever, total / judged, windowed
+        values = now, ever, total / judged, self._of_late(rows, now)
         instantaneous, first_passage, accumulated, windowed_curve = (
             Curve(value, np.zeros(len(value))).at(known) for value in values
         )
         return Reliability(instantaneous, first_passage, accumulated, windowed_curve)
 
+    def _of_late(self, rows: Integers, now: Samples) -> Samples:
+        """Return the mean of what was judged of the last instants; NaN until the window is full."""
+        values = np.full(len(rows), np.nan)
+        if not self._window or not len(rows):
+            return values
+        instants = np.concatenate([self._recent[0], rows])
+        recent = np.concatenate([self._recent[1], now])
+        self._first = int(rows[0]) if self._first is None else self._first
+        oldest = np.searchsorted(instants, rows - self._window, side="right")
+        for place, start in enumerate(oldest.tolist()):
+            if rows[place] - self._first >= self._window - 1:
+                values[place] = recent[start : len(recent) - len(rows) + place + 1].mean()
+        kept = instants > rows[-1] - self._window
+        self._recent = instants[kept], recent[kept]
+        return values
+
     def _judge(self, rows: Integers, measured: Samples) -> tuple[Samples, Samples]:
         """Return the instantaneous and the first-passage reliability, means over the replicates, (n_instants,)."""
         away = measured - self._prediction[rows, None]
         tolerance = self._tolerance.at(rows, measured)
-        deviation = self._deviation[rows, None]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            low, high = (away - tolerance) / deviation, (away + tolerance) / deviation
-        # a sure model is within, whatever the draw, or it is not
-        sure = deviation == 0.0
-        low = np.where(sure, np.where(np.abs(away) < tolerance, -np.inf, np.inf), low)
-        high = np.where(sure, np.inf, high)
+        low, high = _ends(away, tolerance, self._deviation[rows, None])
         within = _between(low, high)
         if self._errors is Errors.INDEPENDENT:
-            products = np.cumprod(np.vstack([self._product, within]), axis=0)
-            self._product = products[-1]
-            return within.mean(axis=1), products[1:].mean(axis=1)
+            return within.mean(axis=1), self._multiplied(within[:, :, None])[:, :, 0].mean(axis=1)
+        if self._sensor:
+            return within.mean(axis=1), self._under_noise(rows, away, tolerance).mean(axis=1)
         lowest = np.maximum.accumulate(np.vstack([self._lowest, low]), axis=0)
         highest = np.minimum.accumulate(np.vstack([self._highest, high]), axis=0)
         self._lowest, self._highest = lowest[-1], highest[-1]
         return within.mean(axis=1), _between(lowest[1:], highest[1:]).mean(axis=1)
+
+    def _under_noise(self, rows: Integers, away: Samples, tolerance: Samples) -> Samples:
+        """Return (n_instants, n_replicates): the model's error is one draw, the sensor's a new one at every instant.
+
+        Given the draw, instants are independent; over the draws it is an integral.
+        """
+        ever = np.empty(away.shape)
+        for place, row in enumerate(rows.tolist()):
+            given = away[place][:, None] - self._model[row] * _DRAWS
+            within = _between(*_ends(given, tolerance[place][:, None], np.float64(self._sensor)))
+            ever[place] = self._multiplied(within[None])[0] @ _WEIGHTS
+        return ever
+
+    def _multiplied(self, within: Samples) -> Samples:
+        """Return the products so far of probabilities (n_instants, n_replicates, n_draws)."""
+        products = np.cumprod(np.concatenate([self._product[None], within]), axis=0)[1:]
+        self._product = products[-1] if len(products) else self._product
+        return products
+
+
+def _ends(away: Samples, tolerance: Samples, deviation: Samples | np.float64) -> tuple[Samples, Samples]:
+    """Return between which standard normal draws the difference is within the tolerance."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        low, high = (away - tolerance) / deviation, (away + tolerance) / deviation
+    # a sure model is within, whatever the draw, or it is not
+    sure = deviation == 0.0
+    low = np.where(sure, np.where(np.abs(away) < tolerance, -np.inf, np.inf), low)
+    return low, np.where(sure, np.inf, high)
 
 
 def _between(low: Samples, high: Samples) -> Samples:

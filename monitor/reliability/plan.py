@@ -48,7 +48,7 @@ class ReliabilityPlan:
     window : s, of the windowed reliability.
     start : s from the rig's start to the time 0 of the ensembles.
     shift : s that the channels are read later than their own time says.
-    after : s of the ensembles' time in which no decision falls.
+    after : s from the first judged instant in which no decision falls; None: a tenth of the ensembles' time.
     limits : for the decision, by the name of the reliability.
     notes : what is to be told when the stream starts.
 
@@ -62,7 +62,7 @@ class ReliabilityPlan:
     window: float = 1.0
     start: float = 0.0
     shift: float = 0.0
-    after: float = 0.0
+    after: float | None = None
     limits: Mapping[str, Limits] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -44,6 +44,9 @@ def _product(curves: Sequence[Curve]) -> Curve:
     return Curve(value, np.sqrt(variance))
 
 
+_MOST_COMBINATIONS = 1 << 31
+
+
 class JointReliability:
     """Several sites whose realizations are the same model's: realization k here is realization k there.
 
@@ -82,6 +85,8 @@ class JointReliability:
         for tolerance, intake in zip(tolerances, self._intakes, strict=True):
             tolerance.check_fit(intake)
         self._combinations = prod(n_replicates)
+        if self._combinations > _MOST_COMBINATIONS:
+            raise ValueError(f"{self._combinations} combinations of replicates are too many to count: give fewer")
         m = first.n_realizations
         self._alive = [np.ones((n, m), dtype=np.uint8) for n in n_replicates]
         self._hits: Integers = np.zeros(m, dtype=np.int64)
@@ -101,7 +106,8 @@ class JointReliability:
         taken = [intake.take(instants, samples) for intake, samples in zip(self._intakes, measured, strict=True)]
         known = np.all([np.isfinite(samples).all(axis=1) for _, samples in taken], axis=0)
         rows = np.flatnonzero(known)
-        totals: Integers = np.zeros((3, 2, len(rows)), dtype=np.int64)
+        # squares of products of counts go beyond what an integer holds
+        totals: Samples = np.zeros((3, 2, len(rows)))
         trials = np.arange(1, len(rows) + 1) + self._judged
         m = len(self._hits)
         for place, row in enumerate(rows.tolist()):
@@ -111,7 +117,8 @@ class JointReliability:
                 self._scan(site, places[row : row + 1], samples[row : row + 1], within, survived)
             self._hits += within
             for kind, counts in enumerate((within, survived, self._hits)):
-                totals[kind, :, place] = counts.sum(), counts @ counts
+                real = counts.astype(np.float64)
+                totals[kind, :, place] = real.sum(), real @ real
         self._judged += len(rows)
         n = self._combinations
         every = np.full(len(rows), n)

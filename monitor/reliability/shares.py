@@ -9,8 +9,11 @@ from monitor.kernel import kernel
 from monitor.reliability.curves import Curve
 from monitor.reliability.ranks import Integers
 
+# integers, or what is too large for them
+Counts = Integers | Samples
 
-def share(counts: Integers, squares: Integers, trials: Integers, n_realizations: int) -> Curve:
+
+def share(counts: Counts, squares: Counts, trials: Integers, n_realizations: int) -> Curve:
     """Return the mean share of successes and its standard error.
 
     Parameters
@@ -27,7 +30,7 @@ def share(counts: Integers, squares: Integers, trials: Integers, n_realizations:
 
 
 @kernel
-def _share(counts: Integers, squares: Integers, trials: Integers, m: int, value: Samples, error: Samples) -> None:
+def _share(counts: Counts, squares: Counts, trials: Integers, m: int, value: Samples, error: Samples) -> None:
     for i in range(len(counts)):
         # of c, whose mean square and squared mean are integers where all realizations agree
         mean = counts[i] / m

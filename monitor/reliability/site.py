@@ -38,7 +38,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Update:
+class SiteUpdate:
     """What came of a few instants.
 
     Parameters
@@ -63,7 +63,7 @@ class SiteReliability:
     ensemble : the model.
     tolerance : how far it may be off.
     n_replicates : measurements that come side by side.
-    window : instants of the windowed reliability; 0: there is none.
+    window : instants of the ensemble that the windowed reliability looks back; 0: there is none.
 
     Raises
     ------
@@ -85,8 +85,10 @@ class SiteReliability:
         self._accumulated = Accumulated(*size)
         self._windowed = Accumulated(*size, self.window) if self.window else None
         self._within: Integers = np.zeros(self.n_replicates, dtype=np.int64)
+        # the instant at which the window began to fill
+        self._first: int | None = None
 
-    def update(self, instants: Integers, measured: Samples) -> Update:
+    def update(self, instants: Integers, measured: Samples) -> SiteUpdate:
         """Take measurements at instants that follow each other.
 
         Parameters
@@ -102,9 +104,9 @@ class SiteReliability:
         instants, measured = self._intake.take(instants, measured)
         known: NDArray[np.bool_] = np.asarray(np.isfinite(measured).all(axis=1))
         if known.all():
-            return Update(*self._judge(instants, measured), known)
+            return SiteUpdate(*self._judge(instants, measured), known)
         reliability, counts = self._judge(instants[known], measured[known])
-        return Update(reliability.at(known), counts, known)
+        return SiteUpdate(reliability.at(known), counts, known)
 
     def _judge(self, instants: Integers, measured: Samples) -> tuple[Reliability, Counts]:
         ensemble, m, n = self.ensemble, self.ensemble.n_realizations, self.n_replicates
@@ -131,9 +133,11 @@ class SiteReliability:
             return Curve(unknown, unknown)
         sums, squares, judged = self._windowed.advance(self.ensemble, instants, low, high)
         curve = share(sums, squares, self.n_replicates * judged, self.ensemble.n_realizations)
-        filling = int(np.searchsorted(judged, self.window))
+        if self._first is None and len(instants):
+            self._first = int(instants[0])
+        filling = instants - (self._first or 0) < self.window - 1
         for values in (curve.value, curve.standard_error):
-            values[:filling] = np.nan
+            values[filling] = np.nan
         return curve
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.blocks import Samples
+from monitor.reliability.amount import check_units
 from monitor.reliability.curves import NAMES, Reliability
-from monitor.reliability.decision import Decision, Estimate, Limits, decide
+from monitor.reliability.decision import Decision, Estimate, Limits, decide, resolution_of
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.several_sites import JointReliability, product
 from replay.formats.base import RecordingError
@@ -71,6 +72,7 @@ def validate(
     """
     models = [site.model for site in sites]
     check_same_time(models)
+    check_units(tolerance.policy, [site.unit for site in sites])
     instants = models[0].time
     span = float(instants[-1] - instants[0])
     step = span / max(1, len(instants) - 1)
@@ -83,8 +85,9 @@ def validate(
     if not len(known):
         raise RecordingError("no instant of the model has a sample of every replicate: nothing can be judged")
     first, last = int(known[0]), int(known[-1]) + 1
+    resolution = max(resolution_of(m.n_realizations) if isinstance(m, Ensemble) else 0.0 for m in models)
     estimates = {
-        name: Estimate(float(curve.value[last - 1]), float(curve.standard_error[last - 1]))
+        name: Estimate(float(curve.value[last - 1]), float(curve.standard_error[last - 1]), resolution)
         for name, curve in zip(NAMES, together.curves, strict=True)
     }
     decision = decide(estimates, limits or {})

@@ -45,7 +45,7 @@ def a_plan(n_sites=1, tolerance=0.5, m=40, **changes):
         )
         for i in range(n_sites)
     )
-    return ReliabilityPlan(sites, 5 / RATE, **changes)
+    return ReliabilityPlan(sites, 5 / RATE, **{"after": 0.0} | changes)
 
 
 def blocks(samples, edges=(), stream=None, first=0, time=0.0):
@@ -90,22 +90,27 @@ def test_decisions_are_those_of_the_estimates_and_are_told_where_they_change(wan
     plan = a_plan(n_sites, m=m, tolerance=1.5, limits=wanted, after=after)
     values, events = run(plan, blocks(samples, edges))
     site = "y0" if n_sites == 1 else "all sites"
-    told, before = [], None
+    told, before, last = [], None, -np.inf
+    # a tenth of the ensemble's time, as it is less than a second
+    pause = round(0.1 * (N - 1))
+    first = next(n for n in range(70) if not np.isnan(values[site, "reliability_instantaneous"][n]))
     for number in range(70):
         decision = values[site, "reliability_decision"][number]
         estimates = {
-            name: Estimate(*(values[site, f"reliability_{name}{suffix}"][number] for suffix in ("", "_se")))
+            name: Estimate(
+                *(values[site, f"reliability_{name}{suffix}"][number] for suffix in ("", "_se")), 1 / (m + 1)
+            )
             for name in NAMES
         }
         # 0.07 * 100 is more than 7
-        if number >= N or number < round(after * RATE) or np.isnan(estimates["instantaneous"].value):
+        if number >= N or number < first + round(after * RATE) or np.isnan(estimates["instantaneous"].value):
             assert np.isnan(decision)
             continue
         expected = decide(estimates, wanted)
         assert decision == expected.verdict
-        if expected.verdict is not before:
+        if expected.verdict is not before and number >= last + pause:
             told.append((number, f"{site}: {expected.verdict.name.lower()}: {expected.reason}"))
-        before = expected.verdict
+            before, last = expected.verdict, number
     decisions = of(EventKind.DECISION, events)
     assert [(event.index, event.detail) for event in decisions] == told
     np.testing.assert_allclose([event.time for event in decisions], [n / RATE for n, _ in told], atol=1e-12)
@@ -128,6 +133,7 @@ def test_a_limit_must_be_cleared_by_two_standard_errors(low, high, verdict):
     plan = ReliabilityPlan(
         (PlannedSite("y0", ensemble, Tolerance(Policy.ABSOLUTE, 1.0)),),
         limits={"instantaneous": Limits(value + low * error, value + high * error)},
+        after=0.0,
     )
     values, events = run(plan, blocks(np.zeros((3, 2))))
     np.testing.assert_array_equal(values["y0", "reliability_decision"], verdict)

@@ -15,7 +15,7 @@ from monitor.config import IndicatorSettings
 from monitor.engine import Monitor, warm_up
 from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.writer import EnsembleWriter
-from monitor.reliability import accumulated, first_passage, ranks, shares
+from monitor.reliability import accumulated, first_passage, ranks, shares, site
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import PlannedSite, ReliabilityPlan
 from monitor.reliability.tolerance import Policy, Tolerance
@@ -28,7 +28,7 @@ CURVES = [
     for name in ("instantaneous", "first_passage", "accumulated", "windowed")
     for suffix in ("", "_se")
 ]
-KERNELS = (ranks._locate, first_passage._advance, accumulated._advance, shares._share)
+KERNELS = (ranks._locate, first_passage._advance, accumulated._advance, shares._share, site._overlaps)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,9 +121,11 @@ class Case:
         y, at = measured[known, None], np.array(instants)[known]
         eps = self.tolerance.value * (np.abs(y) if self.tolerance.policy is Policy.LITERAL else np.ones_like(y))
         within = oracle.indicator(self.responses[site][at], y, eps)
-        late = oracle.windowed(within, self.window)
+        dt = (self.time[-1] - self.time[0]) / (len(self.time) - 1)
+        window = round(self.window * self.step / dt)
+        late = oracle.windowed(within, window, at)
         for values in late[1:]:
-            values[: self.window - 1] = np.nan
+            values[at - at[0] < window - 1] = np.nan
         curves = [oracle.instantaneous(within), oracle.first_passage(within), oracle.accumulated(within), late]
         found[known] = np.column_stack([part for curve in curves for part in curve[1:]])
         return found

@@ -135,9 +135,10 @@ def test_the_reliabilities_and_their_errors_are_the_definitions(case, data):
     np.testing.assert_array_equal(update.known, known)
     expected = {kind: getattr(oracle, kind)(within) for kind in KINDS}
     if case.window:
-        expected["windowed"] = oracle.windowed(within, case.window)
+        judged = instants[known]
+        expected["windowed"] = oracle.windowed(within, case.window, judged)
         for values in expected["windowed"][1:]:
-            values[: case.window - 1] = np.nan
+            values[judged - judged[:1] < case.window - 1] = np.nan
     else:
         expected["windowed"] = oracle.Oracle(*np.full((3, len(within)), np.nan))
     for kind, (_, value, error) in expected.items():

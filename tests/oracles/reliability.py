@@ -57,10 +57,12 @@ def accumulated(within):
     return average(np.cumsum(within.sum(axis=1), axis=0), n * np.arange(1, n_times + 1))
 
 
-def windowed(within, window):
-    """Return eq. 26 over the last `window` instants, or over all where they are fewer."""
-    sums = [within[max(0, q + 1 - window) : q + 1].sum(axis=(0, 1)) for q in range(len(within))]
-    trials = within.shape[1] * np.minimum(np.arange(1, len(within) + 1), window)
+def windowed(within, window, instants=None):
+    """Return eq. 26 over those of the last `window` instants that were judged; `instants` names these, (n_times,)."""
+    instants = np.arange(len(within)) if instants is None else np.asarray(instants)
+    seen = [(instants > now - window) & (instants <= now) for now in instants.tolist()]
+    sums = [within[late].sum(axis=(0, 1)) for late in seen]
+    trials = np.array([within.shape[1] * int(late.sum()) for late in seen], dtype=int)
     return average(np.reshape(sums, (len(within), within.shape[2])), trials)
 
 
