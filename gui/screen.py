@@ -23,7 +23,7 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 
 _SILENCE = 2.5  # s without word from a service that speaks twice a second
-_EVENTS = 3
+_EVENTS, _MOST_EVENTS = 3, 12
 _GAP = "   "
 _STATES = {
     "connecting": ("○ connecting", "yellow"),
@@ -96,6 +96,9 @@ class Screen:
         transfer = list(transfer_lines(self.transfer, width)) if self.transfer is not None else []
         if len(transfer) > room - actuators or self._silent:
             transfer = []
+        if height is not None:
+            more = min(len(self.events), _MOST_EVENTS) - events
+            events += max(0, min(more, room - actuators - len(transfer)))
         if actuators:
             yield self._actuators(width, max(2, room - len(transfer)))
         yield from judged

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from monitor.indicators.rms_error import RootMeanSquareError
     from monitor.indicators.tracking_indicator import TrackingIndicator
     from monitor.indicators.transfer_function import TransferFunction
+    from monitor.reliability.decision import Estimate, Limits, Verdict, decide
     from monitor.reliability.ensemble import Ensemble, sort_ensemble
-    from monitor.reliability.gaussian import GaussianReliability
+    from monitor.reliability.gaussian import Errors, GaussianReliability
+    from monitor.reliability.plan import PlannedSite, ReliabilityPlan
     from monitor.reliability.site import SiteReliability
     from monitor.reliability.tolerance import Policy, Tolerance
 
@@ -36,14 +38,19 @@ __all__ = [
     "BroadbandDelayIndicator",
     "Channel",
     "Ensemble",
+    "Errors",
+    "Estimate",
     "FrequencyDomainIndicator",
     "FrequencyEvaluationIndex",
     "GaussianReliability",
     "HybridSimulationErrorMonitor",
+    "Limits",
     "Monitor",
     "PeakError",
     "PhaseAmplitudeIndices",
+    "PlannedSite",
     "Policy",
+    "ReliabilityPlan",
     "Role",
     "RootMeanSquareError",
     "SignalBlock",
@@ -54,7 +61,9 @@ __all__ = [
     "TrackingIndicator",
     "TransferFunction",
     "Update",
+    "Verdict",
     "benchmark_criteria",
+    "decide",
     "frequency_evaluation_index",
     "read_ensemble",
     "sort_ensemble",
@@ -66,14 +75,19 @@ _HOME = {
     "BroadbandDelayIndicator": "monitor.indicators.broadband_delay",
     "Channel": "monitor.blocks",
     "Ensemble": "monitor.reliability.ensemble",
+    "Errors": "monitor.reliability.gaussian",
+    "Estimate": "monitor.reliability.decision",
     "FrequencyDomainIndicator": "monitor.indicators.frequency_domain",
     "FrequencyEvaluationIndex": "monitor.indicators.frequency_evaluation",
     "GaussianReliability": "monitor.reliability.gaussian",
     "HybridSimulationErrorMonitor": "monitor.indicators.energy_error",
+    "Limits": "monitor.reliability.decision",
     "Monitor": "monitor.engine",
     "PeakError": "monitor.indicators.peak_error",
     "PhaseAmplitudeIndices": "monitor.indicators.phase_amplitude",
+    "PlannedSite": "monitor.reliability.plan",
     "Policy": "monitor.reliability.tolerance",
+    "ReliabilityPlan": "monitor.reliability.plan",
     "Role": "monitor.blocks",
     "RootMeanSquareError": "monitor.indicators.rms_error",
     "SignalBlock": "monitor.blocks",
@@ -84,7 +98,9 @@ _HOME = {
     "TrackingIndicator": "monitor.indicators.tracking_indicator",
     "TransferFunction": "monitor.indicators.transfer_function",
     "Update": "monitor.engine",
+    "Verdict": "monitor.reliability.decision",
     "benchmark_criteria": "monitor.indicators.benchmark_criteria",
+    "decide": "monitor.reliability.decision",
     "frequency_evaluation_index": "monitor.indicators.frequency_evaluation",
     "read_ensemble": "monitor.ensembles.reader",
     "sort_ensemble": "monitor.reliability.ensemble",

@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of a simulation, and of the faults")
     parser.add_argument("--faults", default="", metavar="TEXT", help="for example drop=0.01,nan=0.001,restart=20")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a monitor before the first sample")
+    parser.add_argument(
+        "--auxiliary", action="store_true", help="a file without actuators: send its columns as they are"
+    )
     add_insecure_option(parser)
     add_column_options(parser)
 
@@ -92,6 +95,7 @@ def _open(arguments: argparse.Namespace) -> Recording:
         force=tuple(arguments.force),
         time=arguments.time,
         rate=arguments.rate,
+        auxiliary=arguments.auxiliary,
     )
     recording = open_recording(arguments.source, selection)
     for note in recording.notes:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from monitor.blocks import Samples
 from monitor.reliability.ranks import Integers
 
 
-@dataclass(frozen=True, slots=True)
 class Intake:
-    """The measurements that a site takes.
+    """The measurements that a site takes, in their order.
 
     Parameters
     ----------
@@ -25,20 +22,22 @@ class Intake:
     ValueError : there is no replicate.
     """
 
-    name: str
-    n_times: int
-    n_replicates: int
+    def __init__(self, name: str, n_times: int, n_replicates: int) -> None:
+        if n_replicates < 1:
+            raise ValueError(f"{name}: {n_replicates} replicates: there must be one or more")
+        self.name, self.n_times, self.n_replicates = name, n_times, n_replicates
+        self._newest = -1
 
-    def __post_init__(self) -> None:
-        if self.n_replicates < 1:
-            raise ValueError(f"{self.name}: {self.n_replicates} replicates: there must be one or more")
+    def reset(self) -> None:
+        """Forget which instants were taken."""
+        self._newest = -1
 
     def take(self, instants: Integers, measured: Samples) -> tuple[Integers, Samples]:
         """Return copies of the instants, (n_instants,), and of the measurements, (n_instants, n_replicates).
 
         Raises
         ------
-        ValueError : shapes do not fit, or an instant lies outside the model.
+        ValueError : shapes do not fit, an instant lies outside the model, or does not come after those before it.
         """
         # copies: for a read-only array numba would compile anew, in mid-test
         instants = np.array(instants, dtype=np.int64)
@@ -48,7 +47,12 @@ class Intake:
                 f"{self.name}: measured has shape {measured.shape} and instants {instants.shape}: "
                 f"they must be (n_instants, {self.n_replicates}) and (n_instants,)"
             )
-        if len(instants) and not 0 <= int(instants.min()) <= int(instants.max()) < self.n_times:
+        if not len(instants):
+            return instants, measured
+        if not 0 <= int(instants.min()) <= int(instants.max()) < self.n_times:
             asked = f"{instants.min()} to {instants.max()}"
             raise ValueError(f"{self.name}: instants {asked}: it has those from 0 to {self.n_times - 1}")
+        if int(instants[0]) <= self._newest or (len(instants) > 1 and int(np.diff(instants).min()) <= 0):
+            raise ValueError(f"{self.name}: instants must rise, each taken once; reset() begins anew")
+        self._newest = int(instants[-1])
         return instants, measured

@@ -77,9 +77,13 @@ class SiteReliability:
             raise ValueError(f"{ensemble.name}: window of {window} instants: must be zero or more")
         self.ensemble, self.tolerance, self.n_replicates, self.window = ensemble, tolerance, n_replicates, window
         self.reset()
+        # one sample, forgotten at once, loads the kernels: none of a test waits for them
+        self.update(np.zeros(1, dtype=np.int64), np.zeros((1, n_replicates)))
+        self.reset()
 
     def reset(self) -> None:
         """Forget every sample."""
+        self._intake.reset()
         size = self.ensemble.n_realizations, self.n_replicates
         self._first_passage = FirstPassage(*size)
         self._accumulated = Accumulated(*size)

@@ -30,6 +30,7 @@ class Selection:
     command, measured, force : one column an actuator, by header or by number counted from 1.
     time : the column of times.
     rate : Hz; the samples are then evenly spaced, whatever a time column says.
+    auxiliary : there are no actuators; every column is a signal of its own.
     """
 
     command: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class Selection:
     force: tuple[str, ...] = ()
     time: str | None = None
     rate: float | None = None
+    auxiliary: bool = False
 
     def __post_init__(self) -> None:
         if len(self.command) != len(self.measured):
@@ -44,6 +46,8 @@ class Selection:
                 f"{len(self.command)} command and {len(self.measured)} measured columns are named: "
                 "give --command NAME --measured NAME, once for each actuator"
             )
+        if self.auxiliary and self.names_columns:
+            raise RecordingError("--auxiliary says that there are no actuators: leave it or --command and --force out")
         if self.time is not None and self.rate is not None:
             raise RecordingError("--time and --rate are both given: the rate needs no time column, leave one out")
         if self.rate is not None and not 0.0 < self.rate < float("inf"):

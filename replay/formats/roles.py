@@ -39,6 +39,8 @@ def choose_actuators(columns: Sequence[Column], selection: Selection) -> tuple[t
     ------
     RecordingError : a named column is not there or serves twice, or the names leave a doubt.
     """
+    if selection.auxiliary or (len(columns) == 1 and not selection.names_columns):
+        return (), ("no command and no measured signal: every column is sent as it is",)
     if selection.command:
         commands = [find_column(columns, text) for text in selection.command]
         measureds = [find_column(columns, text) for text in selection.measured]
@@ -119,7 +121,8 @@ def _guess(columns: Sequence[Column]) -> tuple[Actuator, ...]:
             pairs = [(only[0][0], only[1][0])]
     if not pairs:
         raise RecordingError(
-            f"which column is the command, which the measured signal? {_ASK}; there are {listing(columns)}"
+            f"which column is the command, which the measured signal? {_ASK}; there are {listing(columns)} "
+            "(replay --auxiliary sends them without)"
         )
     names = _distinct([_pair_name(c, m) for c, m in pairs], [c for c, _ in pairs])
     return tuple(Actuator(name, c, m) for name, (c, m) in zip(names, pairs, strict=True))

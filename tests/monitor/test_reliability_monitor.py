@@ -15,7 +15,8 @@ from monitor.config import IndicatorSettings
 from monitor.engine import Monitor, warm_up
 from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.writer import EnsembleWriter
-from monitor.reliability import accumulated, first_passage, ranks, shares, site
+from monitor.reliability import accumulated, first_passage, ranks, shares
+from monitor.reliability import site as one_site
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import PlannedSite, ReliabilityPlan
 from monitor.reliability.tolerance import Policy, Tolerance
@@ -28,7 +29,7 @@ CURVES = [
     for name in ("instantaneous", "first_passage", "accumulated", "windowed")
     for suffix in ("", "_se")
 ]
-KERNELS = (ranks._locate, first_passage._advance, accumulated._advance, shares._share, site._overlaps)
+KERNELS = (ranks._locate, first_passage._advance, accumulated._advance, shares._share, one_site._overlaps)
 
 
 @pytest.fixture(scope="module", autouse=True)

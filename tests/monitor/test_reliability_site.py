@@ -295,6 +295,17 @@ def test_the_standard_error_is_the_scatter_from_ensemble_to_ensemble():
     np.testing.assert_allclose(np.std(values, axis=0), told, rtol=4.0 / np.sqrt(800))
 
 
+def test_instants_rise_and_are_taken_once():
+    site = SiteReliability(sort_ensemble(np.arange(4.0), np.zeros((4, 2))), Tolerance(Policy.ABSOLUTE, 1.0))
+    site.update([0, 1], [[0.0], [0.0]])
+    for instants in ([1], [0], [3, 2], [2, 2]):
+        with pytest.raises(ValueError, match=r"instants must rise, each taken once; reset\(\) begins anew"):
+            site.update(instants, [[0.0]] * len(instants))
+    site.update([2], [[0.0]])
+    site.reset()
+    site.update([0], [[0.0]])
+
+
 def test_a_single_realization_has_no_error_to_tell():
     curve = share(np.array([3]), np.array([3]), np.array([3]), 1)
     assert curve.value[0] == 1.0 and np.isnan(curve.standard_error[0])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from monitor.blocks import Role
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import find_column, read_columns
 from replay.formats.roles import as_channels, choose_actuators
@@ -87,6 +88,16 @@ def test_a_wrong_choice_is_one_clear_line(selection: Selection, says: str) -> No
     with pytest.raises(RecordingError) as caught:
         actuators("a, b, c", selection)
     assert says in str(caught.value)
+
+
+def test_without_actuators_every_column_is_sent_as_it_is() -> None:
+    for header, selection in (("response [mm]", Selection()), ("x_c, x_m, oil", Selection(auxiliary=True))):
+        columns = read_columns([name.strip() for name in header.split(",")], (), header.count(",") + 1)
+        chosen, notes = choose_actuators(columns, selection)
+        assert chosen == () and "sent as it is" in notes[0]
+        assert {channel.role for channel in as_channels(columns, chosen)} == {Role.AUXILIARY}
+    with pytest.raises(RecordingError, match="--auxiliary says that there are no actuators"):
+        Selection(("a",), ("b",), auxiliary=True)
 
 
 def test_contradictory_selections_are_refused_at_once() -> None:
