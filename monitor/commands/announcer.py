@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.commands.last_judged import LastJudged
 from monitor.health import Health
 from monitor.transfer import TransferBlock
 
@@ -41,12 +42,14 @@ class Announcer:
         self._clock = clock
         self._said: dict[EventKind, float] = {}
         self._complete = True
+        self._judged = LastJudged()
 
     def signals(self, block: SignalBlock) -> None:
         """Say nothing."""
 
     def results(self, block: ResultBlock) -> None:
-        """Say nothing."""
+        """Remember what is said of models at the end."""
+        self._judged.follow(block)
 
     def transfer(self, block: TransferBlock) -> None:
         """Say nothing."""
@@ -61,6 +64,9 @@ class Announcer:
         self._said[event.kind] = now
         what = f"{event.count or ''} {_TOLD[event.kind]}".strip()
         self._say(f"at {event.time:.3f} s: {': '.join(filter(None, (what, event.detail)))}")
+        if event.kind is EventKind.ENDED:
+            for line in self._judged.lines:
+                self._say(line)
 
     def health(self, health: Health) -> None:
         """Say once that samples cannot be recorded."""

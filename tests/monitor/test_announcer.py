@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from monitor.blocks import Event, EventKind
+from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.commands.announcer import Announcer
 
 
@@ -45,3 +46,20 @@ def test_every_kind_is_said(kind):
     listener = Listener()
     listener.hear(kind, 0.0, 1, "why")
     assert len(listener.said) == 1 and listener.said[0].endswith("why")
+
+
+def test_at_the_end_of_a_stream_it_says_how_the_model_came_out():
+    names = [
+        f"reliability_{name}{end}" for name in ("first_passage", "accumulated", "windowed") for end in ("", "_se")
+    ]
+    columns = tuple(Column(name, "1", "deflection") for name in names)
+    stream = ResultStream("rig", 1, 10.0, 1, (Column("fdb_delay", "s", "north"), *columns))
+    nothing = [np.nan] * 7
+    rows = np.array([nothing, [0.01, 0.5, 0.02, 0.9, 0.01, np.nan, np.nan], nothing])
+    listener = Listener()
+    listener.announcer.results(ResultBlock(stream, 0, 0.0, rows))
+    listener.hear(EventKind.ENDED, 0.3)
+    assert listener.said == [
+        "at 0.300 s: the stream has ended",
+        "deflection: first-passage 0.5000 ± 0.0200, accumulated 0.9000 ± 0.0100",
+    ]
