@@ -1,12 +1,16 @@
-"""`synchroscope simulate`: an ensemble of a model's realizations into a file."""
+"""`synchroscope simulate`: an ensemble of a model's realizations, or experiments on it, into files."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-SUMMARY = "simulate an ensemble of a model's realizations into a file"
+if TYPE_CHECKING:
+    from sim.ensemble import Experiment
+
+SUMMARY = "simulate an ensemble of a model's realizations, or experiments on it, into files"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,9 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         required=True,
-        metavar="FILE",
+        metavar="FILE|DIR",
         help="HDF5 file; one that was broken off, FILE.part, is gone on with by the same command",
     )
+    experiments = parser.add_argument_group("experiments instead of realizations")
+    experiments.add_argument("--experiments", type=int, metavar="N", help="write N measured records, CSV, into DIR")
+    experiments.add_argument("--bad", action="store_true", help="experiments that the model describes badly")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,6 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.models import ensemble_model
 
     model = ensemble_model(arguments.model)
+    if arguments.experiments is not None:
+        return _experiments(model, arguments)
+    if arguments.bad:
+        raise ValueError("--bad: a model has good and bad experiments: give --experiments N as well")
     with bar() as progress:
         simulate_ensemble(model, arguments.realizations, arguments.seed, arguments.out, progress)
     print(
@@ -37,4 +48,24 @@ def run(arguments: argparse.Namespace) -> int:
         f"in {arguments.out}",
         file=sys.stderr,
     )
+    return 0
+
+
+def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
+    import numpy as np
+
+    from sim.ensemble import replicates
+
+    measured = replicates(model, arguments.experiments, arguments.seed, bad=arguments.bad)
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        for number, column in enumerate(measured.T, 1):
+            path = arguments.out / f"r{number}.csv"
+            table = np.column_stack([model.time, column])
+            np.savetxt(
+                path, table, delimiter=",", header=f"time [s],response [{model.unit}]", comments="", fmt="%.12g"
+            )
+            print(path, file=sys.stderr)
+    except OSError as problem:
+        raise ValueError(f"--out {arguments.out}: {problem.strerror or problem}") from problem
     return 0

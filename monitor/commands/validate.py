@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="text tables of time and response, one a replicate; once for each --model, in the same order",
+        help="text tables of time and response, or run files, one a replicate; once for each --model, in its order",
     )
     parser.add_argument(
         "--tolerance",
@@ -132,6 +132,7 @@ def _sites(arguments: argparse.Namespace) -> list[Site]:
     from monitor.reliability.gaussian import Errors
     from replay.validation.model import read_model
     from replay.validation.records import read_record
+    from replay.validation.run_records import is_run, read_run
     from replay.validation.site import Site
 
     models, measured = arguments.model, arguments.measured
@@ -145,7 +146,12 @@ def _sites(arguments: argparse.Namespace) -> list[Site]:
     return [
         Site(
             read_model(path, arguments.sensor_deviation, Errors(arguments.errors)),
-            tuple(read_record(record, arguments.time, arguments.response) for record in records),
+            tuple(
+                read_run(record, arguments.response)
+                if is_run(record)
+                else read_record(record, arguments.time, arguments.response)
+                for record in records
+            ),
         )
         for path, records in zip(models, measured, strict=True)
     ]

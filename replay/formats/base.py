@@ -47,7 +47,7 @@ class Selection:
                 "give --command NAME --measured NAME, once for each actuator"
             )
         if self.auxiliary and self.names_columns:
-            raise RecordingError("--auxiliary says that there are no actuators: leave it or --command and --force out")
+            raise RecordingError("--auxiliary says that there are no actuators: leave --command and --force out")
         if self.time is not None and self.rate is not None:
             raise RecordingError("--time and --rate are both given: the rate needs no time column, leave one out")
         if self.rate is not None and not 0.0 < self.rate < float("inf"):
