@@ -18,14 +18,16 @@ _CELL = 13  # characters of "0.987 ±0.0012"
 _GAP = "  "
 _CURVE = 8  # at least, and three times that at the most
 _LEAST_SPAN = 0.1
-_DECISIONS = {1: ("●", "accept", "green"), 0: ("▲", "watch", "yellow"), -1: ("■", "reject", "red")}
+_DECISIONS = {1.0: ("●", "accept", "green"), 0.0: ("▲", "watch", "yellow"), -1.0: ("■", "reject", "red")}
+# a publisher may send anything
+_NO_DECISION = (" ", DASH, "default")
 _DECIDED = 8
 
 
 def decision(history: History, site: str) -> str:
-    """Return accept, watch or reject; empty while nothing has been decided at this site."""
+    """Return accept, watch or reject, a dash for what is none of these; empty while nothing has been decided."""
     verdict = history.last_valid(site, "reliability_decision")
-    return _DECISIONS[round(verdict)][1] if verdict == verdict else ""
+    return _DECISIONS.get(verdict, _NO_DECISION)[1] if verdict == verdict else ""
 
 
 def reliability_lines(history: History, width: int, *, silent: str = "") -> Iterator[Text]:
@@ -78,7 +80,7 @@ def _verdict(history: History, site: str) -> Text:
     verdict = history.last_valid(site, "reliability_decision")
     if verdict != verdict:
         return Text(_GAP + " " * _DECIDED)
-    mark, word, colour = _DECISIONS[round(verdict)]
+    mark, word, colour = _DECISIONS.get(verdict, _NO_DECISION)
     return Text(f"{_GAP}{f'{mark} {word}':<{_DECIDED}}", style=f"bold {colour}")
 
 

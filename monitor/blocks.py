@@ -55,9 +55,19 @@ class Channel:
     actuator: str = ""
 
 
+# ways in which one unit is written: m/s², m/s^2 and m/s2
+_WRITTEN = str.maketrans({"²": "2", "³": "3", "^": None, " ": None})
+
+
+def same_unit(one: str, other: str) -> bool:
+    """Whether two units are the same, however written; one that is not known (empty) may be any."""
+    one, other = one.translate(_WRITTEN), other.translate(_WRITTEN)
+    return not one or not other or one == other
+
+
 def units_differ(command: Channel, measured: Channel) -> bool:
     """Whether two channels are known to have different units, so that their difference means nothing."""
-    return bool(command.unit and measured.unit and command.unit != measured.unit)
+    return not same_unit(command.unit, measured.unit)
 
 
 def ratio_unit(command: Channel, measured: Channel) -> str:

@@ -80,9 +80,9 @@ class ReliabilitySettings(_Section):
 
     ``channel`` and ``ensemble`` (a file) name the response; both empty: no model is judged; several of each: several
     sites. ``tolerance`` is a share such as "8%" or a number in the response's unit, ``policy`` and ``reference`` are
-    those of `monitor.reliability.tolerance.Tolerance`; a varying one is a file of time and tolerance. The ensemble's
+    those of `monitor.reliability.tolerance.Tolerance`; a varying one is a file of ``time,tolerance``. The ensemble's
     time 0 is ``start`` s after the rig's, and the channel is read ``shift`` s later. ``window`` in s is the windowed
-    reliability's; no decision falls in the first ``after`` s.
+    reliability's; no decision falls in the first ``after`` s, by default a tenth of the ensemble's time.
     """
 
     channel: Names = ()
@@ -93,7 +93,7 @@ class ReliabilitySettings(_Section):
     start: Time = 0.0
     shift: Time = 0.0
     window: Window = 1.0
-    after: NotNegative = 0.0
+    after: NotNegative | None = None
     limits: ReliabilityLimits = ReliabilityLimits()
 
     @model_validator(mode="after")
@@ -165,7 +165,7 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
             raise SettingsError(f"{path}: is not TOML: {problem}") from problem
     for section, keys in overrides.items():
         if keys and isinstance(document.setdefault(section, {}), dict):
-            document[section].update(keys)
+            document[section] = _laid_over(document[section], keys)
     try:
         return Settings.model_validate(document)
     except ValidationError as problem:
@@ -174,6 +174,16 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
         errors = problem.errors()
         told = [e for e in errors if e["type"] != "too_short" or not any(_within(o["loc"], e["loc"]) for o in errors)]
         raise SettingsError(where + "; ".join(_sentence(e["loc"], e["msg"]) for e in told)) from None
+
+
+def _laid_over(section: dict[str, object], keys: dict[str, object]) -> dict[str, object]:
+    """Return a section with `keys` over its own; of a table within it only what is given is replaced."""
+    merged = section | keys
+    for key, value in keys.items():
+        held = section.get(key)
+        if isinstance(held, dict) and isinstance(value, dict):
+            merged[key] = held | value
+    return merged
 
 
 def _within(inner: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:

@@ -6,7 +6,7 @@ from math import ceil
 
 import numpy as np
 
-from monitor.blocks import Column, Event, EventKind, Samples, SignalBlock, Stream
+from monitor.blocks import Column, Event, EventKind, Samples, SignalBlock, Stream, same_unit
 from monitor.reliability.curves import NAMES, Reliability
 from monitor.reliability.decision import Estimate, decide, resolution_of, verdicts
 from monitor.reliability.instants import instants_of
@@ -111,7 +111,7 @@ class ReliabilityMonitor:
         if plan.shift:
             notes.append(f"the model's channels are read {plan.shift:g} s later, as set")
         if abs(instants.offset) > _ROUNDING * block.stream.dt:
-            off = f"{abs(instants.offset):.3g} s {'before' if instants.offset > 0.0 else 'after'}"
+            off = f"up to {abs(instants.offset):.3g} s {'before' if instants.offset > 0.0 else 'after'}"
             notes.append(f"the model's instants fall between samples: the nearest are taken, {off} them")
         if self._always_short:
             notes.append(f"the windowed reliability has no value: the ensemble is shorter than {plan.window:g} s")
@@ -176,7 +176,7 @@ def _position(site: PlannedSite, stream: Stream) -> int:
         raise ValueError(f"there is no channel {site.channel!r} to judge: the rig sends {sent}")
     position = names.index(site.channel)
     unit = stream.channels[position].unit
-    if unit and site.ensemble.unit and unit != site.ensemble.unit:
+    if not same_unit(unit, site.ensemble.unit):
         raise ValueError(f"channel {site.channel!r} is in {unit}, its ensemble in {site.ensemble.unit}: convert one")
     return position
 

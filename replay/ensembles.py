@@ -17,12 +17,12 @@ from sim.ensemble import BLOCK, EnsembleModel, realization_block
 Progress = Callable[[str, int, int], None]
 
 
-def _silent(_what: str, _done: int, _all: int) -> None:
-    pass
+def silent(_what: str, _done: int, _all: int) -> None:
+    """Tell nobody of the progress."""
 
 
 def simulate_ensemble(
-    model: EnsembleModel, n_realizations: int, seed: int, path: Path, progress: Progress = _silent
+    model: EnsembleModel, n_realizations: int, seed: int, path: Path, progress: Progress = silent
 ) -> None:
     """Simulate realizations into a file; what a break left unfinished is gone on with.
 

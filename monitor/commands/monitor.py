@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from monitor.commands.options import (
     positive,
     reliability_overrides,
 )
+from monitor.commands.stopping import StopSignals
 
 if TYPE_CHECKING:
     from monitor.config import Settings
@@ -53,10 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     # told to stop while things are still being set up, it stops all the same
-    stopped: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # a handler may be interrupted by the next signal: it must not take a lock, as an Event would
-        signal.signal(number, lambda number, _frame: stopped.append(number))
+    stop = StopSignals()
     settings = _settings(arguments)
 
     from monitor.commands.announcer import Announcer
@@ -67,7 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     say = (lambda _text: None) if arguments.quiet else _say
     stream = settings.stream
-    plan = open_plan(settings.reliability)
+    if settings.reliability.channel:
+        say(f"reading the ensemble {', '.join(settings.reliability.ensemble)} ...")
+    try:
+        with stop.at_once():
+            plan = open_plan(settings.reliability)
+    except KeyboardInterrupt:
+        return 0
     with ExitStack() as stack:
         source = ZmqSource(
             stream.connect,
@@ -99,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}")
         deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
-        service.run(lambda: bool(stopped) or time.monotonic() >= deadline, once=arguments.once)
+        service.run(lambda: stop.told or time.monotonic() >= deadline, once=arguments.once)
     counts = service.counts
     say(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "

@@ -51,7 +51,9 @@ def add_reliability_options(parser: argparse.ArgumentParser) -> None:
         "--response", action="append", metavar="CHANNEL", help="the channel it speaks of; one for each"
     )
     group.add_argument(
-        "--tolerance", metavar="8%|ABS", help="how far it may be off: a share, or in the channel's unit"
+        "--tolerance",
+        metavar="8%|ABS|FILE",
+        help="how far it may be off: a share, a number in the channel's unit, or a table over time",
     )
     policies = ("literal", "floored", "peak", "absolute", "varying")
     group.add_argument("--policy", choices=policies, help="what a share is of")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from monitor.blocks import Samples
 from monitor.config import ReliabilitySettings
 from monitor.ensembles.reader import read_ensemble
-from monitor.reliability.amount import read_amount
+from monitor.ensembles.tolerance_table import read_tolerance_table
+from monitor.reliability.amount import check_units, read_amount
 from monitor.reliability.decision import Limits
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.plan import PlannedSite, ReliabilityPlan
@@ -28,13 +29,14 @@ def open_plan(settings: ReliabilitySettings) -> ReliabilityPlan | None:
     """
     if not settings.channel:
         return None
+    ensembles = [read_ensemble(Path(name)) for name in settings.ensemble]
+    try:
+        tolerances = _tolerances(settings, ensembles)
+    except ToleranceError as problem:
+        raise ToleranceError(f"reliability.tolerance: {problem}") from None
     sites, notes = [], []
-    for channel, name in zip(settings.channel, settings.ensemble, strict=True):
-        ensemble = read_ensemble(Path(name))
-        try:
-            tolerance, note = _tolerance(settings, ensemble)
-        except ToleranceError as problem:
-            raise ToleranceError(f"reliability.tolerance: {problem}") from None
+    parts = zip(settings.channel, settings.ensemble, ensembles, tolerances, strict=True)
+    for channel, name, ensemble, (tolerance, note) in parts:
         sites.append(PlannedSite(channel, ensemble, tolerance))
         notes.append(f"{channel} is judged by {ensemble.n_realizations} realizations in {name}, tolerance {note}")
     limits = {name: Limits(*pair) for name, pair in settings.limits if pair is not None}
@@ -43,12 +45,29 @@ def open_plan(settings: ReliabilitySettings) -> ReliabilityPlan | None:
     )
 
 
-def _tolerance(settings: ReliabilitySettings, ensemble: Ensemble) -> tuple[Tolerance, str]:
-    """Return the tolerance, and what it is in words."""
-    if settings.policy == "varying":
-        path = str(settings.tolerance)
-        return Tolerance(Policy.VARYING, profile=_profile(path, ensemble)), f"as in {path}"
-    policy, value = read_amount(settings.tolerance, settings.policy)
+def _tolerances(settings: ReliabilitySettings, ensembles: Sequence[Ensemble]) -> list[tuple[Tolerance, str]]:
+    """Return the tolerance of each site, and what it is in words."""
+    policy, value = _amount(settings)
+    referred = settings.reference is not None and policy in (Policy.FLOORED, Policy.PEAK)
+    # a reference is in the response's unit as well
+    check_units(Policy.ABSOLUTE if referred else policy, [ensemble.unit for ensemble in ensembles])
+    return [_tolerance(settings, policy, value, ensemble) for ensemble in ensembles]
+
+
+def _amount(settings: ReliabilitySettings) -> tuple[Policy, float]:
+    """Return the policy and its value, which a varying one does not have."""
+    is_table = settings.policy is None and Path(str(settings.tolerance)).is_file()
+    if is_table or settings.policy == "varying":
+        return Policy.VARYING, float("nan")
+    return read_amount(settings.tolerance, settings.policy)
+
+
+def _tolerance(
+    settings: ReliabilitySettings, policy: Policy, value: float, ensemble: Ensemble
+) -> tuple[Tolerance, str]:
+    if policy is Policy.VARYING:
+        path = Path(str(settings.tolerance))
+        return Tolerance(policy, profile=read_tolerance_table(path, ensemble.time)), f"as in {path}"
     unit = f" {ensemble.unit}".rstrip()
     if policy is Policy.ABSOLUTE:
         return Tolerance(policy, value), f"{value:g}{unit}"
@@ -63,17 +82,3 @@ def _tolerance(settings: ReliabilitySettings, ensemble: Ensemble) -> tuple[Toler
     least = "" if policy is Policy.PEAK else "the measurement, at least of "
     words = f"{100.0 * value:g} % of {least}{reference:.3g}{unit} ({whose})"
     return Tolerance(policy, value, np.array([reference])), words
-
-
-def _profile(path: str, ensemble: Ensemble) -> Samples:
-    try:
-        rows = [line.split(",") for line in Path(path).read_text(encoding="utf-8").splitlines()[1:] if line.strip()]
-        time, tolerance = np.array(rows, dtype=np.float64).T
-    except (OSError, ValueError) as problem:
-        reason = str(problem).splitlines()[0]
-        raise ToleranceError(f"{path}: must be a table of time,tolerance with a header ({reason})") from None
-    if not (np.diff(time) > 0.0).all():
-        raise ToleranceError(f"{path}: time must rise from line to line")
-    if not time[0] <= ensemble.time[0] <= ensemble.time[-1] <= time[-1]:
-        raise ToleranceError(f"{path}: must reach from {ensemble.time[0]:g} to {ensemble.time[-1]:g} s")
-    return np.asarray(np.interp(ensemble.time, time, tolerance))

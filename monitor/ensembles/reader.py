@@ -8,14 +8,20 @@ from typing import Any
 import h5py
 import numpy as np
 
+from monitor.blocks import Samples
 from monitor.ensembles.layout import DAMAGE, ORDER, PAGE, PART, PROGRESS, QUANTITY, RESPONSE, TIME, UNIT, reason, text
-from monitor.reliability.ensemble import Ensemble, EnsembleError, sort_ensemble
+from monitor.reliability.ensemble import Ensemble, EnsembleError, Ranks, sort_ensemble
+
+_CHECKED = 64  # instants whose order is looked at
 
 
-def read_ensemble(path: Path) -> Ensemble:
+def read_ensemble(path: Path | str) -> Ensemble:
     """Return the ensemble in an ``.npz`` or HDF5 file; what is not sorted yet is sorted in memory.
 
-    Of a file that was sorted when it was made only what is looked at is read: it is mapped, not loaded.
+    Of a file that was sorted when it was made only what is looked at is read: it is mapped, not loaded. That its
+    order is still the response's is checked at up to 64 instants, the first and the last among them; where it is not,
+    as after the response was edited in place, all is loaded and sorted anew. What was edited only between these
+    instants, or while the file is mapped, goes unseen: write a new file instead.
 
     Parameters
     ----------
@@ -25,6 +31,7 @@ def read_ensemble(path: Path) -> Ensemble:
     ------
     EnsembleError : the file is not there, is cut short, or does not hold an ensemble; the text names it.
     """
+    path = Path(path)
     try:
         return _from_npz(path) if path.suffix.lower() == ".npz" else _from_hdf5(path)
     except EnsembleError as problem:
@@ -60,7 +67,25 @@ def _from_hdf5(path: Path) -> Ensemble:
             return sort_ensemble(time, response[...], unit, name)
         places = [(data.id.get_offset(), data.shape, data.dtype) for data in (response, order)]
     mapped: list[Any] = [np.asarray(np.memmap(path, dtype, "r", offset, shape)) for offset, shape, dtype in places]
-    return Ensemble(time, mapped[0], mapped[1], unit, name)
+    response, order = mapped
+    if not _in_order(response, order):
+        return sort_ensemble(time, np.array(response), unit, name)
+    return Ensemble(time, response, order, unit, name)
+
+
+def _in_order(response: Samples, order: Ranks) -> bool:
+    """Whether the order of the instants that are looked at is a permutation along which a finite response rises."""
+    if order.shape != response.shape or not response.size:
+        return False
+    for row in np.unique(np.linspace(0, len(response) - 1, _CHECKED).astype(np.int64)).tolist():
+        ranks = order[row]
+        if int(ranks.max()) >= len(ranks) or (np.bincount(ranks, minlength=len(ranks)) != 1).any():
+            return False
+        sorted_ = response[row][ranks]
+        # not-a-number rises nowhere
+        if not np.isfinite(sorted_[[0, -1]]).all() or not (sorted_[1:] >= sorted_[:-1]).all():
+            return False
+    return True
 
 
 def _mappable(data: h5py.Dataset, dtype: str) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from monitor.reliability.tolerance import Policy, ToleranceError
+from collections.abc import Sequence
+from itertools import combinations
+
+from monitor.blocks import same_unit
+from monitor.reliability.tolerance import RELATIVE, Policy, ToleranceError
 
 
 def read_amount(text: str | float, policy: str | None = None) -> tuple[Policy, float]:
@@ -32,3 +36,15 @@ def read_amount(text: str | float, policy: str | None = None) -> tuple[Policy, f
     if policy is not None:
         return Policy(policy), value
     return (Policy.LITERAL if share else Policy.ABSOLUTE), value
+
+
+def check_units(policy: Policy, units: Sequence[str]) -> None:
+    """Raise `ToleranceError` where one number, or one file of them, would have to serve sites of several units."""
+    if policy in RELATIVE:
+        return
+    for one, other in combinations(units, 2):
+        if not same_unit(one, other):
+            raise ToleranceError(
+                f"the sites are in {one} and {other}, and no number serves both: give a share such as 8%, "
+                "or judge them one by one"
+            )

@@ -10,8 +10,8 @@ import numpy as np
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.ranks import Integers
 
-# of a step: what the last instant may be off its sample
-_SLACK = 0.1
+# of the smaller step: what the two may drift apart from the first instant to the last
+_LARGEST_DRIFT = 0.5
 _LARGEST_RATIO = 100_000
 # samples between the rig's start and the ensemble's: beyond it a float does not count one by one
 _FARTHEST = 1 << 53
@@ -26,7 +26,8 @@ class Instants:
     origin : number of the sample at the first instant; negative where it came before the stream's first.
     samples, steps : samples from one judged instant to the next, and instants of the ensemble.
     n_times : instants that the ensemble has.
-    offset : s that the instants are after their samples; less than half a sample.
+    offset : s that the instants are after their samples, where that is most, at the first or at the last: half a
+        sample at the most, and half of what the two drift apart.
     """
 
     origin: int
@@ -72,9 +73,9 @@ def instants_of(ensemble: Ensemble, sample_rate: float, start: float, shift: flo
     whole = Fraction(0)
     if 1.0 / _LARGEST_RATIO <= ratio <= _LARGEST_RATIO:
         whole = Fraction(round(ratio)) if ratio >= 1.0 else Fraction(1, round(1.0 / ratio))
-    # over the whole ensemble the two must not drift apart
-    drift = abs(ratio - float(whole)) * (len(ensemble.time) - 1)
-    if not whole or drift > _SLACK * max(1.0, float(whole)):
+    # in samples, over the whole ensemble
+    drift = (ratio - float(whole)) * (len(ensemble.time) - 1)
+    if not whole or abs(drift) > _LARGEST_DRIFT * min(1.0, float(whole)):
         raise ValueError(
             f"{ensemble.name} has an instant every {ensemble.dt:g} s, the stream a sample every "
             f"{1.0 / sample_rate:g} s: neither is a whole number of the other; make the ensemble fit the stream"
@@ -82,6 +83,8 @@ def instants_of(ensemble: Ensemble, sample_rate: float, start: float, shift: flo
     begins = (start + shift + float(ensemble.time[0])) * sample_rate
     if not abs(begins) < _FARTHEST:
         raise ValueError(f"{ensemble.name} begins {begins:.3g} samples from the rig's start: give a nearer start")
-    origin = round(begins)
-    offset = (begins - origin) / sample_rate
+    # the nearest in the middle, so that neither end is far off
+    origin = round(begins + 0.5 * drift)
+    at_first = begins - origin
+    offset = max(at_first, at_first + drift, key=abs) / sample_rate
     return Instants(origin, whole.numerator, whole.denominator, len(ensemble.time), offset)

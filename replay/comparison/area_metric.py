@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
+from monitor.reliability.ensemble import Ranks
 
 Index = NDArray[np.int64]
 
@@ -28,13 +29,15 @@ class AreaMetric:
     u_area: float
 
 
-def area_metric(measured: Samples, model: Samples) -> AreaMetric:
+def area_metric(measured: Samples, model: Samples, order: Ranks | None = None) -> AreaMetric:
     """Return the area metric of an ensemble against replicates, at every instant and by u-pooling.
 
     Parameters
     ----------
     measured : (n_times, n_replicates), in the model's unit.
     model : (n_times, n_realizations).
+    order : (n_times, n_realizations): at every instant the realizations by rising response, where that is known; by
+        default they are sorted.
 
     Returns
     -------
@@ -42,7 +45,7 @@ def area_metric(measured: Samples, model: Samples) -> AreaMetric:
 
     Raises
     ------
-    ValueError : not two ensembles over the same instants.
+    ValueError : not two ensembles over the same instants, or an order of another shape.
 
     Notes
     -----
@@ -55,11 +58,14 @@ def area_metric(measured: Samples, model: Samples) -> AreaMetric:
     problem, Comput. Methods Appl. Mech. Engrg 197 (2008).
     """
     measured, model = _same_instants(measured, model)
+    if order is not None and order.shape != model.shape:
+        raise ValueError(f"the order has shape {order.shape}, the model {model.shape}: make it anew")
     (n_times, n_replicates), n_realizations = measured.shape, model.shape[1]
     of_model, of_measured, width = _cells(n_realizations, n_replicates)
     area, u_values = np.full(n_times, np.nan), np.full((n_times, n_replicates), np.nan)
     for i in range(n_times):
-        x, y = np.sort(model[i]), np.sort(measured[i])
+        x = np.sort(model[i]) if order is None else model[i][order[i]]
+        y = np.sort(measured[i])
         # not-a-numbers are sorted to the end, infinities to either
         if not np.isfinite([x[0], x[-1], y[0], y[-1]]).all():
             continue

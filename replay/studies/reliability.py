@@ -11,7 +11,7 @@ from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
-from replay.ensembles import Progress, realizations
+from replay.ensembles import Progress, realizations, silent
 from replay.models import ensemble_model
 from replay.studies.reliability_oracle import Oracle, oracle
 from sim.ensemble import EnsembleModel, replicates
@@ -71,10 +71,6 @@ class ReliabilityStudy:
     thresholds: tuple[Case, ...]
 
 
-def _quiet(_what: str, _done: int, _all: int) -> None:
-    pass
-
-
 def run_study(
     name: str,
     *,
@@ -82,7 +78,7 @@ def run_study(
     n_replicates: int = REPLICATES,
     seed: int = 1,
     policy: Policy | None = None,
-    progress: Progress = _quiet,
+    progress: Progress = silent,
 ) -> ReliabilityStudy:
     """Simulate the ensemble and the experiments, and judge the model by them.
 
@@ -126,7 +122,7 @@ def run_study(
     return ReliabilityStudy(name, ensemble, good, bad, cases, literal, thresholds)
 
 
-def simulated(model: EnsembleModel, n_realizations: int, seed: int, progress: Progress = _quiet) -> Samples:
+def simulated(model: EnsembleModel, n_realizations: int, seed: int, progress: Progress = silent) -> Samples:
     """Return (n_times, n_realizations), made on all cores.
 
     Raises

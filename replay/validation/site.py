@@ -8,20 +8,22 @@ from typing import Literal
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.blocks import Samples, same_unit
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.tolerance import Tolerance
 from replay.comparison.area_metric import area_metric
 from replay.comparison.measures import HistoryComparison, compare
 from replay.formats.base import RecordingError
-from replay.validation.alignment import lag
+from replay.validation.alignment import has_equal_steps, lag
 from replay.validation.matching import match
 from replay.validation.model import Model, judge
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import ToleranceChoice
 
 Align = Literal["no", "common", "each"]
+
+_UNEQUAL = "its steps are not equal: no lag is told"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +32,12 @@ class Site:
 
     model: Model
     records: tuple[MeasuredRecord, ...]
+
+    @property
+    def unit(self) -> str:
+        """The response's, as the model or else a record says it; empty where none does."""
+        said = (self.model.unit, *(record.unit for record in self.records))
+        return next((unit for unit in said if unit), "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +52,8 @@ class SiteResult:
     reliability : over the model's instants.
     lags : s, by how much each record lags the model by their correlation; NaN where that does not tell.
     shifts : s, by how much each was read later than its own time.
-    comparisons : of each replicate with the model's mean; None where there is nothing to compare.
+    comparisons : of each replicate with the model's mean; None where there is nothing to compare, or steps are not
+        equal.
     area, u_area : the mean over the instants of the area metric, in the response's unit, and u-pooling's; NaN for
         a model without realizations.
     notes : what the user should know, a line each.
@@ -72,10 +81,15 @@ def judge_site(site: Site, choice: ToleranceChoice, *, align: Align, resample: b
     model = site.model
     notes: list[str] = []
     for record in site.records:
-        if record.unit and model.unit and _plain(record.unit) != _plain(model.unit):
+        if not same_unit(record.unit, model.unit):
             raise RecordingError(
                 f"{record.name}: is in {record.unit}, the model in {model.unit}: convert one to the other's unit"
             )
+    even = has_equal_steps(model.time)
+    if not even:
+        if align != "no":
+            raise RecordingError(f"{model.name}: {_UNEQUAL}: do not align the records")
+        notes.append(f"{model.name}: {_UNEQUAL}, nor is its mean compared with the records")
     mean = model.mean
     lags = tuple(lag(record, model.time, mean) for record in site.records)
     shifts = _shifts(lags, align, site.records)
@@ -87,15 +101,10 @@ def judge_site(site: Site, choice: ToleranceChoice, *, align: Align, resample: b
     notes += [f"{model.name}: {warning}"] if warning else []
     if isinstance(model, Ensemble) and model.n_realizations == 1:
         notes.append(f"{model.name}: a single realization: each reliability is 0 or 1, without a standard error")
-    comparisons = tuple(_compared(column, mean, model.time) for column in measured.T)
+    comparisons = tuple(_compared(column, mean, model.time) if even else None for column in measured.T)
     area, u_area = _areas(model, measured)
     reliability = judge(model, tolerance, measured, window)
     return SiteResult(site, measured, tolerance, reliability, lags, shifts, comparisons, area, u_area, tuple(notes))
-
-
-def _plain(unit: str) -> str:
-    """Return a unit without the ways in which the same one is written."""
-    return unit.replace("^", "").replace("²", "2").replace(" ", "")
 
 
 def _shifts(lags: Sequence[float], align: Align, records: Sequence[MeasuredRecord]) -> tuple[float, ...]:
@@ -116,6 +125,6 @@ def _compared(measured: Samples, mean: Samples, time: Samples) -> HistoryCompari
 def _areas(model: Model, measured: Samples) -> tuple[float, float]:
     if not isinstance(model, Ensemble):
         return float("nan"), float("nan")
-    found = area_metric(measured, model.response)
+    found = area_metric(measured, model.response, model.order)
     known = found.area[np.isfinite(found.area)]
     return float(known.mean()) if len(known) else float("nan"), found.u_area

@@ -181,6 +181,18 @@ def test_a_lag_is_told_and_taken_out_if_asked(site, validate, tmp_path, late):
     assert aligned["accumulated"][-1] == pytest.approx(straight["accumulated"][-1], abs=0.03)
 
 
+def test_where_not_all_are_shifted_alike_each_replicate_has_its_shift(site, validate, tmp_path):
+    words, _ = site()
+    records = [table(tmp_path / f"late{late}.csv", TIME, measured(late=late)) for late in (0.05, -0.03)]
+    words = [*words[:3], *records, "--tolerance", "16%"]
+    shifts = {}
+    for how in ("each", "common"):
+        found = validate(*words, "--align", how)
+        shifts[how] = [found["shift_s"], *(one["shift_s"] for one in found["sites"][0]["replicates"])]
+    assert shifts["each"] == [None, pytest.approx(0.05, abs=1e-3), pytest.approx(-0.03, abs=1e-3)]
+    assert shifts["common"] == [pytest.approx(0.01, abs=1e-3)] * 3
+
+
 def test_dialects_of_records(site, validate, tmp_path):
     words, columns = site(0, 1)
     plain = validate(*words, "--tolerance", "16%")

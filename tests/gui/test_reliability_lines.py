@@ -90,6 +90,14 @@ def test_a_decision_is_a_word_and_a_colour(value, word, colour):
     assert decision(history, "deflection") == word[2:]
 
 
+@pytest.mark.parametrize("value", [2.0, -7.0, 0.5, np.inf, -np.inf])
+def test_a_decision_that_is_none_is_a_dash(value):
+    history = judged(decided=value)
+    (line,) = drawn(history, 80)[1:]
+    assert "0.942 ±0.0003" in line and line.split().count("—") == 1
+    assert decision(history, "deflection") == "—"
+
+
 def test_before_the_first_value_there_are_dashes():
     nothing = dict.fromkeys(VALUES, np.nan)
     history = judged(decided=np.nan, **nothing)

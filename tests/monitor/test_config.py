@@ -162,6 +162,11 @@ def test_a_model_to_judge_is_read_from_the_file(write):
     # an option of the command line goes before the file
     changed = load_settings(path, {"reliability": {"tolerance": 0.02}}).reliability
     assert (changed.tolerance, changed.channel) == (0.02, ("deflection",))
+    # and of a table within a section it replaces what it names
+    changed = load_settings(path, {"reliability": {"limits": {"accumulated": (0.1, 0.2), "windowed": (0.3, 0.4)}}})
+    limits = changed.reliability.limits
+    assert (limits.accumulated, limits.windowed, limits.first_passage) == ((0.1, 0.2), (0.3, 0.4), (0.05, 0.05))
+    assert limits.instantaneous is None
 
 
 @pytest.mark.parametrize(
@@ -194,3 +199,10 @@ def test_a_model_to_judge_is_read_from_the_file(write):
 )
 def test_models_that_cannot_be_judged(write, keys, told):
     assert told in refusal(write(f"[reliability]\n{keys}\n"))
+
+
+def test_a_table_over_what_is_none_replaces_it(write):
+    path = write("[reliability]\nchannel = 'a'\nensemble = 'x.h5'\nlimits = 3\n")
+    assert "reliability.limits: " in refusal(path)
+    limits = load_settings(path, {"reliability": {"limits": {"windowed": (0.3, 0.4)}}}).reliability.limits
+    assert (limits.windowed, limits.accumulated) == ((0.3, 0.4), None)

@@ -11,7 +11,7 @@ import pytest
 from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.writer import EnsembleWriter
 from monitor.reliability.ensemble import EnsembleError
-from tests.oracles.ensemble_files import GAP, N_TIMES, RESPONSE, TIME, check, make, write, writer_at
+from tests.oracles.ensemble_files import GAP, N_REALIZATIONS, N_TIMES, RESPONSE, TIME, check, make, write, writer_at
 
 
 def refused(path, words="."):
@@ -203,3 +203,50 @@ def test_an_unfinished_file_under_another_name(tmp_path):
     writer.close()
     (tmp_path / "a.h5.part").rename(tmp_path / "a.h5")
     refused(tmp_path / "a.h5", "is not finished")
+
+
+@pytest.mark.parametrize(
+    ("rows", "values"),
+    [(slice(None), -RESPONSE), (4, RESPONSE[4, ::-1]), ((29, 17), 9.9)],
+    ids=["all", "row", "value"],
+)
+def test_a_response_that_was_edited_in_place_is_sorted_anew(tmp_path, rows, values):
+    path = make(tmp_path / "a.h5")
+    edited = RESPONSE.copy()
+    edited[rows] = values
+    with h5py.File(path, "r+") as file:
+        file["response"][rows] = values
+    ensemble = read_ensemble(path)
+    check(ensemble, edited)
+    np.testing.assert_array_equal(ensemble.quantile(0.3), np.sort(edited, axis=1)[:, 150])
+    assert (ensemble.unit, ensemble.name) == ("m", "deflection")
+
+
+@pytest.mark.parametrize(("place", "rank"), [((0, 3), 1 << 31), ((29, 499), N_REALIZATIONS), ((7, 0), None)])
+def test_an_order_that_is_none_is_made_anew(tmp_path, place, rank):
+    path = make(tmp_path / "a.h5")
+    with h5py.File(path, "r+") as file:
+        # no rank: a realization twice, and another not at all
+        file["order"][place] = file["order"][place[0], 1] if rank is None else rank
+    check(read_ensemble(path))
+
+
+def test_a_gap_that_was_edited_in_is_refused(tmp_path):
+    path = make(tmp_path / "a.h5")
+    with h5py.File(path, "r+") as file:
+        file["response"][...] = GAP
+    refused(path, r"realization 7 is not finite at 0\.3 s")
+
+
+def test_of_many_instants_some_are_looked_at(tmp_path):
+    n = 5000
+    time, response = np.arange(float(n)), np.random.default_rng(3).normal(size=(n, 4))
+    writer = EnsembleWriter(tmp_path / "a.h5", time, 4)
+    writer.write(response)
+    writer.finish()
+    assert type(memory_of(read_ensemble(tmp_path / "a.h5").response)).__name__ == "mmap"
+    # more in a row than there are between two that are looked at
+    response[2000:2100] *= -1.0
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        file["response"][2000:2100] = response[2000:2100]
+    np.testing.assert_array_equal(read_ensemble(tmp_path / "a.h5").quantile(0.0), response.min(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 
@@ -86,10 +87,27 @@ def test_a_varying_tolerance_is_a_table(ensemble, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "header", ["Time, Tolerance", "time [s],tolerance", " TIME[s] ,tolerance ", "\ufefftime,tolerance"]
+)
+def test_a_file_is_varying_without_being_called_so(ensemble, tmp_path, header):
+    path = tmp_path / "tolerance.csv"
+    path.write_text(f"{header}\n0,1\n1,3\n", encoding="utf-8")
+    _, site = opened(ensemble(), tolerance=str(path))
+    assert site.tolerance.policy is Policy.VARYING
+    np.testing.assert_allclose(site.tolerance.profile, 1.0 + 2.0 * TIME)
+    with pytest.raises(ValueError, match="give a share such as 8%, or a number"):
+        opened(ensemble(), tolerance=str(path), policy="absolute")
+
+
+@pytest.mark.parametrize(
     ("table", "told"),
     [
-        ("time,tolerance\n", "must be a table of time,tolerance with a header"),
+        ("time,tolerance\n", "must be a table with the header time,tolerance, in s"),
         ("", "must be a table"),
+        ("time [ms],tolerance\n0,1\n2000,1\n", r"must be a table .* \(not 'time \[ms\],tolerance'\)"),
+        ("tolerance,time\n0,1\n2,1\n", "not 'tolerance,time'"),
+        ("0,1\n1,2\n2,1\n", "not '0,1'"),
+        ("time,tolerance [mm]\n0,1\n2,1\n", "not 'time,tolerance"),
         ("time,tolerance\n0,1,2\n3,4,5\n", "must be a table"),
         ("time,tolerance\n0,1\n1\n", "must be a table"),
         ("time,tolerance\n0,high\n", "must be a table"),
@@ -151,3 +169,36 @@ def test_sites_must_fit_each_other(ensemble):
     plan = open_plan(ReliabilitySettings(channel=("a", "b"), ensemble=(first, first), tolerance=1.0))
     assert [site.channel for site in plan.sites] == ["a", "b"]
     assert len(plan.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "fits"),
+    [
+        ({"tolerance": 0.5}, False),
+        ({"tolerance": "t.csv"}, False),
+        ({"tolerance": "8%", "policy": "peak", "reference": 2.0}, False),
+        ({"tolerance": "8%", "policy": "peak"}, True),
+        ({"tolerance": "8%", "reference": 2.0}, True),
+    ],
+)
+def test_one_number_does_not_serve_two_units(tmp_path, monkeypatch, settings, fits):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("time,tolerance\n0,1\n1,1\n")
+    units = {"a": "mm", "b": "kN", "c": "m/s^2", "d": "m/s²", "e": ""}
+    for name, unit in units.items():
+        with h5py.File(f"{name}.h5", "w") as file:
+            file["time"], file["response"], file.attrs["unit"] = TIME, MEAN[:, None] * [0.9, 1.1], unit
+
+    def plan(*names):
+        files = tuple(f"{name}.h5" for name in names)
+        return open_plan(ReliabilitySettings(channel=names, ensemble=files, **settings))
+
+    for names in (("c", "d"), ("a", "e")):
+        assert len(plan(*names).sites) == 2
+    # the unknown unit between them is the same as neither
+    for names in (("a", "b"), ("a", "e", "b")):
+        if fits:
+            assert len(plan(*names).sites) == len(names)
+            continue
+        with pytest.raises(ValueError, match=r"^reliability\.tolerance: the sites are in mm and kN, .*give a share"):
+            plan(*names)

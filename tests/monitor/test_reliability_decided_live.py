@@ -193,8 +193,8 @@ def test_the_ensembles_end_is_told_once_wherever_it_falls():
         ({"start": -0.2}, 0, "the model is judged 0.2 s late"),
         ({}, N, "nothing is judged: the ensemble had ended"),
         ({"shift": 0.03}, 0, "read 0.03 s later, as set"),
-        ({"start": 0.014}, 0, "fall between samples: the nearest are taken, 0.004 s before them"),
-        ({"start": 0.016}, 0, "fall between samples: the nearest are taken, 0.004 s after them"),
+        ({"start": 0.014}, 0, "fall between samples: the nearest are taken, up to 0.004 s before them"),
+        ({"start": 0.016}, 0, "fall between samples: the nearest are taken, up to 0.004 s after them"),
     ],
 )
 def test_what_the_operator_should_know_is_noted_when_the_stream_starts(changes, first, told):

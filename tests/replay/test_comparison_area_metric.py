@@ -138,3 +138,21 @@ def test_what_are_not_two_ensembles(measured, model):
 def test_a_u_value_is_a_probability():
     with pytest.raises(ValueError, match=r"not -0.1 to 0.5"):
         u_pooling_area(np.array([0.5, -0.1]))
+
+
+@given(ensembles(3, 7), ensembles(3, 12), st.integers(0, 100))
+def test_a_known_order_is_gathered_and_changes_nothing(measured, model, seed):
+    # of equal ones any order will do
+    shuffled = np.random.default_rng(seed).permuted(np.tile(np.arange(model.shape[1]), (3, 1)), axis=1)
+    order = np.lexsort((shuffled, model), axis=1).astype(np.uint32)
+    found, expected = area_metric(measured, model, order), area_metric(measured, model)
+    np.testing.assert_array_equal(found.area, expected.area)
+    np.testing.assert_array_equal(found.u_values, expected.u_values)
+
+
+def test_an_order_is_taken_at_its_word_but_not_of_another_shape():
+    measured, model, order = np.zeros((1, 1)), np.array([[1.0, 2.0]]), np.zeros((1, 2), dtype=np.uint32)
+    # nothing is sorted: twice the first
+    assert area_metric(measured, model, order).area == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"order has shape \(1, 2\), the model \(1, 3\): make it anew"):
+        area_metric(measured, np.ones((1, 3)), order)

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.fft import rfft
 
-from replay.validation.alignment import lag
+from replay.validation import alignment
+from replay.validation.alignment import has_equal_steps, lag
 from replay.validation.records import MeasuredRecord
+from tests.oracles.lagged_correlation import lag_by_each_shift
 
 DT = 0.01
 INSTANTS = DT * np.arange(401)
@@ -96,3 +99,50 @@ def test_too_few_instants(n):
 
 def test_no_time_in_common():
     assert np.isnan(lag(record(INSTANTS + 100.0, motion(INSTANTS)), INSTANTS, motion(INSTANTS)))
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(30, 90),
+    samples=st.integers(80, 200),
+    begins=st.floats(-1.2, 0.5),
+    holes=st.integers(0, 6),
+    largest=st.floats(0.0, 1.5),
+    offset=st.sampled_from([0.0, 3.0, -1e4]),
+)
+def test_all_shifts_at_once_are_each_alone(seed, n, samples, begins, holes, largest, offset):
+    chance = np.random.default_rng(seed)
+    instants = 0.3 + 0.02 * np.arange(n)
+    # with many samples no two shifts are as good as each other
+    model = chance.standard_normal(n).cumsum() + offset
+    time = begins + np.sort(chance.uniform(0.0, 2.0, samples))
+    late = np.interp(time - chance.uniform(-0.4, 0.4), instants, model)
+    response = 2.0 * late + 0.3 * chance.standard_normal(samples) - offset
+    response[chance.integers(0, samples, holes)] = np.nan
+    known = np.isfinite(response)
+    expected = lag_by_each_shift(time[known], response[known], instants, model, largest)
+    assert lag(record(time, response), instants, model, largest) == pytest.approx(expected, abs=1e-6, nan_ok=True)
+
+
+def test_a_long_record_costs_no_more_than_its_transforms(monkeypatch):
+    n, late = 100_000, 0.0123
+    instants = 1e-3 * np.arange(n)
+    chance = np.random.default_rng(2)
+    smooth = np.convolve(chance.standard_normal(n + 2000), np.hanning(400), "same")
+    model, response = smooth[1000:-1000], np.interp(instants - late, 1e-3 * np.arange(-1000, n + 1000), smooth)
+    transforms = []
+    monkeypatch.setattr(alignment, "rfft", lambda *given: transforms.append(given) or rfft(*given))
+    assert lag(record(instants, response), instants, model) == pytest.approx(late, abs=2e-5)
+    assert len(transforms) == 2
+
+
+def test_steps_that_are_not_equal_tell_no_lag():
+    bent = INSTANTS * (1.0 + 0.1 * INSTANTS)
+    assert has_equal_steps(INSTANTS) and not has_equal_steps(bent)
+    assert np.isnan(lag(record(bent, motion(bent - 0.05)), bent, motion(bent)))
+    # times written with two digits more than their step
+    rounded = np.round(INSTANTS * 1.0173, 3)
+    assert has_equal_steps(rounded)
+    assert lag(late(0.05), rounded, motion(rounded)) == pytest.approx(0.05, abs=0.1 * DT)
+    for n in (1, 2):
+        assert has_equal_steps(bent[:n])

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from monitor.reliability.decision import Limits, Verdict
 from monitor.reliability.ensemble import sort_ensemble
+from replay.comparison.area_metric import area_metric
 from replay.formats import RecordingError
+from replay.validation import site as site_module
 from replay.validation.model import Prediction
 from replay.validation.picture import draw
 from replay.validation.records import MeasuredRecord
@@ -158,7 +160,13 @@ def test_a_record_without_motion_is_judged_but_not_aligned():
 
 
 def test_units_that_differ_are_refused_and_one_unit_written_in_two_ways_is_not():
-    for mine, theirs, fits in (("mm", "m", False), ("mN", "MN", False), ("in/s^2", "in/s2", True), ("m", "", True)):
+    for mine, theirs, fits in (
+        ("mm", "m", False),
+        ("mN", "MN", False),
+        ("in/s^2", "in/s2", True),
+        ("m/s²", "m/s^2", True),
+        ("m", "", True),
+    ):
         one = Site(model(unit=mine), (record(unit=theirs),))
         if fits:
             validate([one], read_tolerance("20%"))
@@ -256,3 +264,45 @@ def test_the_picture_has_a_row_for_every_site_and_one_for_the_reliabilities(tmp_
         assert (width, height) == (990, 990)
         draw(validate(sites[:1], read_tolerance("20%")), path)
         assert int.from_bytes(path.read_bytes()[20:24], "big") == 660
+
+
+@pytest.mark.parametrize("amount", ["0.5", "table"])
+def test_one_number_does_not_serve_sites_of_two_units(tmp_path, amount):
+    if amount == "table":
+        amount = str(tmp_path / "tolerance.csv")
+        (tmp_path / "tolerance.csv").write_text("time,tolerance\n0,0.5\n4,0.5\n")
+
+    # the second model does not say its unit, its record does
+    def sites(one, other):
+        return [Site(model(0, unit=one), (record(),)), Site(model(1), (record(1, unit=other),))]
+
+    with pytest.raises(ValueError, match=r"^the sites are in mm and kN, .*: give a share"):
+        validate(sites("mm", "kN"), read_tolerance(amount))
+    validate(sites("mm", "kN"), read_tolerance("8%"))
+    validate(sites("m/s^2", "m/s²"), read_tolerance(amount))
+
+
+def test_steps_that_are_not_equal_have_no_lag_and_no_comparison():
+    time = TIME * (1.0 + 0.1 * TIME)
+    replicate = MeasuredRecord("r.csv", time, motion(time) + 0.1)
+    uneven = sort_ensemble(time, motion(time)[:, None] * [0.9, 1.0, 1.2], name="bent")
+    found = validate([Site(uneven, (replicate,))], read_tolerance("0.15"))
+    assert_all_close(curves(found.reliability), definition(within_of(uneven, replicate, 0.15)))
+    (result,) = found.sites
+    assert np.isnan(result.lags).all() and result.comparisons == (None,) and np.isfinite(result.area)
+    assert "bent: its steps are not equal: no lag is told, nor is its mean compared with the records" in found.notes
+    for align in ("common", "each"):
+        with pytest.raises(RecordingError, match=r"^bent: its steps are not equal: .* do not align the records"):
+            validate([Site(uneven, (replicate,))], read_tolerance("0.15"), align=align)
+
+
+def within_of(ensemble, replicate, tolerance):
+    return np.abs(ensemble.response - replicate.response[:, None])[:, None, :] < tolerance
+
+
+def test_the_order_of_the_ensemble_is_not_made_again(monkeypatch):
+    given = []
+    monkeypatch.setattr(site_module, "area_metric", lambda *words: given.append(words) or area_metric(*words))
+    one = site()
+    validate([one], read_tolerance("20%"))
+    assert [words[2] is one.model.order for words in given] == [True]

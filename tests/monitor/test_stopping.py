@@ -1,0 +1,40 @@
+"""Signals to stop: taken note of, and raised only where that was asked for."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from monitor.commands.stopping import StopSignals
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+@pytest.fixture
+def stop():
+    before = [signal.getsignal(number) for number in NUMBERS]
+    yield StopSignals()
+    for number, handler in zip(NUMBERS, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_signal_is_taken_note_of_and_interrupts_only_what_is_to_stop_at_once(stop, number):
+    with stop.at_once():
+        pass
+    assert not stop.told
+    went_on = []
+    with pytest.raises(KeyboardInterrupt), stop.at_once():
+        signal.raise_signal(number)
+        went_on.append(1)
+    assert stop.told and not went_on
+    # after it no more
+    signal.raise_signal(number)
+
+
+def test_one_that_came_before_is_not_forgotten(stop):
+    signal.raise_signal(signal.SIGTERM)
+    assert stop.told
+    with pytest.raises(KeyboardInterrupt), stop.at_once():
+        pytest.fail("went on")
