@@ -49,6 +49,7 @@ def _site(result: SiteResult) -> dict[str, Any]:
         "model": model.name,
         "unit": model.unit,
         "realizations": model.n_realizations if isinstance(model, Ensemble) else None,
+        "reliability": _at_end(result.reliability),
         "area": number(result.area),
         "u_area": number(result.u_area),
         "replicates": [
@@ -56,13 +57,21 @@ def _site(result: SiteResult) -> dict[str, Any]:
                 "name": record.name,
                 "shift_s": shift,
                 "lag_s": number(lag),
+                "reliability": _at_end(alone),
                 "measures": None if comparison is None else numbers(asdict(comparison)),
             }
-            for record, shift, lag, comparison in zip(
-                result.site.records, result.shifts, result.lags, result.comparisons, strict=True
+            for record, shift, lag, alone, comparison in zip(
+                result.site.records, result.shifts, result.lags, result.alone, result.comparisons, strict=True
             )
         ],
     }
+
+
+def _at_end(reliability: Reliability) -> dict[str, Any]:
+    """Return the values at the last instant that was judged, and their standard errors."""
+    last = reliability.last()
+    values = {name: number(value) for name, (value, _) in last.items()}
+    return values | {"standard_error": {name: number(error) for name, (_, error) in last.items()}}
 
 
 def _row(values: Samples) -> list[float | None]:

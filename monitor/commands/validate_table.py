@@ -33,6 +33,8 @@ def print_validation(found: Validation) -> None:
     )
     console.print(_reliabilities(found.reliability))
     for site in found.sites:
+        if len(found.sites) > 1 or len(site.alone) > 1:
+            console.print(_alone(site))
         console.print(_measures(site))
         if math.isfinite(site.area):
             text = f"area metric {site.area:.4g} {site.site.model.unit}".rstrip()
@@ -55,6 +57,22 @@ def _reliabilities(reliability: Reliability) -> Table:
         error = float(curve.standard_error[-1])
         cells = (f"{curve.value[-1]:.4f}", f"{error:.4f}", f"{known.min():.4f}", f"{known.max():.4f}")
         table.add_row(name.replace("_", "-"), *(cell.replace("nan", "-") for cell in cells))
+    return table
+
+
+def _alone(result: SiteResult) -> Table:
+    """Return what each replicate says, and the site's replicates together."""
+    from monitor.reliability.curves import NAMES
+
+    title = f"{result.site.model.name}: reliability at the end, by each record"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table.add_column("record")
+    for name in NAMES:
+        table.add_column(name.replace("_", "-"), justify="right")
+    rows = [(record.name, alone) for record, alone in zip(result.site.records, result.alone, strict=True)]
+    for name, reliability in [*rows, ("all", result.reliability)] if len(rows) > 1 else rows:
+        values = [value for value, _ in reliability.last().values()]
+        table.add_row(name, *(f"{value:.4f}" if math.isfinite(value) else "-" for value in values))
     return table
 
 

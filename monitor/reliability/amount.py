@@ -33,6 +33,10 @@ def read_amount(text: str | float, policy: str | None = None) -> tuple[Policy, f
         raise ToleranceError(f"tolerance {words}: give a finite number")
     if share and policy == Policy.ABSOLUTE:
         raise ToleranceError(f"tolerance {words}: an absolute tolerance is a number in the response's unit")
+    if not share and policy is not None and Policy(policy) in RELATIVE and value > 1.0:
+        raise ToleranceError(
+            f"tolerance {words}: a share of {100.0 * value:g} %? write {words}% or {100.0 * value:g}%"
+        )
     if policy is not None:
         return Policy(policy), value
     return (Policy.LITERAL if share else Policy.ABSOLUTE), value

@@ -63,6 +63,15 @@ class Reliability:
         """Return every curve so, see `Curve.between`."""
         return Reliability(*(curve.between(first, last) for curve in self.curves))
 
+    def last(self) -> dict[str, tuple[float, float]]:
+        """Return each value and its standard error, by name, at the last instant that was judged; NaN if none was."""
+        known = np.flatnonzero(np.isfinite(self.instantaneous.value))
+        if not len(known):
+            return dict.fromkeys(NAMES, (float("nan"), float("nan")))
+        end = int(known[-1])
+        pairs = [(float(curve.value[end]), float(curve.standard_error[end])) for curve in self.curves]
+        return dict(zip(NAMES, pairs, strict=True))
+
     def __len__(self) -> int:
         return len(self.instantaneous.value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -85,6 +85,12 @@ class Tolerance:
                 f"{intake.name}: the tolerance's numbers have shape {given.shape}: give "
                 + " or ".join(str(shape) for shape in sorted(fitting))
             )
+
+    def alone(self, replicate: int) -> Tolerance:
+        """Return the tolerance of one replicate."""
+        if self.reference is None or len(self.reference) == 1:
+            return self
+        return replace(self, reference=self.reference[[replicate]])
 
     @property
     def _reference(self) -> Samples:

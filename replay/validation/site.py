@@ -24,6 +24,8 @@ from replay.validation.tolerance_choice import ToleranceChoice
 Align = Literal["no", "common", "each"]
 
 _UNEQUAL = "its steps are not equal: no lag is told"
+# times the model: a record so much larger or smaller is in another unit
+_OTHER_SIZE = 30.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +51,8 @@ class SiteResult:
     site : what was compared.
     measured : (n_times, n_replicates), at the model's instants.
     tolerance : at these.
-    reliability : over the model's instants.
+    reliability : over the model's instants, of all replicates together.
+    alone : the same of each replicate.
     lags : s, by how much each record lags the model by their correlation; NaN where that does not tell.
     shifts : s, by how much each was read later than its own time.
     comparisons : of each replicate with the model's mean; None where there is nothing to compare, or steps are not
@@ -63,6 +66,7 @@ class SiteResult:
     measured: Samples
     tolerance: Tolerance
     reliability: Reliability
+    alone: tuple[Reliability, ...]
     lags: tuple[float, ...]
     shifts: tuple[float, ...]
     comparisons: tuple[HistoryComparison | None, ...]
@@ -99,12 +103,28 @@ def judge_site(site: Site, choice: ToleranceChoice, *, align: Align, resample: b
     tolerance = choice.applied(model.time, measured)
     warning = choice.warning(measured)
     notes += [f"{model.name}: {warning}"] if warning else []
+    notes += _sizes(site, measured, mean)
     if isinstance(model, Ensemble) and model.n_realizations == 1:
         notes.append(f"{model.name}: a single realization: each reliability is 0 or 1, without a standard error")
     comparisons = tuple(_compared(column, mean, model.time) if even else None for column in measured.T)
     area, u_area = _areas(model, measured)
     reliability = judge(model, tolerance, measured, window)
-    return SiteResult(site, measured, tolerance, reliability, lags, shifts, comparisons, area, u_area, tuple(notes))
+    alone = tuple(judge(model, tolerance.alone(j), measured[:, [j]], window) for j in range(measured.shape[1]))
+    found = measured, tolerance, reliability, alone, lags, shifts, comparisons, area, u_area
+    return SiteResult(site, *found, tuple(notes))
+
+
+def _sizes(site: Site, measured: Samples, mean: Samples) -> list[str]:
+    """Return what there is to say of records that are of another size altogether than the model."""
+    notes = []
+    for record, column in zip(site.records, measured.T, strict=True):
+        known = np.isfinite(column)
+        if not known.any():
+            continue
+        rms, expected = (float(np.sqrt(np.mean(values[known] ** 2))) for values in (column, mean))
+        if rms and expected and not 1.0 / _OTHER_SIZE < rms / expected < _OTHER_SIZE:
+            notes.append(f"{record.name}: its rms is {rms / expected:.3g} times the model's: check the units")
+    return notes
 
 
 def _shifts(lags: Sequence[float], align: Align, records: Sequence[MeasuredRecord]) -> tuple[float, ...]:

@@ -9,14 +9,17 @@ import numpy as np
 
 from monitor.blocks import Samples
 from monitor.reliability.amount import check_units
-from monitor.reliability.curves import NAMES, Reliability
-from monitor.reliability.decision import Decision, Estimate, Limits, decide, resolution_of
+from monitor.reliability.curves import Reliability
+from monitor.reliability.decision import Decision, Estimate, Limits, Verdict, decide, resolution_of
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.several_sites import JointReliability, product
 from replay.formats.base import RecordingError
 from replay.validation.model import check_same_time
 from replay.validation.site import Align, Site, SiteResult, judge_site
 from replay.validation.tolerance_choice import ToleranceChoice
+
+# of the model's instants: with fewer judged there is a note, with fewer still no decision
+_HALF, _FEW = 0.5, 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +82,8 @@ def validate(
     if window is not None and not window > 0.0:
         raise ValueError(f"--window {window:g}: must be a positive time")
     n_window = max(1, round((0.2 * span if window is None else window) / step)) if step > 0.0 else 1
+    if joint and "windowed" in (limits or {}):
+        raise ValueError("--limit windowed: there is no windowed form of the joint reliability")
     results = tuple(judge_site(site, tolerance, align=align, resample=resample, window=n_window) for site in sites)
     together = _together(results, joint)
     known = np.flatnonzero(np.isfinite(together.instantaneous.value))
@@ -86,14 +91,16 @@ def validate(
         raise RecordingError("no instant of the model has a sample of every replicate: nothing can be judged")
     first, last = int(known[0]), int(known[-1]) + 1
     resolution = max(resolution_of(m.n_realizations) if isinstance(m, Ensemble) else 0.0 for m in models)
-    estimates = {
-        name: Estimate(float(curve.value[last - 1]), float(curve.standard_error[last - 1]), resolution)
-        for name, curve in zip(NAMES, together.curves, strict=True)
-    }
+    estimates = {name: Estimate(*pair, resolution) for name, pair in together.last().items()}
     decision = decide(estimates, limits or {})
+    notes = [note for result in results for note in result.notes]
+    if len(known) < _HALF * len(instants):
+        few = f"only {len(known)} of the model's {len(instants)} instants were judged"
+        notes.append(f"{few}: check the unit of time, and how far the records reach")
+        if len(known) < _FEW * len(instants):
+            decision = Decision(Verdict.WATCH, few)
     cut = together.between(first, last)
-    notes = tuple(note for result in results for note in result.notes)
-    return Validation(instants[first:last], cut, results, len(known), str(tolerance), decision, notes)
+    return Validation(instants[first:last], cut, results, len(known), str(tolerance), decision, tuple(notes))
 
 
 def _together(results: Sequence[SiteResult], joint: bool) -> Reliability:

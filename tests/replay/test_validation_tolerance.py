@@ -65,6 +65,12 @@ def test_a_tolerance_is_finite(text):
         read_tolerance(text)
 
 
+@pytest.mark.parametrize("policy", ["literal", "floored", "peak"])
+def test_a_forgotten_percent_sign_is_asked_for(policy):
+    with pytest.raises(ToleranceError, match=r"^tolerance 20: a share of 2000 %\? write 20% or 2000%$"):
+        read_tolerance("20", policy)
+
+
 def test_a_share_is_not_absolute():
     with pytest.raises(ToleranceError, match="an absolute tolerance is a number in the response's unit"):
         read_tolerance("8%", "absolute")

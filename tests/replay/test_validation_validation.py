@@ -306,3 +306,40 @@ def test_the_order_of_the_ensemble_is_not_made_again(monkeypatch):
     one = site()
     validate([one], read_tolerance("20%"))
     assert [words[2] is one.model.order for words in given] == [True]
+
+
+@pytest.mark.parametrize("policy", ["literal", "floored", "peak"])
+def test_each_replicate_stands_alone_beside_the_mean_of_all(policy):
+    one = site(0, replicates=3)
+    found = validate([one], read_tolerance("20%", policy)).sites[0]
+    for kind in range(3):
+        alone = [curves(reliability)[kind] for reliability in found.alone]
+        np.testing.assert_allclose(np.mean(alone, axis=0), curves(found.reliability)[kind], rtol=1e-12)
+    for replicate, reliability in zip(one.records, found.alone, strict=True):
+        single = validate([Site(one.model, (replicate,))], read_tolerance("20%", policy)).reliability
+        assert_all_close(curves(reliability), curves(single))
+        assert reliability.last() == single.last()
+
+
+def test_what_is_hardly_judged_is_told_and_not_decided():
+    one = site(0, replicates=1)
+    limits = {"accumulated": Limits(0.0, 0.0)}
+    for samples, verdict in ((15, Verdict.WATCH), (80, Verdict.ACCEPT), (150, Verdict.ACCEPT)):
+        short = replace(one.records[0], time=TIME[:samples], response=one.records[0].response[:samples])
+        found = validate([Site(one.model, (short,))], read_tolerance("90%"), limits=limits)
+        assert found.decision.verdict is verdict
+        told = [note for note in found.notes if note.startswith(f"only {samples} of the model's 201 instants")]
+        assert len(told) == (samples < 100)
+
+
+def test_records_of_another_size_altogether_are_noted():
+    one = site(0, replicates=1)
+    for factor, notes in ((1e3, 1), (20.0, 0), (1.0, 0), (1e-3, 1)):
+        other = replace(one.records[0], response=factor * one.records[0].response)
+        found = validate([Site(one.model, (other,))], read_tolerance("90%", "peak"))
+        assert sum("times the model's: check the units" in note for note in found.notes) == notes
+
+
+def test_the_joint_form_has_no_window_to_decide_by():
+    with pytest.raises(ValueError, match="--limit windowed: there is no windowed form"):
+        validate([site(0), site(1)], read_tolerance("20%"), joint=True, limits={"windowed": Limits(0.1, 0.2)})
