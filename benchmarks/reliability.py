@@ -75,8 +75,10 @@ def _ours(ensemble: Ensemble, measured: Samples, tolerance: Samples, share: floa
             low, high = locate(ensemble, instants, samples, eps)
             survivors.advance(ensemble, instants, samples, eps, low, high)
 
+    site = SiteReliability(ensemble, Tolerance(Policy.LITERAL, share), 1, WINDOW)
+
     def everything() -> None:
-        site = SiteReliability(ensemble, Tolerance(Policy.LITERAL, share), 1, WINDOW)
+        site.reset()
         for instants, samples in parts:
             site.update(instants, samples)
 

@@ -45,9 +45,7 @@ class ReliabilityMonitor:
         first = plan.sites[0].ensemble
         self._instants = instants_of(first, stream.sample_rate, plan.start, plan.shift)
         window = max(1, round(plan.window / first.dt))
-        self._always_short = window > len(first.time)
-        # one that is never full needs no more room than that
-        window = min(window, len(first.time) + 1)
+        self._always_short = window - 1 > (self._instants.n_judged - 1) * self._instants.steps
         self._sites = [SiteReliability(site.ensemble, site.tolerance, 1, window) for site in plan.sites]
         self._resolution = max(resolution_of(site.ensemble.n_realizations) for site in plan.sites)
         # instants from the first that is judged to the first decision, and samples between two that are told

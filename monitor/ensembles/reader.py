@@ -88,7 +88,9 @@ def _in_order(response: Samples, order: Ranks) -> bool:
     return True
 
 
-def _mappable(data: h5py.Dataset, dtype: str) -> bool:
+def _mappable(data: h5py.Dataset | None, dtype: str) -> bool:
+    if not isinstance(data, h5py.Dataset):
+        return False
     offset = data.id.get_offset()
     return data.dtype == np.dtype(dtype) and data.ndim == 2 and offset is not None and offset % PAGE == 0
 

@@ -41,6 +41,8 @@ def read_tolerance_table(path: Path, instants: Samples) -> Samples:
         raise ToleranceError(
             f"{path}: must be a table with the header time,tolerance, in s and the response's unit ({reason})"
         ) from None
+    if not (np.isfinite(tolerance).all() and (tolerance > 0.0).all()):
+        raise ToleranceError(f"{path}: a tolerance must be positive at every instant")
     if not (np.diff(time) > 0.0).all():
         raise ToleranceError(f"{path}: time must rise from line to line")
     if not time[0] <= instants[0] <= instants[-1] <= time[-1]:

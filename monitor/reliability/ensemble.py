@@ -129,6 +129,8 @@ def sort_ensemble(time: Samples, response: Samples, unit: str = "", name: str = 
     ------
     EnsembleError : see `Ensemble`.
     """
+    if np.iscomplexobj(time) or np.iscomplexobj(response):
+        raise EnsembleError(f"{name}: time and response must be real numbers")
     try:
         time = np.ascontiguousarray(time, dtype=np.float64)
         response = np.ascontiguousarray(response, dtype=np.float64)

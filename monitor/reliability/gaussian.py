@@ -14,9 +14,11 @@ from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers
 from monitor.reliability.tolerance import Tolerance
 
-# over which an integral over a standard normal draw is summed up: smooth functions to the last digit
-_DRAWS = np.linspace(-9.0, 9.0, 1801)
-_WEIGHTS = np.exp(-0.5 * _DRAWS**2) / np.exp(-0.5 * _DRAWS**2).sum()
+# of standard normal draws: nothing lies beyond
+_FARTHEST = 9.0
+# of the sensor's share of the model's deviation: steps in which draws are summed up, and below what it is nothing
+_STEP, _NOTHING = 0.25, 1e-3
+_LARGEST_STEP = 0.01
 
 
 class Errors(StrEnum):
@@ -39,7 +41,8 @@ class GaussianReliability:
 
     The difference of model and measurement at an instant is normal, as in Rebba and Mahadevan's reliability metric:
     its mean is the prediction less the measurement, its variance the model's and the sensor's together. First-passage
-    under common errors and a noisy sensor is an integral over the model's draw.
+    under common errors and a noisy sensor is an integral over the model's draw; a sensor of less than a thousandth of
+    the model's deviation has no say in it.
 
     Parameters
     ----------
@@ -86,9 +89,16 @@ class GaussianReliability:
         self._deviation = np.hypot(self._model, sensor_deviation)
         self._sensor = sensor_deviation
         self._tolerance, self._errors, self._window = tolerance, errors, window
+        self._draws, self._weights = _grid(sensor_deviation / max(float(self._model.max()), np.finfo(float).tiny))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every sample."""
+        self._intake.reset()
+        n_replicates = self._intake.n_replicates
         # the standard normal draws that are within so far; or the product so far, of each draw or of all
         self._lowest, self._highest = np.full((2, n_replicates), [[-np.inf], [np.inf]])
-        n_draws = len(_DRAWS) if errors is Errors.COMMON else 1
+        n_draws = len(self._draws) if self._errors is Errors.COMMON else 1
         self._product = np.ones((n_replicates, n_draws))
         # the instants of the last window, and what was found at them
         self._recent: tuple[Integers, Samples] = np.empty(0, dtype=np.int64), np.empty(0)
@@ -136,7 +146,7 @@ class GaussianReliability:
         within = _between(low, high)
         if self._errors is Errors.INDEPENDENT:
             return within.mean(axis=1), self._multiplied(within[:, :, None])[:, :, 0].mean(axis=1)
-        if self._sensor:
+        if len(self._draws):
             return within.mean(axis=1), self._under_noise(rows, away, tolerance).mean(axis=1)
         lowest = np.maximum.accumulate(np.vstack([self._lowest, low]), axis=0)
         highest = np.minimum.accumulate(np.vstack([self._highest, high]), axis=0)
@@ -150,9 +160,9 @@ class GaussianReliability:
         """
         ever = np.empty(away.shape)
         for place, row in enumerate(rows.tolist()):
-            given = away[place][:, None] - self._model[row] * _DRAWS
+            given = away[place][:, None] - self._model[row] * self._draws
             within = _between(*_ends(given, tolerance[place][:, None], np.float64(self._sensor)))
-            ever[place] = self._multiplied(within[None])[0] @ _WEIGHTS
+            ever[place] = self._multiplied(within[None])[0] @ self._weights
         return ever
 
     def _multiplied(self, within: Samples) -> Samples:
@@ -160,6 +170,19 @@ class GaussianReliability:
         products = np.cumprod(np.concatenate([self._product[None], within]), axis=0)[1:]
         self._product = products[-1] if len(products) else self._product
         return products
+
+
+def _grid(sensor: float) -> tuple[Samples, Samples]:
+    """Return draws of the model and their weights; none where the sensor is nothing beside its deviation.
+
+    Sums over equal steps converge with the last digit once the steps are finer than what the noise smooths.
+    """
+    if sensor < _NOTHING:
+        return np.empty(0), np.empty(0)
+    steps = round(_FARTHEST / min(_LARGEST_STEP, _STEP * sensor))
+    draws = np.linspace(-_FARTHEST, _FARTHEST, 2 * steps + 1)
+    density = np.exp(-0.5 * draws**2)
+    return draws, density / density.sum()
 
 
 def _ends(away: Samples, tolerance: Samples, deviation: Samples | np.float64) -> tuple[Samples, Samples]:

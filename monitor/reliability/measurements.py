@@ -33,6 +33,12 @@ class Intake:
         self._newest = -1
 
     def take(self, instants: Integers, measured: Samples) -> tuple[Integers, Samples]:
+        """Return what `check` does, and take note that these instants were taken."""
+        instants, measured = self.check(instants, measured)
+        self._newest = int(instants[-1]) if len(instants) else self._newest
+        return instants, measured
+
+    def check(self, instants: Integers, measured: Samples) -> tuple[Integers, Samples]:
         """Return copies of the instants, (n_instants,), and of the measurements, (n_instants, n_replicates).
 
         Raises
@@ -54,5 +60,4 @@ class Intake:
             raise ValueError(f"{self.name}: instants {asked}: it has those from 0 to {self.n_times - 1}")
         if int(instants[0]) <= self._newest or (len(instants) > 1 and int(np.diff(instants).min()) <= 0):
             raise ValueError(f"{self.name}: instants must rise, each taken once; reset() begins anew")
-        self._newest = int(instants[-1])
         return instants, measured

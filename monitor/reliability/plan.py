@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -83,6 +84,10 @@ class ReliabilityPlan:
                     f"the ensembles of {first.channel} and {site.channel} have different instants: "
                     "make them over the same time"
                 )
+        if not 0.0 < self.window < inf:
+            raise ValueError(f"window {self.window:g} s: must be a positive time")
+        if self.after is not None and not 0.0 <= self.after < inf:
+            raise ValueError(f"after {self.after:g} s: must be zero or more")
         for name in self.limits:
             if name not in NAMES:
                 raise ValueError(f"limits on {name!r}: the reliabilities are {', '.join(NAMES)}")

@@ -87,8 +87,14 @@ class JointReliability:
         self._combinations = prod(n_replicates)
         if self._combinations > _MOST_COMBINATIONS:
             raise ValueError(f"{self._combinations} combinations of replicates are too many to count: give fewer")
-        m = first.n_realizations
-        self._alive = [np.ones((n, m), dtype=np.uint8) for n in n_replicates]
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every sample."""
+        for intake in self._intakes:
+            intake.reset()
+        m = self._ensembles[0].n_realizations
+        self._alive = [np.ones((intake.n_replicates, m), dtype=np.uint8) for intake in self._intakes]
         self._hits: Integers = np.zeros(m, dtype=np.int64)
         self._judged = 0
 
@@ -103,6 +109,9 @@ class JointReliability:
         """
         if len(measured) != len(self._intakes):
             raise ValueError(f"measurements of {len(measured)} sites: there are {len(self._intakes)}")
+        for intake, samples in zip(self._intakes, measured, strict=True):
+            # all before any is taken: a call that is refused leaves nothing behind
+            intake.check(instants, samples)
         taken = [intake.take(instants, samples) for intake, samples in zip(self._intakes, measured, strict=True)]
         known = np.all([np.isfinite(samples).all(axis=1) for _, samples in taken], axis=0)
         rows = np.flatnonzero(known)

@@ -75,7 +75,9 @@ class SiteReliability:
         tolerance.check_fit(self._intake)
         if window < 0:
             raise ValueError(f"{ensemble.name}: window of {window} instants: must be zero or more")
-        self.ensemble, self.tolerance, self.n_replicates, self.window = ensemble, tolerance, n_replicates, window
+        self.ensemble, self.tolerance, self.n_replicates = ensemble, tolerance, n_replicates
+        # one that is never full needs no more room than that
+        self.window = min(window, len(ensemble.time) + 1)
         self.reset()
         # one sample, forgotten at once, loads the kernels: none of a test waits for them
         self.update(np.zeros(1, dtype=np.int64), np.zeros((1, n_replicates)))

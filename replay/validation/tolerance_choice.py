@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from monitor.blocks import Samples
+from monitor.ensembles.tolerance_table import read_tolerance_table
 from monitor.reliability.amount import read_amount
 from monitor.reliability.tolerance import RELATIVE, Policy, Tolerance, ToleranceError, of_records
-from replay.validation.records import read_record
 
 _SMALL = 0.05  # of its peak: where a measurement is smaller, a literal tolerance says little
 
@@ -52,7 +52,7 @@ class ToleranceChoice:
         if self.policy is not Policy.VARYING:
             return of_records(self.policy, self.value, measured)
         assert self.path is not None
-        return Tolerance(Policy.VARYING, profile=_profile(self.path, instants))
+        return Tolerance(Policy.VARYING, profile=read_tolerance_table(self.path, instants))
 
     def warning(self, measured: Samples) -> str:
         """Return what the user should know of it for these measurements; empty if nothing."""
@@ -86,14 +86,3 @@ def read_tolerance(text: str, policy: str | None = None) -> ToleranceChoice:
         return ToleranceChoice(Policy.VARYING, path=Path(text))
     chosen, value = read_amount(text, policy)
     return ToleranceChoice(chosen, value)
-
-
-def _profile(path: Path, instants: Samples) -> Samples:
-    """Return the tolerances of a file at the instants, (n_times,)."""
-    record = read_record(path, "time", "tolerance")
-    time, tolerance = record.time, record.response
-    if not (np.isfinite(tolerance).all() and tolerance.min() > 0.0):
-        raise ToleranceError(f"{path}: a tolerance must be positive at every instant")
-    if not time[0] <= instants[0] <= instants[-1] <= time[-1]:
-        raise ToleranceError(f"{path}: must reach from {instants[0]:g} to {instants[-1]:g} s, as the model does")
-    return np.asarray(np.interp(instants, time, tolerance))

@@ -81,7 +81,9 @@ def validate(
     step = span / max(1, len(instants) - 1)
     if window is not None and not window > 0.0:
         raise ValueError(f"--window {window:g}: must be a positive time")
-    n_window = max(1, round((0.2 * span if window is None else window) / step)) if step > 0.0 else 1
+    # longer than the model's time it is never full, however long
+    wanted = 0.2 * span if window is None else min(window, 2.0 * span)
+    n_window = max(1, round(wanted / step)) if step > 0.0 else 1
     if joint and "windowed" in (limits or {}):
         raise ValueError("--limit windowed: there is no windowed form of the joint reliability")
     results = tuple(judge_site(site, tolerance, align=align, resample=resample, window=n_window) for site in sites)

@@ -250,3 +250,21 @@ def test_of_many_instants_some_are_looked_at(tmp_path):
     with h5py.File(tmp_path / "a.h5", "r+") as file:
         file["response"][2000:2100] = response[2000:2100]
     np.testing.assert_array_equal(read_ensemble(tmp_path / "a.h5").quantile(0.0), response.min(axis=1))
+
+
+def test_complex_numbers_are_no_response(tmp_path):
+    path = tmp_path / "e.npz"
+    np.savez(path, time=np.arange(3.0), response=np.ones((3, 2)) * 1j)
+    with pytest.raises(EnsembleError, match="time and response must be real numbers"):
+        read_ensemble(path)
+
+
+def test_a_file_of_ours_whose_order_was_deleted_is_sorted_anew(tmp_path):
+    path, response = tmp_path / "e.h5", np.random.default_rng(1).normal(size=(4, 6))
+    writer = EnsembleWriter(path, np.arange(4.0), 6)
+    writer.write(response)
+    writer.finish()
+    with h5py.File(path, "r+") as file:
+        del file["order"]
+    found = read_ensemble(path)
+    np.testing.assert_array_equal(found.order, np.argsort(response, axis=1))

@@ -9,7 +9,9 @@ import pytest
 from monitor.config import ReliabilitySettings
 from monitor.ensembles.plan_files import open_plan
 from monitor.reliability.decision import Limits
-from monitor.reliability.tolerance import Policy
+from monitor.reliability.ensemble import sort_ensemble
+from monitor.reliability.plan import PlannedSite, ReliabilityPlan
+from monitor.reliability.tolerance import Policy, Tolerance
 
 TIME = 0.02 * np.arange(50)
 # its mean is 3 + 2 sin, at least 1 and at most 5
@@ -202,3 +204,10 @@ def test_one_number_does_not_serve_two_units(tmp_path, monkeypatch, settings, fi
             continue
         with pytest.raises(ValueError, match=r"^reliability\.tolerance: the sites are in mm and kN, .*give a share"):
             plan(*names)
+
+
+@pytest.mark.parametrize("wrong", [{"window": np.inf}, {"window": 0.0}, {"after": -1.0}, {"after": np.inf}])
+def test_a_plan_has_finite_times(wrong):
+    site = PlannedSite("y", sort_ensemble(np.arange(3.0), np.zeros((3, 2))), Tolerance(Policy.ABSOLUTE, 1.0))
+    with pytest.raises(ValueError, match=r"^(window|after) .* must be"):
+        ReliabilityPlan((site,), **wrong)

@@ -270,3 +270,24 @@ def test_a_model_that_means_nothing(prediction, deviation, settings, words):
 def test_measurements_that_do_not_fit(instants, measured, words):
     with pytest.raises(ValueError, match=words):
         GaussianReliability([0.0, 1.0], 0.1, WIDE).update(instants, measured)
+
+
+@pytest.mark.parametrize("sensor", [0.0, 1e-6, 1e-4, 0.002, 0.01, 0.3, 30.0])
+@pytest.mark.parametrize("away", [0.0, 0.005, 1.0])
+def test_at_the_first_instant_the_first_passage_is_the_instantaneous(sensor, away):
+    tolerance = Tolerance(Policy.ABSOLUTE, 0.004)
+    model = GaussianReliability([0.0], 1.0, tolerance, sensor_deviation=sensor, errors=Errors.COMMON)
+    found = model.update([0], [[away]])
+    assert found.instantaneous.value[0] > 1e-5
+    np.testing.assert_allclose(found.first_passage.value, found.instantaneous.value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("errors", Errors)
+def test_reset_begins_anew(errors):
+    case = Case(3)
+    model = case.model(errors, window=4)
+    first = model.update(INSTANTS, case.measured)
+    model.reset()
+    again = model.update(INSTANTS, case.measured)
+    for kind in KINDS:
+        np.testing.assert_array_equal(getattr(again, kind).value, getattr(first, kind).value)

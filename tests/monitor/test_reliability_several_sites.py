@@ -196,3 +196,15 @@ def test_a_product_of_nothing_and_of_unequal_stretches():
         product([])
     with pytest.raises(ValueError, match=r"\[3, 12\]"):
         product([sites[0], sites[1].at(np.ones(12, dtype=bool)), Reliability(*[Curve(np.ones(3), np.ones(3))] * 4)])
+
+
+def test_a_refused_call_of_several_sites_leaves_nothing_behind():
+    ensemble = sort_ensemble(np.arange(3.0), np.zeros((3, 4)))
+    tolerances = [Tolerance(Policy.ABSOLUTE, 1.0)] * 2
+    joint = JointReliability([ensemble, ensemble], tolerances, [1, 2])
+    with pytest.raises(ValueError, match="measured has shape"):
+        joint.update([0], [[[0.0]], [[0.0]]])
+    first = joint.update([0, 1], [[[0.0], [5.0]], [[0.0, 5.0], [0.0, 0.0]]])
+    assert first.instantaneous.value.tolist() == [0.5, 0.0]
+    joint.reset()
+    assert joint.update([0], [[[0.0]], [[0.0, 0.0]]]).first_passage.value.tolist() == [1.0]

@@ -343,3 +343,9 @@ def test_records_of_another_size_altogether_are_noted():
 def test_the_joint_form_has_no_window_to_decide_by():
     with pytest.raises(ValueError, match="--limit windowed: there is no windowed form"):
         validate([site(0), site(1)], read_tolerance("20%"), joint=True, limits={"windowed": Limits(0.1, 0.2)})
+
+
+def test_a_window_longer_than_any_test_is_never_full():
+    for window in (4.1, 1e9, 1e308):
+        found = validate([site(0)], read_tolerance("20%"), window=window).reliability.windowed.value
+        assert np.isnan(found).all()
