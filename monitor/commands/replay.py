@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_insecure_option, positive
+from monitor.commands.stopping import StopSignals
 
 if TYPE_CHECKING:
     from replay.formats import Recording
@@ -38,6 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play until the end."""
+    stop = StopSignals(signal.SIGINT)
+    try:
+        with stop.at_once():
+            _play(arguments, stop)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return 0
+
+
+def _play(arguments: argparse.Namespace, stop: StopSignals) -> None:
     from monitor.blocks import SignalBlock
     from monitor.transport.zeromq import SignalPublisher
     from replay.faults import FaultySource, parse_faults
@@ -64,9 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.no_wait and not publisher.subscribed:
             _say("waiting for a monitor to connect ...")
             while not publisher.wait_for_subscriber(0.5):
-                pass
+                stop.check()
         sent = 0
         while not source.ended:
+            stop.check()
             for item in source.receive(0.1):
                 if isinstance(item, SignalBlock):
                     publisher.send(item)
@@ -78,7 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
         source.close()
         # told to stop, it does not wait for those who lag
         publisher.close(linger)
-    return 0
 
 
 def _open(arguments: argparse.Namespace) -> Recording:

@@ -9,13 +9,23 @@ from types import FrameType
 
 
 class StopSignals:
-    """Take note of both signals from now on; only the main thread may."""
+    """Take note of signals from now on; only the main thread may.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    numbers : which; by default both.
+    """
+
+    def __init__(self, *numbers: signal.Signals) -> None:
         self.told = False
         self._at_once = False
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in numbers or (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._take)
+
+    def check(self) -> None:
+        """Raise `KeyboardInterrupt` if told to stop: an import in which it was raised may have swallowed it."""
+        if self.told:
+            raise KeyboardInterrupt
 
     def _take(self, _number: int, _frame: FrameType | None) -> None:
         # it may be interrupted by the next signal: it must not take a lock, as an Event would
@@ -28,8 +38,7 @@ class StopSignals:
         """Within, raise `KeyboardInterrupt` when told to stop; also if that was before."""
         self._at_once = True
         try:
-            if self.told:
-                raise KeyboardInterrupt
+            self.check()
             yield
         finally:
             self._at_once = False

@@ -38,3 +38,11 @@ def test_one_that_came_before_is_not_forgotten(stop):
     assert stop.told
     with pytest.raises(KeyboardInterrupt), stop.at_once():
         pytest.fail("went on")
+
+
+def test_one_that_something_swallowed_is_told_again(stop):
+    with pytest.raises(KeyboardInterrupt), stop.at_once():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except BaseException:  # noqa: BLE001 - as imports of others do
+            stop.check()
