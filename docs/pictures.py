@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from rich.console import Console
 
-from gui.dashboard import Dashboard
 from gui.link import ResultLink
+from gui.terminal.dashboard import Dashboard
 from monitor.commands.child import Child
 from monitor.commands.demo import stage
 from monitor.config import IndicatorSettings

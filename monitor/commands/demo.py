@@ -19,7 +19,7 @@ from monitor.commands.child import Child, ChildDied
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gui.dashboard import Dashboard
+    from gui.terminal.dashboard import Dashboard
 
 SUMMARY = "run a simulated hybrid test over real sockets and watch it live"
 
@@ -97,8 +97,8 @@ def stage(
     ------
     ChildDied : one of the two processes ended too early.
     """
-    from gui.dashboard import Dashboard
     from gui.link import ResultLink
+    from gui.terminal.dashboard import Dashboard
 
     signals, results = _free_endpoints(2)
     alone = duration / speed + _SPARE

@@ -17,8 +17,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Show it until Ctrl-C."""
     from rich.console import Console
 
-    from gui.dashboard import Dashboard
     from gui.link import ResultLink
+    from gui.terminal.dashboard import Dashboard
 
     link = ResultLink.connect(arguments.connect)
     try:

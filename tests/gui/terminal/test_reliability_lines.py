@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console, Group
 
 from gui.history import History
-from gui.reliability_lines import decision, reliability_lines
+from gui.terminal.reliability_lines import decision, reliability_lines
 from monitor.blocks import Column, ResultBlock, ResultStream
 
 VALUES = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.dashboard import Dashboard
 from gui.link import ResultLink
+from gui.terminal.dashboard import Dashboard
 from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.health import Counts, Health
 from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream

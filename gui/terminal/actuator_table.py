@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gui.history import History
 from gui.numbers import DASH, number
-from gui.sparkline import sparkline
+from gui.terminal.sparkline import sparkline
 from gui.verdict import verdict
 
 HEADING_LINES = 3

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gui.numbers import DASH, number, shortened
-from gui.sparkline import sparkline
+from gui.terminal.sparkline import sparkline
 from gui.verdict import verdict
 
 

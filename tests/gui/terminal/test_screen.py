@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from gui.history import History
-from gui.screen import Screen
+from gui.terminal.screen import Screen
 from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.health import Counts, Health
 from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream

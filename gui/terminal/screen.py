@@ -13,11 +13,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from gui.actuator_table import HEADING_LINES, actuator_table
 from gui.history import History
 from gui.numbers import count, shortened
-from gui.reliability_lines import reliability_lines
-from gui.transfer_lines import transfer_lines
+from gui.terminal.actuator_table import HEADING_LINES, actuator_table
+from gui.terminal.reliability_lines import reliability_lines
+from gui.terminal.transfer_lines import transfer_lines
 from monitor.blocks import Event, EventKind
 from monitor.health import Health
 from monitor.transfer import TransferBlock

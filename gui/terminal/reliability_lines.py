@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gui.history import History
 from gui.numbers import DASH, shortened
-from gui.sparkline import sparkline
+from gui.terminal.sparkline import sparkline
 from monitor.blocks import Samples
 
 _NAME = 14

@@ -12,8 +12,8 @@ from rich.live import Live
 from gui.history import History
 from gui.link import ResultLink
 from gui.numbers import count, number
-from gui.reliability_lines import decision
-from gui.screen import Screen
+from gui.terminal.reliability_lines import decision
+from gui.terminal.screen import Screen
 from gui.verdict import verdict
 from monitor.blocks import Event
 from monitor.health import Health

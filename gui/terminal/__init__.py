@@ -1,0 +1,1 @@
+"""The dashboard of a terminal: what a service publishes, as text."""
