@@ -79,4 +79,5 @@ def test_what_was_acknowledged_survives(start, tmp_path: Path, batch: int) -> No
         np.testing.assert_array_equal(rows, rows[:1] + np.arange(len(rows)))
         # the window holds 1.6 cycles, and the angle of TI needs two
         told = [name != "ti_angle" for name in names]
-        assert np.isfinite(values[1000:, told]).all()
+        # after a window; some turn every half window, wherever the service joined
+        assert np.isfinite(values[1500:, told]).all()
