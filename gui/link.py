@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
 
+Streamed = SignalBlock | ResultBlock | Event
 Published = ResultBlock | TransferBlock | SignalBlock | Health | Event
 
 
@@ -28,12 +29,41 @@ class Subscription(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """What came with one look: the newest health and transfer functions (None when none came), the rest in order."""
+    """What came with one look: the newest health and transfer functions (None when none came), the rest in order.
+
+    `order` has events, results and signals as they came among each other: what is told of a restart comes after the
+    block that began it. Where it is not given, signals come first and events last.
+    """
 
     health: Health | None = None
     events: tuple[Event, ...] = ()
     results: tuple[ResultBlock, ...] = ()
     transfer: TransferBlock | None = None
+    signals: tuple[SignalBlock, ...] = ()
+    order: tuple[Streamed, ...] = field(default=(), compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls, came: Iterable[Streamed], health: Health | None = None, transfer: TransferBlock | None = None
+    ) -> Self:
+        """Sort what came, in this order."""
+        order = tuple(came)
+        return cls(
+            health,
+            tuple(item for item in order if isinstance(item, Event)),
+            tuple(item for item in order if isinstance(item, ResultBlock)),
+            transfer,
+            tuple(item for item in order if isinstance(item, SignalBlock)),
+            order,
+        )
+
+    @property
+    def in_order(self) -> tuple[Streamed, ...]:
+        """Signals, results and events in the order in which they are to be taken."""
+        return self.order or (*self.signals, *self.results, *self.events)
+
+    def __bool__(self) -> bool:
+        return self.health is not None or self.transfer is not None or bool(self.in_order)
 
 
 class ResultLink:
@@ -51,8 +81,8 @@ class ResultLink:
         self._heard = self._served = clock()
 
     @classmethod
-    def connect(cls, url: str, rig: str = "") -> Self:
-        """Subscribe to the service at `url`.
+    def connect(cls, url: str, rig: str = "", signals: bool = False) -> Self:
+        """Subscribe to the service at `url`, and to the signals that it sends on where these are wanted.
 
         Raises
         ------
@@ -60,7 +90,8 @@ class ResultLink:
         """
         from monitor.transport.zeromq import ResultSubscriber
 
-        return cls(ResultSubscriber(url, rig=rig, kinds=("results", "transfer", "health", "event")))
+        kinds = ("results", "transfer", "health", "event", *(("signals",) if signals else ()))
+        return cls(ResultSubscriber(url, rig=rig, kinds=kinds))
 
     @property
     def silence(self) -> float:
@@ -76,25 +107,22 @@ class ResultLink:
         """Return everything that has come; wait up to `timeout` s for the first of it."""
         health: Health | None = None
         transfer: TransferBlock | None = None
-        events: list[Event] = []
-        results: list[ResultBlock] = []
+        order: list[Streamed] = []
+        served = False
         for item in self._subscription.receive(timeout):
             match item:
                 case Health():
                     health = item
-                case Event():
-                    events.append(item)
-                case ResultBlock():
-                    results.append(item)
                 case TransferBlock():
                     transfer = item
-                case SignalBlock():
-                    pass
+                case _:
+                    served |= isinstance(item, ResultBlock)
+                    order.append(item)
         if health is not None:
             self._heard = self._clock()
-        if results:
+        if served:
             self._served = self._clock()
-        return Arrivals(health, tuple(events), tuple(results), transfer)
+        return Arrivals.of(order, health, transfer)
 
     def close(self) -> None:
         """Leave; a second call does nothing."""

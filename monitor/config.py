@@ -125,10 +125,14 @@ class StreamSettings(_Section):
 
 
 class ResultSettings(_Section):
-    """Where results go: the endpoint that is bound, and whether the signals are sent on beside them."""
+    """Where results go: the endpoint that is bound, and whether the signals are sent on beside them.
+
+    ``requests`` is the endpoint where clients ask for something, such as a note; empty or "none": nowhere.
+    """
 
     publish: str = "tcp://127.0.0.1:5556"
     signals: bool = True
+    requests: str = "tcp://127.0.0.1:*"
 
 
 class RecordSettings(_Section):

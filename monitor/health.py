@@ -23,6 +23,24 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Recording:
+    """How the recording is doing; all of it goes into `Health`.
+
+    Parameters
+    ----------
+    path : of the run file; empty when nothing is recorded.
+    recorded : samples acknowledged, that is flushed to the run file.
+    unrecorded : samples that the recorder could not keep.
+    disk_free : bytes left on its disk; 0 when nothing is recorded, -1 when that cannot be told.
+    """
+
+    path: str = ""
+    recorded: int = 0
+    unrecorded: int = 0
+    disk_free: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """One look at the service.
 
@@ -34,9 +52,10 @@ class Health:
     sample_rate : Hz, as the publisher says.
     measured_rate : samples a second that really came, over the last interval.
     age : seconds since the last block.
-    recording : path of the run file; empty when nothing is recorded.
-    recorded : samples acknowledged, that is flushed to the run file.
-    unrecorded : samples that the recorder could not keep.
+    latency : s, the longest that a block's results took over the last interval, from its arrival to the first sink.
+    recording, recorded, unrecorded, disk_free : as in `Recording`.
+    requests : endpoint that takes requests, as it is bound; empty when there is none.
+    requests_refused : how many of them could not be read or carried out.
     """
 
     rig: str = ""
@@ -45,9 +64,13 @@ class Health:
     sample_rate: float = 0.0
     measured_rate: float = 0.0
     age: float = 0.0
+    latency: float = 0.0
     recording: str = ""
     recorded: int = 0
     unrecorded: int = 0
+    disk_free: int = 0
+    requests: str = ""
+    requests_refused: int = 0
 
 
 _decoder = msgspec.json.Decoder(Health)

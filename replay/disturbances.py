@@ -71,7 +71,9 @@ class Reorder:
         """Return the block, with the one held back behind it, or hold it back."""
         late, self._held = self._held, None
         if late is not None:
-            return (late, block) if block.last else (block, late)
+            # a publisher that has started again sends nothing of before
+            in_order = block.last or late.stream.epoch != block.stream.epoch
+            return (late, block) if in_order else (block, late)
         if self._rng.random() < self._probability and not block.last:
             self._held = block
             return ()
@@ -148,45 +150,57 @@ class Gap(_Passing):
 
 
 class Restart(_Passing):
-    """Restarts the publisher `time` seconds after the first sample."""
+    """Restarts the publisher `time` seconds after the first sample, and again as often as it is told to.
 
-    def __init__(self, time: float) -> None:
+    What it has restarted stays so: epochs never fall again.
+    """
+
+    def __init__(self, time: float | None) -> None:
         self._time = time
         self._timeline = _Timeline()
-        self._stream: Stream | None = None  # as it comes in, since the restart
+        self.added = 0  # epochs beside those of the source
+        self._epoch: int | None = None  # as it comes in
+        self._zero = 0  # the index of that epoch that is sent as 0
         self._renamed: Stream | None = None
-        self._zero = 0  # the index that became 0
+
+    def again(self, time: float | None) -> None:
+        """Restart once more, `time` seconds after the next sample that comes; not again when None."""
+        self._time, self._timeline = time, _Timeline()
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return the block, cut in two and renumbered where that is due."""
-        start = self._timeline.start_of(block)
-        if self._renamed is not None:
+        if block.stream.epoch != self._epoch:
+            self._epoch, self._zero = block.stream.epoch, 0  # a restart of the source itself: its numbers are right
+        if self._time is None:
             return (self._rename(block),)
-        before = _sample(self._time, block.stream.sample_rate) - start
+        before = max(_sample(self._time, block.stream.sample_rate) - self._timeline.start_of(block), 0)
         if before >= len(block):
-            return (block,)
-        before = max(before, 0)
-        self._stream, self._zero = block.stream, block.index + before
-        parts = (replace(block, samples=block.samples[:before], last=False), self._rename(block.tail(before)))
-        return parts if before else parts[1:]
+            return (self._rename(block),)
+        head = replace(self._rename(block), samples=block.samples[:before], last=False)
+        self._time, self._zero = None, block.index + before
+        self.added += 1
+        tail = self._rename(block.tail(before))
+        return (head, tail) if before else (tail,)
 
     def _rename(self, block: SignalBlock) -> SignalBlock:
-        if self._renamed is None or block.stream.epoch + 1 != self._renamed.epoch:
-            if self._stream is not None and block.stream.epoch != self._stream.epoch:
-                self._zero = 0  # a restart of the source itself: its numbers are right
-            self._renamed = replace(block.stream, epoch=block.stream.epoch + 1)
+        if not self.added:
+            return block
+        epoch = block.stream.epoch + self.added
+        if self._renamed is None or self._renamed.epoch != epoch:
+            self._renamed = replace(block.stream, epoch=epoch)
         return replace(block, stream=self._renamed, index=block.index - self._zero)
 
 
 class DelayStep(_Passing):
     """Lets the measured channels lag by `delay` seconds from `time` seconds on.
 
-    Samples between samples are interpolated linearly; before the first sample, the first is held.
+    Samples between samples are interpolated linearly; before the first sample of a publisher, the first is held.
     """
 
     def __init__(self, time: float, delay: float) -> None:
         self._time, self._delay = time, delay
         self._timeline = _Timeline()
+        self._epoch: int | None = None
         self._history: Samples | None = None
         self._next = 0
 
@@ -194,6 +208,8 @@ class DelayStep(_Passing):
         """Return the block with the measured channels of an earlier moment."""
         if not len(block):
             return (block,)
+        if block.stream.epoch != self._epoch:
+            self._epoch, self._history = block.stream.epoch, None
         rate = block.stream.sample_rate
         lag = self._delay * rate
         whole = round(lag) if abs(lag - round(lag)) < _ROUNDING else int(lag)

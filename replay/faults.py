@@ -104,24 +104,50 @@ def parse_faults(text: str) -> Faults:
 class FaultySource:
     """A source whose blocks suffer `faults`; its events pass unharmed.
 
-    The block that ends the stream is never lost, doubled or moved.
+    The block that ends the stream is never lost, doubled or moved. For use in one thread.
     """
 
     def __init__(self, source: Source, faults: Faults, seed: int = 0) -> None:
         self._source = source
-        self._chain = _chain(faults, seed)
+        self._seed = seed
+        self._changes = 0
+        self._restart = Restart(faults.restart)
+        self._chain = self._line_up(faults)
+        self._held: list[SignalBlock | Event] = []
         self._flushed = False
+        self.faults = faults
+
+    def change(self, faults: Faults) -> None:
+        """Let the samples from now on suffer `faults`, whose times count from now.
+
+        A restart that has happened is not taken back: epochs never fall.
+        """
+        self._held += self._flush()
+        self._changes += 1
+        self._restart.again(faults.restart)
+        self._chain = self._line_up(faults)
+        self.faults = faults
+
+    @property
+    def added_epochs(self) -> int:
+        """By how much the epochs are larger than the source's, after so many restarts."""
+        return self._restart.added
 
     def receive(self, timeout: float) -> Sequence[SignalBlock | Event]:
         """Return what is left of what has arrived; empty also when all of it was lost."""
-        given: list[SignalBlock | Event] = []
-        for item in self._source.receive(timeout):
-            given += _through(self._chain, item) if isinstance(item, SignalBlock) else [item]
-        if self._source.ended and not self._flushed:
+        given = self.spoil(self._source.receive(0.0 if self._held else timeout))
+        if not self._source.ended:
+            self._flushed = False  # it may have ended and been wound back
+        elif not self._flushed:
             self._flushed = True
-            for place, disturbance in enumerate(self._chain):
-                for block in disturbance.flush():
-                    given += _through(self._chain[place + 1 :], block)
+            given += self._flush()
+        return given
+
+    def spoil(self, items: Sequence[SignalBlock | Event]) -> list[SignalBlock | Event]:
+        """Return what becomes of `items`, which go on where the source has stopped."""
+        given, self._held = self._held, []
+        for item in items:
+            given += _through(self._chain, item) if isinstance(item, SignalBlock) else [item]
         return given
 
     @property
@@ -134,6 +160,29 @@ class FaultySource:
         self._flushed = True
         self._source.close()
 
+    def _flush(self) -> list[SignalBlock]:
+        """Return what the faults hold back, which suffers those that follow."""
+        given = []
+        for place, disturbance in enumerate(self._chain):
+            for block in disturbance.flush():
+                given += _through(self._chain[place + 1 :], block)
+        return given
+
+    def _line_up(self, faults: Faults) -> list[Disturbance]:
+        """Line up the faults that are wanted: of samples first, of the publisher next, of the network last.
+
+        Each draws from a generator of its own, so that one more fault does not change what the others do.
+        """
+        nothing = Faults()
+        chain: list[Disturbance] = []
+        for place, (name, make) in enumerate(_ORDER):
+            if make is None:
+                chain.append(self._restart)
+            elif getattr(faults, name) != getattr(nothing, name):
+                entropy = [self._seed, place, self._changes][: 3 if self._changes else 2]
+                chain.append(make(getattr(faults, name), np.random.default_rng(entropy)))
+        return chain
+
 
 def _through(chain: Sequence[Disturbance], block: SignalBlock) -> list[SignalBlock]:
     blocks = [block]
@@ -142,24 +191,12 @@ def _through(chain: Sequence[Disturbance], block: SignalBlock) -> list[SignalBlo
     return blocks
 
 
-def _chain(faults: Faults, seed: int) -> list[Disturbance]:
-    """Line up the faults that are wanted: of samples first, of the publisher next, of the network last.
-
-    Each draws from a generator of its own, so that one more fault does not change what the others do.
-    """
-    nothing = Faults()
-    return [
-        make(getattr(faults, name), np.random.default_rng([seed, place]))
-        for place, (name, make) in enumerate(_ORDER)
-        if getattr(faults, name) != getattr(nothing, name)
-    ]
-
-
-_ORDER: tuple[tuple[str, Callable[[Any, Generator], Disturbance]], ...] = (
+# restarts have no maker: there is one for all, which outlives the changes
+_ORDER: tuple[tuple[str, Callable[[Any, Generator], Disturbance] | None], ...] = (
     ("delay_step", lambda value, _: DelayStep(*value)),
     ("nan", MissingValues),
     ("gap", lambda value, _: Gap(*value)),
-    ("restart", lambda value, _: Restart(value)),
+    ("restart", None),
     ("jitter", Jitter),
     ("drop", Drop),
     ("duplicate", Duplicate),

@@ -31,13 +31,22 @@ class Pacer:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not speed > 0.0:
-            raise ValueError(f"speed {speed:g}: must be a positive number, or max")
-        self.speed = speed
+        self._speed = _checked(speed)
         self._clock = clock
         self._sleep = sleep
         self._position = 0.0  # where time stands while paused, or stood at ...
         self._since: float | None = None  # ... this instant of the clock; None while paused
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the recording in a second; another one holds from the present position on."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        speed = _checked(speed)
+        self.seek(self.position)
+        self._speed = speed
 
     @property
     def paused(self) -> bool:
@@ -47,9 +56,9 @@ class Pacer:
     @property
     def position(self) -> float:
         """Seconds of the recording that have passed; at infinite speed, where it was last put."""
-        if self._since is None or self.speed == float("inf"):
+        if self._since is None or self._speed == float("inf"):
             return self._position
-        return self._position + (self._clock() - self._since) * self.speed
+        return self._position + (self._clock() - self._since) * self._speed
 
     def pause(self) -> None:
         """Let time stand still."""
@@ -84,4 +93,10 @@ class Pacer:
         """Return seconds of the clock until `position`; infinite while paused."""
         if self._since is None:
             return float("inf")
-        return self._since + (position - self._position) / self.speed - self._clock()
+        return self._since + (position - self._position) / self._speed - self._clock()
+
+
+def _checked(speed: float) -> float:
+    if not speed > 0.0:
+        raise ValueError(f"speed {speed:g}: must be a positive number, or max")
+    return speed

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
-from dataclasses import replace
+from collections.abc import Callable
+from math import inf
 
 from monitor.blocks import Event, SignalBlock
 from replay.formats.base import Recording, RecordingError
 from replay.pacing import Pacer
+from replay.passes import LONGEST_BLOCK, Pass
 
 _BLOCK_TIME = 0.01  # s of the clock: what a rig sends at once
-_LONGEST_BLOCK = 4096
 _MOST_AT_ONCE = 256  # blocks that one call returns after a long delay
+_MOST_SAMPLES = 1 << 15  # the same of samples, where the blocks are long
 
 
 def default_block_length(sample_rate: float, speed: float) -> int:
     """Return the samples that come in 10 ms, at least 1 and no more than a message should carry."""
-    return int(max(1.0, min(sample_rate * _BLOCK_TIME * speed, _LONGEST_BLOCK)))
+    return int(max(1.0, min(sample_rate * _BLOCK_TIME * speed, LONGEST_BLOCK)))
 
 
 class RecordingPlayer:
@@ -26,13 +27,16 @@ class RecordingPlayer:
     A block comes when its last sample would have been taken. Every pass of a loop, and what follows a
     `seek`, is a restart of the publisher: a larger epoch, and sample numbers from 0. For use in one thread.
 
+    While the player is paused, time stands at an instant: the samples before it still come, at once, and no
+    other. So `step`, which moves that instant on, and the lead of a `seek` work whether it plays or not.
+
     Parameters
     ----------
     recording : what to play.
     speed : seconds of the recording in a second; infinite for as fast as possible.
     start : s after the first sample; each pass of a loop begins there.
-    loop : begin again at the end, for ever.
-    block_length : samples a block; by default what comes in 10 ms.
+    loop : begin again at the end, for ever; may be set at any time.
+    block_length : samples a block; by default what comes in 10 ms at the speed of the moment.
     epoch : number of the first pass; by default the wall clock in nanoseconds.
     pacer : takes the place of one made from `speed`.
     live_time : date each pass from the wall clock at its first block, instead of the recording's own times.
@@ -61,27 +65,34 @@ class RecordingPlayer:
         self._recording = recording
         self._pacer = Pacer(speed) if pacer is None else pacer
         self._start = start
-        self._loop = loop
-        rate = recording.stream.sample_rate
-        self._length = default_block_length(rate, self._pacer.speed) if block_length is None else block_length
+        self.loop = loop
+        if block_length is not None and block_length < 1:
+            raise ValueError(f"block length {block_length}: must be at least 1 sample")
+        self._block_length = block_length
         self._date = (lambda: now() + time_offset) if live_time else None
         self._paused = False
         self._ended = False
         self._base = 0.0  # position of the pacer at the first sample of this pass
-        self._pass = _Pass(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
+        self._sought = 0.0  # position of the pacer up to which a seek wants samples at once
+        self._pass = Pass(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
 
     def receive(self, timeout: float) -> list[SignalBlock | Event]:
         """Return the blocks that are due; wait up to `timeout` seconds for the first."""
         if not self._paused:
             self._pacer.resume()  # the clock starts with the first call, not while things are set up
         due: list[SignalBlock | Event] = []
-        most = 1 if self._pacer.speed == float("inf") else _MOST_AT_ONCE
-        while not self._ended and len(due) < most:
-            if not self._pacer.wait(self._base + self._pass.due, 0.0 if due else timeout):
+        most = 1 if self.speed == inf else _MOST_AT_ONCE
+        samples = 0
+        while not self._ended and len(due) < most and samples < _MOST_SAMPLES:
+            count = self._due(0.0 if due else timeout)
+            if not count:
                 break
-            due.append(self._pass.take(self._date, mark_last=not self._loop))
+            samples += count
+            due.append(self._pass.take(count, self._date, mark_last=not self.loop))
             if self._pass.done:
                 self._turn()
+            if self.speed == inf and not self._paused:
+                self._pacer.seek(max(self._base + self._pass.reached, self._sought))
         return due
 
     @property
@@ -91,103 +102,122 @@ class RecordingPlayer:
 
     @property
     def paused(self) -> bool:
-        """Nothing comes until `resume`."""
+        """Time stands until `resume`."""
         return self._paused
 
+    @property
+    def epoch(self) -> int:
+        """Of the next block."""
+        return self._pass.epoch
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the recording's first sample to the one that would follow its last."""
+        return self._recording.duration
+
+    @property
+    def position(self) -> float:
+        """Seconds from the recording's first sample to where the player is: all samples before are out."""
+        clock = self._pacer.position - self._base
+        return self._pass.origin + max(self._pass.reached, min(clock, self._pass.ahead))
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the recording in a second, infinite for as fast as possible; may be set at any time."""
+        return self._pacer.speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self._forget_delay()
+        self._pacer.speed = speed
+
     def pause(self) -> None:
-        """Let nothing come until `resume`."""
+        """Let time stand here until `resume`."""
         self._paused = True
         self._pacer.pause()
+        self._forget_delay()
 
     def resume(self) -> None:
-        """Go on from where `pause` stopped."""
+        """Go on from where time stands."""
         self._paused = False
 
-    def seek(self, seconds: float) -> None:
+    def step(self, seconds: float) -> None:
+        """Let the samples of the next `seconds` come at once, no more than the whole recording, and pause there.
+
+        Raises
+        ------
+        ValueError : that is no time that passes, or the player has ended.
+        """
+        if not 0.0 < seconds < inf:
+            raise ValueError(f"a step of {seconds:g} s: must be a positive number")
+        if self._ended:
+            raise ValueError("the recording has ended: seek a place in it first")
+        self.pause()
+        self._sought = self._pacer.position + min(seconds, self.duration)
+        self._pacer.seek(self._sought)
+
+    def seek(self, seconds: float, lead: float = 0.0) -> None:
         """Go on, also after the end, from `seconds` after the recording's first sample.
+
+        Parameters
+        ----------
+        seconds : the place.
+        lead : s; what lies so much before the place comes at once, so that windows are full there.
 
         Raises
         ------
         ValueError : nothing is there; the player stays where it was.
         """
-        sought = _Pass(self._recording, self._length, seconds, self._pass.epoch + 1)
+        if not 0.0 <= lead < inf:
+            raise ValueError(f"a lead of {lead:g} s: must not be negative")
+        if seconds > self.duration:
+            raise RecordingError(f"nothing to play from {seconds:g} s on: the recording ends before")
+        begin = max(seconds - lead, 0.0) if seconds >= 0.0 else seconds
+        sought = Pass(self._recording, self._length, begin, self._pass.epoch + 1)
         self._pass.close()
         self._pass = sought
         self._ended = False
-        self._pacer.seek(self._base)
+        self._sought = self._base + max(seconds - sought.origin, 0.0)
+        self._pacer.seek(self._sought)
+
+    def finish(self) -> list[SignalBlock | Event]:
+        """End the stream here, and return the block without samples that says so; nothing if it has ended."""
+        if self._ended:
+            return []
+        self._ended = True
+        return [self._pass.take(0, self._date, mark_last=True)]
 
     def close(self) -> None:
         """Let go of the recording."""
         self._ended = True
         self._pass.close()
 
+    @property
+    def _length(self) -> int:
+        if self._block_length is not None:
+            return self._block_length
+        return default_block_length(self._recording.stream.sample_rate, self.speed)
+
+    def _due(self, timeout: float) -> int:
+        """Return how many samples come now, 0 when none; wait up to `timeout` seconds for them."""
+        most = min(self._length, self._pass.joined)
+        if not self._paused:
+            return most if self._pacer.wait(self._base + self._pass.due(most), timeout) else 0
+        count = min(most, self._pass.before(self._pacer.position - self._base))
+        if not count:
+            self._pacer.wait(inf, timeout)
+        return count
+
+    def _forget_delay(self) -> None:
+        """Put the clock back to the next block where that is overdue: no burst makes up for it."""
+        if not self._ended:
+            due = self._base + self._pass.due(min(self._length, self._pass.joined))
+            self._pacer.seek(min(self._pacer.position, max(due, self._sought)))
+
     def _turn(self) -> None:
         self._pass.close()
-        if self._loop:
-            self._base += self._pass.duration
-            self._pass = _Pass(self._recording, self._length, self._start, self._pass.epoch + 1)
+        if self.loop:
+            self._base += self._pass.reached
+            self._pass = Pass(self._recording, self._length, self._start, self._pass.epoch + 1)
         else:
             self._ended = True
-
-
-class _Pass:
-    """One way through a recording, a block ahead so that the last one is known.
-
-    A restart within the recording is passed on as one.
-    """
-
-    def __init__(self, recording: Recording, length: int, start: float, epoch: int) -> None:
-        self.epoch = epoch
-        self._blocks = recording.blocks(length, start)
-        ahead = next(self._blocks, None)
-        if ahead is None:
-            raise RecordingError(f"nothing to play from {start:g} s on: the recording ends before")
-        self._ahead: SignalBlock | None = ahead
-        self._stream = replace(recording.stream, epoch=epoch)
-        self._epoch_there = ahead.stream.epoch
-        self._zero = ahead.index  # the recording's number that is sent as 0
-        self._behind = 0  # samples before that one, in this pass
-        self._shift: float | None = None  # from the recording's times to the times sent
-
-    @property
-    def done(self) -> bool:
-        """All blocks are taken."""
-        return self._ahead is None
-
-    @property
-    def due(self) -> float:
-        """Seconds from the first sample to the last of the next block."""
-        assert self._ahead is not None
-        last = self._ahead.index - self._zero + max(len(self._ahead) - 1, 0)
-        return (self._behind + last) / self._stream.sample_rate
-
-    @property
-    def duration(self) -> float:
-        """Seconds from the first sample to the one that would follow the last."""
-        return self._behind / self._stream.sample_rate
-
-    def take(self, date: Callable[[], float] | None, *, mark_last: bool) -> SignalBlock:
-        """Return the next block under this pass's epoch and numbers."""
-        block = self._ahead
-        assert block is not None
-        if self._shift is None:
-            self._shift = 0.0 if date is None else date() - block.time
-        stream, index = self._stream, block.index - self._zero
-        self._ahead = next(self._blocks, None)
-        if self._ahead is None or self._ahead.stream.epoch != self._epoch_there:
-            self._turn(index + len(block))
-        last = mark_last and self._ahead is None
-        return SignalBlock(stream, index, block.time + self._shift, block.samples, last)
-
-    def _turn(self, taken: int) -> None:
-        self._behind += taken
-        if self._ahead is not None:
-            self._epoch_there = self._ahead.stream.epoch
-            self._zero = self._ahead.index
-            self.epoch += 1
-            self._stream = replace(self._stream, epoch=self.epoch)
-
-    def close(self) -> None:
-        """Close the file behind the blocks."""
-        if isinstance(self._blocks, Generator):
-            self._blocks.close()

@@ -28,30 +28,79 @@ _CASES = {
 # s that an experiment of each model lasts, and the longest: the beam's loads hang together over all of it
 _EXPERIMENTS = {"beam": (5.0, 60.0), "sandia": (0.1, 10.0)}
 
+HYBRID_TESTS = "hybrid tests"
+JUDGED_MODELS = "models that are judged"
+PAPER_CASES = "cases of the tracking paper"
+
 Build = Callable[[float, int], Recording]
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """The model that an experiment belongs to, and how it is judged.
+
+    Parameters
+    ----------
+    model : name for `synchroscope simulate`.
+    response : the channel of the experiment that the model speaks of.
+    tolerance, policy, limits : as `synchroscope monitor` takes them.
+    realizations : as many as the samples leave time for.
+    """
+
+    model: str
+    response: str
+    tolerance: str
+    policy: str
+    limits: tuple[str, ...]
+    realizations: int
+
+
+@dataclass(frozen=True, slots=True)
 class Simulation:
-    """Something that can be simulated: `build` takes the duration in s and the seed."""
+    """Something that can be simulated.
+
+    Parameters
+    ----------
+    name, summary, group : what it is called, in a few words, and among what others.
+    duration : s, by default.
+    build : takes the duration in s and the seed.
+    faulty : something is wrong in it that a monitor should find.
+    judged : the model that it is an experiment on; None where there is none.
+    """
 
     name: str
     summary: str
     duration: float
     build: Build
+    group: str = HYBRID_TESTS
+    faulty: bool = False
+    judged: Judged | None = None
 
 
 _registered: dict[str, Simulation] = {}
 
 
-def register(name: str, summary: str, duration: float = 60.0) -> Callable[[Build], Build]:
+def register(
+    name: str,
+    summary: str,
+    duration: float = 60.0,
+    *,
+    group: str = HYBRID_TESTS,
+    faulty: bool = False,
+    judged: Judged | None = None,
+) -> Callable[[Build], Build]:
     """Offer the decorated function as the simulation `name`, by default of `duration` seconds."""
 
     def offer(build: Build) -> Build:
-        _registered[name] = Simulation(name, summary, duration, build)
+        _registered[name] = Simulation(name, summary, duration, build, group, faulty, judged)
         return build
 
     return offer
+
+
+def simulations() -> tuple[Simulation, ...]:
+    """Return all simulations, those of a group together."""
+    return tuple(_registered.values())
 
 
 def names() -> tuple[str, ...]:
@@ -85,7 +134,7 @@ def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Re
     return known.build(duration, seed)
 
 
-@register("hybrid", "three actuators of a hybrid test, each with its faults")
+@register("hybrid", "three actuators of a hybrid test, each with its faults", faulty=True)
 def _hybrid(duration: float, seed: int) -> Recording:
     from sim.demonstration import demonstration_tests
     from sim.hybrid import simulate
@@ -123,6 +172,14 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
     )
 
 
+# a response that swings through zero leaves nothing within a share of itself: its share is of the rms as well
+_LIMITS = "accumulated=0.7:0.85", "first_passage=0.05:0.3"
+_JUDGED = {
+    "beam": Judged("beam", "deflection", "16%", "literal", _LIMITS, 100_000),
+    "sandia": Judged("sandia", "acceleration", "16%", "floored", _LIMITS, 10_000),
+}
+
+
 def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
     from replay.models import ensemble_model
     from sim.ensemble import replicates
@@ -138,12 +195,13 @@ def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
 
 
 for _model, (_lasts, _) in _EXPERIMENTS.items():
-    register(_model, f"an experiment on the {_model} model, which describes it well", _lasts)(
-        partial(_experiment, _model, False)
-    )
-    register(f"{_model}-bad", f"an experiment that the {_model} model describes badly", _lasts)(
-        partial(_experiment, _model, True)
-    )
+    for _name, _summary, _bad in (
+        (_model, f"an experiment on the {_model} model, which describes it well", False),
+        (f"{_model}-bad", f"an experiment that the {_model} model describes badly", True),
+    ):
+        register(_name, _summary, _lasts, group=JUDGED_MODELS, faulty=_bad, judged=_JUDGED[_model])(
+            partial(_experiment, _model, _bad)
+        )
 
 
 def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
@@ -157,9 +215,13 @@ def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
 
 
 for _name, _lasts in _CASES.items():
-    register(f"case-{_name}", f"case ({_name}) of the paper on tracking indicators", _lasts)(
-        partial(_case, _name, _lasts)
-    )
+    register(
+        f"case-{_name}",
+        f"case ({_name}) of the paper on tracking indicators",
+        _lasts,
+        group=PAPER_CASES,
+        faulty=True,
+    )(partial(_case, _name, _lasts))
 
 
 def _columns(record: HybridRecord) -> tuple[Samples, ...]:

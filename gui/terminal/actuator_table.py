@@ -10,7 +10,8 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from gui.history import History
+from gui.history.results import TRACE, ResultHistory
+from gui.level import Level
 from gui.numbers import DASH, number
 from gui.terminal.sparkline import sparkline
 from gui.verdict import verdict
@@ -22,6 +23,14 @@ _LONGEST_CURVE = 60
 _SCALE = 9
 _WORTH_A_CURVE = 3  # rank up to which numbers stay and the curve goes
 _LEAST_SPAN = 2.0  # ms
+VERDICT_STYLES = {
+    Level.NONE: "dim",
+    Level.GOOD: "green",
+    Level.INFO: "cyan",
+    Level.WARN: "yellow",
+    Level.BAD: "bold red",
+}
+"""Of rich, for the words of a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +89,29 @@ def _fit(names: tuple[str, ...], width: int) -> _Layout:
         columns = tuple(column for column in columns if column.rank != worst)
 
 
-def actuator_table(history: History, width: int, rows: int, *, silent: str = "") -> Table:
+def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str = "") -> Table:
     """Return the table of the first actuators in at most `rows` lines below the heading.
 
     Parameters
     ----------
-    history : what to show.
+    results : what to show.
     width : characters.
     rows : if there are more actuators, the last line says how many.
     silent : why there are no values now; then none is shown, and this word is every verdict.
     """
-    names = history.actuators
+    names = results.actuators
     layout = _fit(names, width)
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="", show_edge=False)
     _add(table, ("", "", "actuator"), layout.name, "left", "bold")
     for column in layout.columns:
         _add(table, column.heading, column.width, "right", column.style)
     if layout.curve:
-        _add(table, ("delay", f"last {history.seconds:.0f} s", ""), layout.curve, "left", "")
+        _add(table, ("delay", f"last {TRACE:.0f} s", ""), layout.curve, "left", "")
         _add(table, ("", "from…to", "ms"), _SCALE, "left", "dim")
     _add(table, ("", "", "verdict"), _VERDICT - 1, "left", "")
     shown = names if len(names) <= rows else names[: max(0, rows - 1)]
     for name in shown:
-        table.add_row(*_cells(history, name, layout, silent))
+        table.add_row(*_cells(results, name, layout, silent))
     if len(shown) < len(names):
         more = f"and {len(names) - len(shown)} more"
         table.add_row(Text(more if len(more) <= layout.name else more[4:], style="dim"))
@@ -120,18 +129,18 @@ def _add(
     table.add_column(lines, width=width, justify=justify, style=style, no_wrap=True, overflow="ellipsis")
 
 
-def _cells(history: History, actuator: str, layout: _Layout, silent: str) -> list[Text]:
-    value: Callable[[str], float] = lambda name: math.nan if silent else history.value(actuator, name)  # noqa: E731
+def _cells(results: ResultHistory, actuator: str, layout: _Layout, silent: str) -> list[Text]:
+    value: Callable[[str], float] = lambda name: math.nan if silent else results.value(actuator, name)  # noqa: E731
     cells = [Text(actuator)]
     for column in layout.columns:
         shown = column.factor * value(column.result)
         style = "bold red" if shown < column.grave else ""
         cells.append(Text(number(shown, column.width, column.decimals), style=style))
     if layout.curve:
-        curve = sparkline(1e3 * history.trace(actuator, "fdb_delay"), layout.curve, _LEAST_SPAN)
+        curve = sparkline(1e3 * results.trace(actuator, "fdb_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    words, style = verdict(value("fdb_delay"), value("fdb_ratio"), value("fdb_phase"))
-    return [*cells, Text(silent or words, style=style)]
+    found = verdict(value("fdb_delay"), value("fdb_ratio"), value("fdb_phase"))
+    return [*cells, Text(silent or found.words, style=VERDICT_STYLES[found.level])]
 
 
 def _scale(low: float, high: float) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
+from itertools import islice
 
 from rich.console import Console
 from rich.live import Live
 
-from gui.history import History
+from gui.history import History, ResultHistory
 from gui.link import ResultLink
 from gui.numbers import count, number
 from gui.terminal.reliability_lines import decision
@@ -17,11 +17,12 @@ from gui.terminal.screen import Screen
 from gui.verdict import verdict
 from monitor.blocks import Event
 from monitor.health import Health
-from monitor.transfer import TransferBlock
 
 _FRAME = 0.1
 _LINE = 3.0
-_EVENTS_KEPT = 100
+_EVENTS_SHOWN = 100
+# a terminal shows a minute of results and no signals; of 64 actuators too
+_MEMORY, _MINUTES = 192 << 20, 1.0
 
 
 class Dashboard:
@@ -31,7 +32,7 @@ class Dashboard:
     ----------
     link : to the service; stays the caller's to close.
     console : where to show it.
-    history : what to keep of the results.
+    history : what to keep.
     clock : s, monotonic.
     """
 
@@ -45,51 +46,39 @@ class Dashboard:
         self._link = link
         self._console = console
         self._clock = clock
-        self.history = History() if history is None else history
-        self.health: Health | None = None
-        self.transfer: TransferBlock | None = None
-        self.events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self.history = History(_MEMORY, _MINUTES) if history is None else history
 
     def take(self, timeout: float) -> bool:
         """Take what has come; wait up to `timeout` s for it; tell whether anything has."""
         arrivals = self._link.look(timeout)
-        self.health = arrivals.health or self.health
-        self.transfer = arrivals.transfer or self.transfer
-        self.events.extend(arrivals.events)
-        for block in arrivals.results:
-            self.history.add(block)
-        return arrivals.health is not None or bool(arrivals.events or arrivals.results or arrivals.transfer)
+        self.history.take(arrivals, silence=self._link.silence, age=self._link.age)
+        return bool(arrivals)
+
+    @property
+    def health(self) -> Health | None:
+        """The newest word of the service; None before the first."""
+        return self.history.health
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened last, the newest at the end."""
+        newest = islice(reversed(self.history.events), _EVENTS_SHOWN)
+        return tuple(placed.event for placed in newest)[::-1]
 
     @property
     def screen(self) -> Screen:
         """The picture of this moment."""
-        link = self._link
-        followed, transfer = self.history.stream, self.transfer
-        if followed is not None and transfer is not None and transfer.stream.epoch != followed.epoch:
-            # what was told of the run before is no longer so
-            transfer = None
-        return Screen(self.history, self.health, link.silence, link.age, tuple(self.events), transfer)
+        history, link = self.history, self._link
+        return Screen(history.results, history.health, link.silence, link.age, self.events, history.transfer)
 
     @property
     def line(self) -> str:
         """This moment in one line."""
         health = self.health or Health()
         parts = [f"{self.screen.state}: {count(health.counts.received)} samples, {count(health.counts.lost)} lost"]
-        for actuator in self.history.actuators:
-            delay, ratio, phase = (
-                self.history.value(actuator, f"fdb_{name}") for name in ("delay", "ratio", "phase")
-            )
-            words, _ = verdict(delay, ratio, phase)
-            parts.append(f"{actuator} {number(1e3 * delay, 7, 1)} ms, ratio {number(ratio, 7, 3)} ({words})")
-        for site in self.history.sites:
-            passage, accumulated = (
-                self.history.last_valid(site, f"reliability_{name}") for name in ("first_passage", "accumulated")
-            )
-            word = decision(self.history, site)
-            parts.append(
-                f"{site} first-passage {number(passage, 6, 3)}, accumulated {number(accumulated, 6, 3)}"
-                + (f" ({word})" if word else "")
-            )
+        if (results := self.history.results) is not None:
+            parts += [_followed(results, actuator) for actuator in results.actuators]
+            parts += [_judged(results, site) for site in results.sites]
         return " | ".join(parts)
 
     def run(self, done: Callable[[], bool], *, live: bool | None = None) -> None:
@@ -131,3 +120,17 @@ class Dashboard:
     def _drain(self) -> None:
         while self.take(_FRAME):
             pass
+
+
+def _followed(results: ResultHistory, actuator: str) -> str:
+    delay, ratio, phase = (results.value(actuator, f"fdb_{name}") for name in ("delay", "ratio", "phase"))
+    words = verdict(delay, ratio, phase).words
+    return f"{actuator} {number(1e3 * delay, 7, 1)} ms, ratio {number(ratio, 7, 3)} ({words})"
+
+
+def _judged(results: ResultHistory, site: str) -> str:
+    passage, accumulated = (
+        number(results.last_valid(site, f"reliability_{name}"), 6, 3) for name in ("first_passage", "accumulated")
+    )
+    word = decision(results, site)
+    return f"{site} first-passage {passage}, accumulated {accumulated}" + (f" ({word})" if word else "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from rich.box import ROUNDED
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -13,32 +12,28 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from gui.history import History
+from gui.event_text import kind_level, kind_word, sentence
+from gui.history.results import ResultHistory
+from gui.instant_text import instant_text
+from gui.level import Level
 from gui.numbers import count, shortened
+from gui.service_state import service_state
 from gui.terminal.actuator_table import HEADING_LINES, actuator_table
 from gui.terminal.reliability_lines import reliability_lines
 from gui.terminal.transfer_lines import transfer_lines
-from monitor.blocks import Event, EventKind
+from monitor.blocks import Event
 from monitor.health import Health
 from monitor.transfer import TransferBlock
 
-_SILENCE = 2.5  # s without word from a service that speaks twice a second
 _EVENTS, _MOST_EVENTS = 3, 12
 _GAP = "   "
-_STATES = {
-    "connecting": ("○ connecting", "yellow"),
-    "waiting": ("○ waiting for the rig", "yellow"),
-    "receiving": ("● receiving", "bold green"),
-    "stale": ("▲ stale", "bold red"),
-    "ended": ("■ ended", "bold blue"),
-    "silent": ("▲ no word from the service", "bold red"),
-}
-_QUIET = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE)
-_TELLS = {
-    EventKind.GAP: "{} samples lost",
-    EventKind.DUPLICATE: "{} samples came twice",
-    EventKind.REORDERED: "{} samples came too late",
-    EventKind.REJECTED: "{} messages refused",
+_STATE_STYLES = {
+    "connecting": "yellow",
+    "waiting": "yellow",
+    "receiving": "bold green",
+    "stale": "bold red",
+    "ended": "bold blue",
+    "silent": "bold red",
 }
 
 
@@ -48,7 +43,7 @@ class Screen:
 
     Parameters
     ----------
-    history : of the results.
+    results : what is shown; None before the first.
     health : the newest word of the service; None before the first.
     silence : s since then.
     age : s since the newest results came.
@@ -56,7 +51,7 @@ class Screen:
     transfer : the newest transfer functions; shown where there is room.
     """
 
-    history: History
+    results: ResultHistory | None = None
     health: Health | None = None
     silence: float = 0.0
     age: float = math.inf
@@ -66,19 +61,16 @@ class Screen:
     @property
     def state(self) -> str:
         """connecting, waiting, receiving, stale, ended or silent."""
-        if self.health is None:
-            return "connecting"
-        if self.silence > _SILENCE and self.health.state != "ended":
-            return "silent"
-        return self.health.state
+        return service_state(self.health, self.silence).key
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay it out: when lines are short, transfer functions go first, then frame, events, actuators but two."""
         # a live display of rich hands its height on to nobody
         width, height = options.max_width, options.height or (console.height if console.is_alt_screen else None)
         # where there are none, a model may be judged all the same; else a line says that nothing is there
-        actuators = len(self.history.actuators) or (0 if self.history.sites else 1)
-        heading = HEADING_LINES if self.history.actuators else 0
+        names, sites = (self.results.actuators, self.results.sites) if self.results is not None else ((), ())
+        actuators = len(names) or (0 if sites else 1)
+        heading = HEADING_LINES if names else 0
         judged = self._models(width)
         framed = _flow(self._fields(width - 4), width - 4)
         plain = _flow(self._fields(width), width)
@@ -110,9 +102,9 @@ class Screen:
 
     def _fields(self, width: int) -> Iterator[list[Text]]:
         """Give the groups of fields; each begins a line."""
-        word, style = _STATES.get(self.state, (self.state, ""))
+        state = service_state(self.health, self.silence)
         health = self.health or Health()
-        first = [Text(word, style=style)]
+        first = [Text(f"{state.shape} {state.words}", style=_STATE_STYLES.get(state.key, ""))]
         if health.rig:
             first.append(Text.assemble("rig ", (shortened(health.rig, 24), "bold")))
         if health.sample_rate:
@@ -145,12 +137,14 @@ class Screen:
         yield last
 
     def _actuators(self, width: int, rows: int) -> Table | Text:
-        if not self.history.actuators:
+        if self.results is None or not self.results.actuators:
             return Text("no results yet: the first comes when a window is full", style="dim", overflow="ellipsis")
-        return actuator_table(self.history, width, rows, silent=self._silent)
+        return actuator_table(self.results, width, rows, silent=self._silent)
 
     def _models(self, width: int) -> list[Text]:
-        return list(reliability_lines(self.history, width, silent=self._silent)) if self.history.sites else []
+        if self.results is None or not self.results.sites:
+            return []
+        return list(reliability_lines(self.results, width, silent=self._silent))
 
     @property
     def _silent(self) -> str:
@@ -190,11 +184,7 @@ def _shortened(judged: list[Text], room: int) -> list[Text]:
 
 
 def _sentence(event: Event) -> Text:
-    # the times of a rig count from its start or from 1970
-    dated = 1e8 <= event.time < 1e11
-    when = f"{datetime.fromtimestamp(event.time):%H:%M:%S}" if dated else f"{event.time:.7g} s"
-    word = event.kind.value.replace("_", " ")
-    told = _TELLS[event.kind].format(count(event.count)) if event.kind in _TELLS else ""
-    parts = [part for part in (told, event.detail) if part]
-    style = "" if event.kind in _QUIET else "yellow"
-    return Text.assemble((f"{when:>10}  ", "dim"), (f"{word:<12}", style), ": ".join(parts))
+    style = "yellow" if kind_level(event.kind) is Level.WARN else ""
+    return Text.assemble(
+        (f"{instant_text(event.time):>10}  ", "dim"), (f"{kind_word(event.kind):<12}", style), sentence(event)
+    )

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
+from gui.coherence import COHERENT
 from gui.numbers import number, shortened
 from monitor.blocks import Samples
 from monitor.transfer import TransferBlock
 
-_COHERENT = 0.7
 _NAME = 14
 _CELL = 20  # characters of "12.34 Hz 1234.5 ms, "
 
@@ -34,7 +34,7 @@ def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
 
 def _spread_out(coherence: Samples, count: int) -> NDArray[np.intp]:
     """Return the positions of at most `count` coherent frequencies, evenly spread over those there are."""
-    good = np.flatnonzero(np.nan_to_num(coherence) > _COHERENT)
+    good = np.flatnonzero(np.nan_to_num(coherence) > COHERENT)
     if len(good) <= count:
         return good
     return good[np.linspace(0, len(good) - 1, count).round().astype(np.intp)]

@@ -19,10 +19,14 @@ from monitor.commands.options import (
     reliability_overrides,
 )
 from monitor.commands.stopping import StopSignals
+from monitor.commands.until_closed import stop_when_closed
 
 if TYPE_CHECKING:
-    from monitor.config import Settings
+    from monitor.config import ResultSettings, Settings
+    from monitor.health import Recording
     from monitor.recording import RunWriter
+    from monitor.recording.disk_space import DiskSpace
+    from monitor.transport.zeromq import RequestInlet
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
 DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
@@ -41,9 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rig", metavar="NAME", help="follow this rig only (default: the first that speaks)")
     parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of plain senders that do not say it")
     parser.add_argument("--publish", metavar="URL", help="where results go (default tcp://127.0.0.1:5556)")
+    parser.add_argument(
+        "--requests", metavar="URL", help="where notes and the like are taken (default: a free port; none: nowhere)"
+    )
     parser.add_argument("--record", metavar="PATH", help="keep the run in this file, or in this folder")
     parser.add_argument("--duration", type=positive, metavar="S", help="stop after so many seconds")
     parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
+    parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     add_insecure_option(parser)
     add_indicator_options(parser)
@@ -54,11 +62,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     # told to stop while things are still being set up, it stops all the same
     stop = StopSignals()
+    if arguments.until_closed:
+        stop_when_closed()
     settings = _settings(arguments)
 
     from monitor.commands.announcer import Announcer
     from monitor.engine import Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
+    from monitor.health import Recording
+    from monitor.recording.disk_space import DiskSpace
     from monitor.service import Service
     from monitor.transport.zeromq import ZmqResultSink, ZmqSource
 
@@ -85,9 +97,14 @@ def run(arguments: argparse.Namespace) -> int:
         publish = settings.results
         results = ZmqResultSink(publish.publish, signals=publish.signals, insecure=arguments.insecure)
         stack.callback(results.close)
+        inlet = _inlet(publish, arguments.insecure)
+        if inlet is not None:
+            stack.callback(inlet.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
             stack.callback(recorder.close)
+            disk = DiskSpace(recorder.path.parent)
+            stack.callback(disk.close)
         say("loading kernels; the first time they are compiled, which takes a minute or two ...")
         warm_up(settings.indicators.measures, reliability=plan is not None)
         # not before, or what a rig sends meanwhile would pile up until it is lost
@@ -98,9 +115,11 @@ def run(arguments: argparse.Namespace) -> int:
             [results, *([] if recorder is None else [recorder]), Announcer(say)],
             rig=stream.rig,
             stale_after=stream.stale_after,
-            recording=lambda: ("", 0, 0) if recorder is None else _kept(recorder),
+            recording=Recording if recorder is None else lambda: _kept(recorder, disk),
+            inlet=inlet,
         )
-        say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}")
+        takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
+        say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}")
         deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
         service.run(lambda: stop.told or time.monotonic() >= deadline, once=arguments.once)
     counts = service.counts
@@ -127,7 +146,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     stream |= {"sample_rate": arguments.rate}
     sections = {
         "stream": stream,
-        "results": {"publish": arguments.publish},
+        "results": {"publish": arguments.publish, "requests": arguments.requests},
         "record": {"path": arguments.record},
         "indicators": indicator_overrides(arguments),
         "reliability": reliability_overrides(arguments),
@@ -150,8 +169,16 @@ def _recorder(settings: Settings) -> RunWriter:
     return RunWriter(path, settings.model_dump(mode="json"), settings.record.flush_interval)
 
 
-def _kept(recorder: RunWriter) -> tuple[str, int, int]:
-    return str(recorder.path), recorder.recorded, recorder.unrecorded
+def _inlet(results: ResultSettings, insecure: bool) -> RequestInlet | None:
+    from monitor.transport.zeromq import RequestInlet
+
+    return None if results.requests in ("", "none") else RequestInlet(results.requests, insecure=insecure)
+
+
+def _kept(recorder: RunWriter, disk: DiskSpace) -> Recording:
+    from monitor.health import Recording
+
+    return Recording(str(recorder.path), recorder.recorded, recorder.unrecorded, disk.free)
 
 
 def _say(text: str) -> None:

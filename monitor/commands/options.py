@@ -120,7 +120,7 @@ def positive(text: str) -> float:
 
 def add_insecure_option(parser: argparse.ArgumentParser) -> None:
     """Offer to bind where other machines can reach it."""
-    parser.add_argument("--insecure", action="store_true", help="let a --bind or --publish be open to other machines")
+    parser.add_argument("--insecure", action="store_true", help="let what is bound be open to other machines")
 
 
 def add_column_options(parser: argparse.ArgumentParser) -> None:

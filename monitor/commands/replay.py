@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,14 @@ from monitor.commands.options import add_column_options, add_insecure_option, po
 from monitor.commands.stopping import StopSignals
 
 if TYPE_CHECKING:
+    from monitor.transport.zeromq import SignalPublisher
+    from replay.control.controlled_source import ControlledSource
+    from replay.description import Description
     from replay.formats import Recording
 
 SUMMARY = "send a recorded run, or a simulation, as the stream that a rig would send"
+_LINGER = 30.0  # s, for a monitor that lags
+_QUEUE, _SHORT_QUEUE = 5.0, 0.1  # s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,29 +43,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_insecure_option(parser)
     add_column_options(parser)
+    group = parser.add_argument_group("for programs")
+    group.add_argument("--controlled", action="store_true", help="obey commands, one JSON object a line, on stdin")
+    group.add_argument("--paused", action="store_true", help="with --controlled: begin with time standing")
+    group.add_argument("--describe", action="store_true", help="print what the source holds, as JSON, and end")
+    group.add_argument(
+        "--overview", type=int, default=1000, metavar="N", help="with --describe: its columns (default 1000; 0: none)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play until the end."""
-    stop = StopSignals(signal.SIGINT)
+    """Play until the end, or until told to stop."""
+    if arguments.paused and not arguments.controlled:
+        raise ValueError("--paused: nobody could make it go on; it needs --controlled")
+    if arguments.describe:
+        return _describe(arguments)
+    stop = StopSignals(signal.SIGINT, *([signal.SIGTERM] if arguments.controlled else []))
     try:
-        with stop.at_once():
-            _play(arguments, stop)
+        with ExitStack() as stack:
+            with stop.at_once():
+                description, source, publisher = _set_up(arguments, stack)
+                if not arguments.controlled:
+                    _send_all(source, publisher, arguments.no_wait, stop)
+            if arguments.controlled:
+                from monitor.commands.replay_control import steer
+
+                steer(source, publisher, description, arguments.no_wait, stop)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return 0
 
 
-def _play(arguments: argparse.Namespace, stop: StopSignals) -> None:
-    from monitor.blocks import SignalBlock
+def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Description, ControlledSource, SignalPublisher]:
     from monitor.transport.zeromq import SignalPublisher
-    from replay.faults import FaultySource, parse_faults
+    from replay.control.controlled_source import ControlledSource
+    from replay.faults import parse_faults
     from replay.players import RecordingPlayer
 
     if arguments.bind and arguments.connect:
         raise ValueError("--bind and --connect are both given: leave one out")
-    faults = parse_faults(arguments.faults)
-    recording = _open(arguments)
+    parse_faults(arguments.faults)  # what is wrong with them is told before a long simulation
+    description, recording = _open(arguments, n_columns=0)
+    if recording is None:
+        raise ValueError(f"{arguments.source}: {description.problem}")
+    for note in recording.notes:
+        _say(f"{arguments.source}: {note}")
     player = RecordingPlayer(
         recording,
         speed=arguments.speed,
@@ -67,38 +96,70 @@ def _play(arguments: argparse.Namespace, stop: StopSignals) -> None:
         block_length=arguments.block,
         live_time=arguments.live_time,
     )
-    source = FaultySource(player, faults, arguments.seed) if arguments.faults else player
-    bind = "" if arguments.connect else arguments.bind or "tcp://127.0.0.1:5555"
-    publisher = SignalPublisher(bind, connect=arguments.connect or "", reliable=True, insecure=arguments.insecure)
-    linger = 0.0
-    try:
-        _say(f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}")
-        if not arguments.no_wait and not publisher.subscribed:
-            _say("waiting for a monitor to connect ...")
-            while not publisher.wait_for_subscriber(0.5):
-                stop.check()
-        sent = 0
-        while not source.ended:
+    if arguments.paused:
+        player.pause()
+    source = ControlledSource(player, arguments.faults, arguments.seed)
+    stack.callback(source.close)
+    publisher = SignalPublisher(
+        "" if arguments.connect else arguments.bind or "tcp://127.0.0.1:5555",
+        connect=arguments.connect or "",
+        reliable=True,
+        # what waits in a queue cannot be taken back by who steers
+        queue_seconds=_SHORT_QUEUE if arguments.controlled else _QUEUE,
+        insecure=arguments.insecure,
+    )
+    # told to stop, it does not wait for those who lag
+    stack.callback(publisher.close, 0.0)
+    _say(f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}")
+    return description, source, publisher
+
+
+def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: bool, stop: StopSignals) -> None:
+    from monitor.blocks import SignalBlock
+
+    if not at_once and not publisher.subscribed:
+        _say("waiting for a monitor to connect ...")
+        while not publisher.wait_for_subscriber(0.5):
             stop.check()
-            for item in source.receive(0.1):
-                if isinstance(item, SignalBlock):
-                    publisher.send(item)
-                    sent += len(item)
-            publisher.idle()
-        _say(f"{sent} samples sent")
-        linger = 30.0
-    finally:
-        source.close()
-        # told to stop, it does not wait for those who lag
-        publisher.close(linger)
+    sent = 0
+    while not source.ended:
+        stop.check()
+        for item in source.receive(0.1):
+            if isinstance(item, SignalBlock):
+                publisher.send(item)
+                sent += len(item)
+        publisher.idle()
+    _say(f"{sent} samples sent")
+    publisher.close(_LINGER)
 
 
-def _open(arguments: argparse.Namespace) -> Recording:
-    from replay.formats import Selection, open_recording
+def _describe(arguments: argparse.Namespace) -> int:
+    import msgspec
+
+    if arguments.overview < 0:
+        raise ValueError(f"--overview {arguments.overview}: give a number of columns, or 0")
+    description, _ = _open(arguments, arguments.overview)
+    told = msgspec.to_builtins(replace(description, overview=None))
+    found = description.overview
+    if found is not None:
+        names = [channel.name for channel in description.channels]
+        told["overview"] = {"seconds": found.seconds.tolist()} | {
+            side: dict(zip(names, values.T.tolist(), strict=True))
+            for side, values in (("low", found.low), ("high", found.high))
+        }
+    # what is not a number becomes null
+    print(msgspec.json.encode(told).decode())
+    return 0
+
+
+def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, Recording | None]:
+    from replay.description import describe_recording, open_described
+    from replay.formats import Selection
     from replay.simulations import names, simulation
 
     if arguments.source in names() and not Path(arguments.source).exists():
-        return simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
+        recording = simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
+        return describe_recording(recording, "simulation", n_columns), recording
     if not Path(arguments.source).exists():
         raise ValueError(f"{arguments.source}: no such file, and no simulation ({', '.join(names())})")
     selection = Selection(
@@ -109,10 +170,7 @@ def _open(arguments: argparse.Namespace) -> Recording:
         rate=arguments.rate,
         auxiliary=arguments.auxiliary,
     )
-    recording = open_recording(arguments.source, selection)
-    for note in recording.notes:
-        _say(f"{arguments.source}: {note}")
-    return recording
+    return open_described(arguments.source, selection, n_columns)
 
 
 def _summary(recording: Recording) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
+from monitor.requests import Request
 from monitor.transfer import TransferBlock
 
 
@@ -55,4 +56,26 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Finish; a second call does nothing."""
+        ...
+
+
+class Inlet(Protocol):
+    """Where requests come from."""
+
+    @property
+    def endpoint(self) -> str:
+        """Where a client sends them."""
+        ...
+
+    @property
+    def refused(self) -> int:
+        """How many requests were refused so far."""
+        ...
+
+    def serve(self, carry_out: Callable[[Request], None]) -> None:
+        """Carry out and answer what has come; never wait. A ValueError from `carry_out` refuses the request."""
+        ...
+
+    def close(self) -> None:
+        """Release what is held; a second call does nothing."""
         ...

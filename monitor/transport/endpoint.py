@@ -19,6 +19,7 @@ _REASONS = {
     errno.ENOTDIR: "cannot be made: its folder does not exist",
     errno.EPROTONOSUPPORT: f"needs a transport that is missing here: {_FORMS}",
 }
+_ALL_ADDRESSES = ("*", "0.0.0.0", "[::]")  # noqa: S104 - recognised, not bound
 
 MESSAGES_PER_SECOND = 2000
 """What a queue given in seconds is sized for; few rigs send more messages than this."""
@@ -53,6 +54,14 @@ def is_local(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def reached_from(url: str, neighbour: str) -> str:
+    """Return `url` as a client connects to it: a host that stands for all addresses becomes that of `neighbour`."""
+    match, other = _TCP.fullmatch(url), _TCP.fullmatch(neighbour)
+    if match is None or other is None or match["host"] not in _ALL_ADDRESSES:
+        return url
+    return f"tcp://{other['host']}:{match['port']}"
 
 
 def prepare(socket: zmq.Socket[bytes], queue_seconds: float, stale_after: float = 5.0) -> None:

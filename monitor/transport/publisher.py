@@ -88,20 +88,26 @@ class SignalPublisher:
             elif message[:1] == b"\x01" and (prefix.startswith(_ALL_SIGNALS) or _ALL_SIGNALS.startswith(prefix)):
                 self._subscriptions.add(prefix)
 
-    def send(self, block: SignalBlock) -> bool:
+    def send(self, block: SignalBlock, *, wait: bool = True) -> bool:
         """Send, and tell whether ZeroMQ took it.
 
-        If reliable this waits, for as long as it takes, while a subscriber's queue is full.
+        If reliable this waits, for as long as it takes, while a subscriber's queue is full. Without `wait` it
+        returns False then, and the block is the caller's to send again: to nobody has it gone.
         """
-        taken = self._outlet.offer(self._encoder.encode(block), wait=self._reliable)
+        taken = self._outlet.offer(self._encoder.encode(block), wait=self._reliable and wait)
         self._notice()
+        if self._reliable and not taken:
+            return False
         self._next = block.tail(len(block))
         self._sent = monotonic()
         return taken
 
     def heartbeat(self) -> bool:
-        """Send a block without samples that carries the index of the next one; nothing before the first."""
-        return self._next is not None and self.send(self._next)
+        """Send a block without samples that carries the index of the next one; nothing before the first.
+
+        It never waits: where it finds no room, nobody misses it.
+        """
+        return self._next is not None and self.send(self._next, wait=False)
 
     def idle(self) -> bool:
         """Send a heartbeat if nothing was sent for 0.5 s; for a loop to call when it has nothing to do."""

@@ -5,13 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 
 from replay.formats import openfresco, run_file, text
-from replay.formats.base import ArrayRecording, Recording, RecordingError, Selection
+from replay.formats.base import (
+    ArrayRecording,
+    FileColumn,
+    Format,
+    Inspection,
+    Recording,
+    RecordingError,
+    Selection,
+)
 
-__all__ = ["ArrayRecording", "Recording", "RecordingError", "Selection", "open_recording"]
+__all__ = [
+    "ArrayRecording",
+    "FileColumn",
+    "Format",
+    "Inspection",
+    "Recording",
+    "RecordingError",
+    "Selection",
+    "file_kinds",
+    "inspect_recording",
+    "open_recording",
+]
 
 _FORMATS = (run_file.FORMAT, openfresco.FORMAT, text.FORMAT)  # asked in this order
 _HEAD = 4096
 _EVERYTHING = Selection()
+
+
+def file_kinds() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the name of each format that can be read, and the usual patterns of its files' names."""
+    return tuple((known.name, known.patterns) for known in _FORMATS)
 
 
 def open_recording(path: str | Path, selection: Selection = _EVERYTHING) -> Recording:
@@ -23,14 +47,40 @@ def open_recording(path: str | Path, selection: Selection = _EVERYTHING) -> Reco
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-        if not head:
-            raise RecordingError(f"{path}: the file is empty")
-        for known in _FORMATS:
-            if known.accepts(path, head, selection):
-                return known.open(path, selection)
+        return _format_of(path, selection).open(path, selection)
     except OSError as problem:
-        raise RecordingError(f"{path}: {(problem.strerror or str(problem)).lower()}") from problem
-    names = ", ".join(known.name for known in _FORMATS)
-    raise RecordingError(f"{path}: not a recording; this program reads {names}")
+        raise _unreadable(path, problem) from problem
+
+
+def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> tuple[Format, Inspection]:
+    """Return the format of the file `path` and what is in it, also where its columns must still be chosen.
+
+    Raises
+    ------
+    RecordingError : the file cannot be read, or is nothing that this program understands; one line.
+    """
+    path = Path(path)
+    try:
+        known = _format_of(path, selection)
+        if known.inspect is not None:
+            return known, known.inspect(path, selection)
+        recording = known.open(path, selection)
+    except OSError as problem:
+        raise _unreadable(path, problem) from problem
+    return known, Inspection((), recording.n_samples, None, recording)
+
+
+def _format_of(path: Path, selection: Selection) -> Format:
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head:
+        raise RecordingError(f"{path}: the file is empty")
+    for known in _FORMATS:
+        if known.accepts(path, head, selection):
+            return known
+    kinds = ", ".join(f"{known.name} ({', '.join(known.patterns)})" for known in _FORMATS)
+    raise RecordingError(f"{path}: not a recording; this program reads {kinds}")
+
+
+def _unreadable(path: Path, problem: OSError) -> RecordingError:
+    return RecordingError(f"{path}: {(problem.strerror or str(problem)).lower()}")

@@ -77,6 +77,15 @@ class Recording(Protocol):
         """What the reader took for granted and the user should know, a line each."""
         ...
 
+    @property
+    def duration(self) -> float:
+        """Seconds from the first sample to the one that would follow the last, through gaps and restarts."""
+        ...
+
+    def locate(self, start: float) -> float:
+        """Return the first instant at or after `start` that has a sample, s; the duration when none has."""
+        ...
+
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give blocks of at most `block_length` samples, from `start` seconds after the first sample."""
         ...
@@ -129,6 +138,23 @@ class ArrayRecording:
         ends = [*begins[1:].tolist(), self.n_samples]
         return tuple(zip(begins.tolist(), ends, self.index[begins].tolist(), strict=True))
 
+    @property
+    def duration(self) -> float:
+        """Seconds from the first sample to the one that would follow the last, gaps included."""
+        begin, end, number = self._runs[-1]
+        return (number + end - begin) / self.stream.sample_rate
+
+    def locate(self, start: float) -> float:
+        """Return the first instant at or after `start` that has a sample, s; the duration when none has.
+
+        Raises
+        ------
+        ValueError : the start is before the first sample.
+        """
+        first = sample_number(start, self.stream.sample_rate)
+        there = (max(first, number) for begin, end, number in self._runs if first < number + end - begin)
+        return min(next(there, first) / self.stream.sample_rate, self.duration)
+
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give views of the samples as blocks; no block spans a gap.
 
@@ -138,9 +164,7 @@ class ArrayRecording:
         """
         if block_length < 1:
             raise ValueError(f"block length {block_length}: must be at least 1 sample")
-        if not 0.0 <= start < float("inf"):
-            raise ValueError(f"start at {start:g} s: must not be before the first sample")
-        first = ceil(start * self.stream.sample_rate - _ROUNDING)
+        first = sample_number(start, self.stream.sample_rate)
         for begin, end, number in self._runs:
             for row in range(begin + max(0, first - number), end, block_length):
                 at = number + row - begin
@@ -148,10 +172,70 @@ class ArrayRecording:
                 yield SignalBlock(self.stream, at, time, self.samples[row : min(row + block_length, end)])
 
 
-@dataclass(frozen=True)
-class Format:
-    """One kind of file: `accepts` looks at the path, first bytes and selection; `open` reads it."""
+def sample_number(start: float, sample_rate: float) -> int:
+    """Return the number of the first sample at or after `start` seconds.
+
+    Raises
+    ------
+    ValueError : the start is before the first sample, or no time.
+    """
+    if not 0.0 <= start * sample_rate < float("inf"):
+        raise ValueError(f"start at {start:g} s: must not be before the first sample")
+    return ceil(start * sample_rate - _ROUNDING)
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumn:
+    """One column of a file whose columns mean what the user says.
+
+    Parameters
+    ----------
+    name, unit : after the header; names are unique.
+    number : counted from 1.
+    reference : how a `Selection` points at it without doubt: the name, or the number where names are alike.
+    """
 
     name: str
+    unit: str
+    number: int
+    reference: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a file holds, also where it is not clear what it means.
+
+    Parameters
+    ----------
+    columns : all of them in file order; empty where the file itself knows its channels.
+    n_rows : rows of numbers.
+    selection : which columns were taken for what, by their references; None when that is not clear, or not a choice.
+    recording : the file as it is then read; None when that cannot be done.
+    problem : one line that says what must be chosen; empty when nothing must.
+    """
+
+    columns: tuple[FileColumn, ...]
+    n_rows: int
+    selection: Selection | None
+    recording: Recording | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file.
+
+    Parameters
+    ----------
+    name : what such a file is called.
+    patterns : of usual file names, for a dialog that opens files.
+    accepts : looks at the path, the first bytes and the selection.
+    open : reads it.
+    inspect : tells its columns, where the user may choose them.
+    """
+
+    name: str
+    patterns: tuple[str, ...]
     accepts: Callable[[Path, bytes, Selection], bool]
     open: Callable[[Path, Selection], Recording]
+    inspect: Callable[[Path, Selection], Inspection] | None = None

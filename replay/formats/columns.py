@@ -97,6 +97,18 @@ def find_column(columns: Sequence[Column], text: str) -> Column:
     raise RecordingError(f"no column {text!r}; there are {listing(columns)}")
 
 
+def references(columns: Sequence[Column]) -> dict[Column, str]:
+    """Return by what text `find_column` finds each column: its name, or its number where names are alike."""
+    found = {}
+    for column in columns:
+        try:
+            plain = find_column(columns, column.name) == column
+        except RecordingError:
+            plain = False
+        found[column] = column.name if plain else str(column.position + 1)
+    return found
+
+
 def listing(columns: Sequence[Column], most: int = 24) -> str:
     """Return the columns' names in one line, the first `most` of them."""
     names = ", ".join(c.name for c in columns[:most])

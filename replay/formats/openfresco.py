@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from monitor.blocks import Channel, Role
-from replay.formats.base import ArrayRecording, Format, RecordingError, Selection
+from replay.formats.base import ArrayRecording, Format, Inspection, RecordingError, Selection
 from replay.formats.columns import Column
 from replay.formats.table import Table, read_table
-from replay.formats.text import choose_time, clock_of, is_text, recording
+from replay.formats.text import choose_time, clock_of, file_columns, is_text, recording
 
 _KIND = re.compile(r"ctrl|daq")
 _OTHER = {"ctrl": "daq", "daq": "ctrl"}
@@ -37,15 +37,33 @@ def open_halves(path: Path, selection: Selection) -> ArrayRecording:
     RecordingError : one cannot be read, or the two do not fit; one line.
     OSError : one cannot be read.
     """
+    return _pair(read_table(path), _read_sibling(path), selection)
+
+
+def inspect_halves(path: Path, selection: Selection) -> Inspection:
+    """Tell the columns of one half, and what the two are together as far as that is clear.
+
+    Raises
+    ------
+    RecordingError : one holds no table; one line.
+    OSError : one cannot be read.
+    """
+    own, other = read_table(path), _read_sibling(path)
+    try:
+        return Inspection(file_columns(own), len(own.values), None, _pair(own, other, selection))
+    except RecordingError as problem:
+        return Inspection(file_columns(own), len(own.values), None, None, str(problem).removeprefix(f"{path}: "))
+
+
+def _read_sibling(path: Path) -> Table:
     other = sibling(path)
     if other is None:
         raise RecordingError(f"{path}: the file that belongs to it is not there any more")
-    is_command = _KIND.findall(path.name)[0] == "ctrl"
-    command, measured = (path, other) if is_command else (other, path)
-    return _pair(read_table(command), read_table(measured), selection)
+    return read_table(other)
 
 
-def _pair(command: Table, measured: Table, selection: Selection) -> ArrayRecording:
+def _pair(own: Table, other: Table, selection: Selection) -> ArrayRecording:
+    command, measured = (own, other) if _KIND.findall(own.path.name)[0] == "ctrl" else (other, own)
     names = f"{command.path.name} and {measured.path.name}"
     notes = [*command.notes, f"{names} belong together: command and measured of each element by position"]
     rows = min(len(command.values), len(measured.values))
@@ -81,4 +99,4 @@ def _check_fit(command: Table, measured: Table, time: Column | None) -> None:
             raise RecordingError(f"the times differ from those in {measured.path.name}: pair them in one file")
 
 
-FORMAT = Format("OpenFresco recorders (ctrl/daq)", is_half, open_halves)
+FORMAT = Format("OpenFresco recorders", ("*ctrl*.out", "*daq*.out"), is_half, open_halves, inspect_halves)

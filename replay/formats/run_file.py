@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from math import ceil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.blocks import SignalBlock, Stream
-from replay.formats.base import Format, RecordingError, Selection
+from monitor.blocks import Event, SignalBlock, Stream
+from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_STRIDE = 1 << 16  # samples looked at together on the way to a start
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The samples from one start of the publisher to the next.
+
+    Parameters
+    ----------
+    row : of its first sample in the file.
+    passed : number of that sample, counted from the run's first through gaps and restarts.
+    index, time : of that sample, as the publisher gave them.
+    """
+
+    row: int
+    passed: int
+    index: int
+    time: float
 
 
 class RunRecording:
@@ -56,6 +75,41 @@ class RunRecording:
         """How the run ended, if not well."""
         return self._notes
 
+    @property
+    def duration(self) -> float:
+        """Seconds from the first sample to the one that would follow the last, through gaps and restarts."""
+        return self._numbers[1] / self._stream.sample_rate
+
+    @property
+    def epochs(self) -> tuple[Epoch, ...]:
+        """The starts of the publisher, in the order of the file."""
+        return self._numbers[0]
+
+    def events(self) -> tuple[Event, ...]:
+        """Return what happened to the stream, in order.
+
+        Raises
+        ------
+        RecordingError : the file has become unreadable.
+        """
+        with self._opened() as reader:
+            return tuple(reader.events())
+
+    def locate(self, start: float) -> float:
+        """Return the first instant at or after `start` that has a sample, s; the duration when none has.
+
+        Raises
+        ------
+        ValueError : the start is before the first sample.
+        RecordingError : the file has become unreadable.
+        """
+        number = sample_number(start, self._stream.sample_rate)
+        with self._opened() as reader:
+            row = self._row_of(reader, number)
+            if row == self._n_samples:
+                return self.duration
+            return self._number_of(reader, row) / self._stream.sample_rate
+
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give the run's signals, from `start` seconds after its first sample; gaps and restarts included.
 
@@ -64,33 +118,64 @@ class RunRecording:
         ValueError : the length is below 1 or the start before the first sample.
         RecordingError : the file has become unreadable.
         """
+        return self.coarse_blocks(block_length, start, 0.0)
+
+    def coarse_blocks(self, block_length: int, start: float, jitter: float) -> Iterator[SignalBlock]:
+        """Give the same in longer blocks, whose times may be off by `jitter` s."""
+        number = sample_number(start, self._stream.sample_rate)
+        with self._opened() as reader:
+            yield from reader.signal_blocks(block_length, self._row_of(reader, number), jitter)
+
+    @contextmanager
+    def _opened(self) -> Iterator[RunReader]:
         from monitor.recording import RunFileError, RunReader
 
-        if not 0.0 <= start < float("inf"):
-            raise ValueError(f"start at {start:g} s: must not be before the first sample")
         try:
             with RunReader(self._path) as reader:
-                row = _row_of(reader, ceil(start * self._stream.sample_rate - 1e-6))
-                yield from reader.signal_blocks(block_length, row)
+                yield reader
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
+    @cached_property
+    def _numbers(self) -> tuple[tuple[Epoch, ...], int]:
+        """The epochs, and the number of the sample that would follow the last."""
+        if not self._n_samples:
+            return (), 0
+        with self._opened() as reader:
+            found: list[Epoch] = []
+            row = passed = 0
+            while row < self._n_samples:
+                first = _sample(reader, row)
+                found.append(Epoch(row, passed, first.index, first.time))
+                row = _end_of_epoch(reader, row, self._n_samples)
+                passed += _sample(reader, row - 1).index + 1 - first.index
+            return tuple(found), passed
 
-def _row_of(reader: RunReader, number: int) -> int:
-    """Return the row of the first sample at or after `number`, counted through gaps and across restarts."""
-    if number == 0:
-        return 0
-    row = passed = 0
-    stream, zero = None, 0
-    for block in reader.signal_blocks(_STRIDE, jitter=float("inf")):
-        if block.stream is not stream:
-            stream, zero = block.stream, block.index - passed
-        ahead = number - (block.index - zero)
-        if ahead < len(block):
-            return row + max(ahead, 0)
-        row += len(block)
-        passed = block.index - zero + len(block)
-    return row
+    def _number_of(self, reader: RunReader, row: int) -> int:
+        epoch = max((epoch for epoch in self.epochs if epoch.row <= row), key=lambda epoch: epoch.row)
+        return epoch.passed + _sample(reader, row).index - epoch.index
+
+    def _row_of(self, reader: RunReader, number: int) -> int:
+        """Return the row of the first sample at or after `number`; numbers rise from row to row."""
+        if number == 0:
+            return 0
+        return bisect_left(range(self._n_samples), number, key=lambda row: self._number_of(reader, row))
+
+
+def _sample(reader: RunReader, row: int) -> SignalBlock:
+    return next(reader.signal_blocks(1, row))
+
+
+def _end_of_epoch(reader: RunReader, row: int, end: int) -> int:
+    """Return the row after the last of the epoch that `row` belongs to; indices rise within an epoch."""
+    first = _sample(reader, row)
+
+    def beyond(other: int) -> bool:
+        there = _sample(reader, other)
+        same = there.stream.epoch == first.stream.epoch
+        return not same or there.index - first.index < other - row
+
+    return bisect_left(range(row, end), True, key=beyond) + row
 
 
 def is_run_file(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature tells
@@ -110,4 +195,4 @@ def open_run_file(path: Path, selection: Selection) -> RunRecording:
     return RunRecording(path)
 
 
-FORMAT = Format("run files (.h5)", is_run_file, open_run_file)
+FORMAT = Format("run file", ("*.h5", "*.hdf5"), is_run_file, open_run_file)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-import pandas as pd
 
 from monitor.blocks import Samples
 from replay.formats.base import RecordingError
@@ -80,6 +79,8 @@ def _open(path: Path, layout: Layout) -> IO[str]:
 
 def _read_fast(path: Path, layout: Layout) -> Samples | None:
     """Return the numbers, or None if pandas does not take every cell of the file for one."""
+    import pandas as pd  # slow to import
+
     with _open(path, layout) as file:
         try:
             frame = pd.read_csv(

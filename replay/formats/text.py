@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,15 @@ import numpy as np
 from monitor.blocks import Channel, Stream
 from replay.formats.base import (
     ArrayRecording,
+    FileColumn,
     Format,
+    Inspection,
     RecordingError,
     Selection,
 )
 from replay.formats.clock import Clock, is_increasing, is_step_index, read_clock
-from replay.formats.columns import SECONDS, Column, find_column
-from replay.formats.roles import as_channels, choose_actuators
+from replay.formats.columns import SECONDS, Column, find_column, references
+from replay.formats.roles import Actuator, as_channels, choose_actuators
 from replay.formats.table import Table, read_table
 
 _BINARY = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a")
@@ -24,6 +27,16 @@ _BINARY = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a")
 def is_text(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 any name, any selection
     """Whether the first bytes hold no control characters; a crash may leave zeros at the end of a file."""
     return _BINARY.isdisjoint(head.rstrip(b"\0"))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which columns are what."""
+
+    time: Column | None
+    signals: tuple[Column, ...]
+    actuators: tuple[Actuator, ...]
+    notes: tuple[str, ...]
 
 
 def open_text(path: Path, selection: Selection) -> ArrayRecording:
@@ -36,15 +49,59 @@ def open_text(path: Path, selection: Selection) -> ArrayRecording:
     """
     table = read_table(path)
     try:
-        time = choose_time(table, selection)
-        signals = [c for c in table.columns if c is not time or selection.rate is not None]
-        actuators, notes = choose_actuators(signals, selection)
-        channels = as_channels(signals, actuators)
-        clock = clock_of(table, time, selection)
+        return _read(table, _choose(table, selection), selection)
     except RecordingError as problem:
         raise RecordingError(f"{path}: {problem}") from None
-    return recording(
-        path.stem, channels, table.values[:, [c.position for c in signals]], clock, (*table.notes, *notes)
+
+
+def inspect_text(path: Path, selection: Selection) -> Inspection:
+    """Tell the columns of a text table, and what they are as far as that is clear.
+
+    Raises
+    ------
+    RecordingError : the file holds no table; one line with the file's name.
+    OSError : it cannot be read.
+    """
+    table = read_table(path)
+    columns, n_rows = file_columns(table), len(table.values)
+    chosen: Selection | None = None
+    try:
+        choice = _choose(table, selection)
+        chosen = _as_selection(choice, references(table.columns), selection)
+        return Inspection(columns, n_rows, chosen, _read(table, choice, selection))
+    except RecordingError as problem:
+        return Inspection(columns, n_rows, chosen, None, str(problem))
+
+
+def file_columns(table: Table) -> tuple[FileColumn, ...]:
+    """Return the columns of a table as a user may choose them."""
+    found = references(table.columns)
+    return tuple(FileColumn(c.name, c.unit, c.position + 1, found[c]) for c in table.columns)
+
+
+def _choose(table: Table, selection: Selection) -> _Choice:
+    time = choose_time(table, selection)
+    signals = tuple(c for c in table.columns if c is not time or selection.rate is not None)
+    return _Choice(time, signals, *choose_actuators(signals, selection))
+
+
+def _read(table: Table, choice: _Choice, selection: Selection) -> ArrayRecording:
+    channels = as_channels(choice.signals, choice.actuators)
+    clock = clock_of(table, choice.time, selection)
+    samples = table.values[:, [c.position for c in choice.signals]]
+    return recording(table.path.stem, channels, samples, clock, (*table.notes, *choice.notes))
+
+
+def _as_selection(choice: _Choice, found: dict[Column, str], selection: Selection) -> Selection:
+    """Return the choice as a user would have to say it; forces only where every actuator has one."""
+    forces = tuple(found[a.force] for a in choice.actuators if a.force is not None)
+    return Selection(
+        command=tuple(found[a.command] for a in choice.actuators),
+        measured=tuple(found[a.measured] for a in choice.actuators),
+        force=forces if len(forces) == len(choice.actuators) else (),
+        time=found[choice.time] if choice.time is not None and selection.rate is None else None,
+        rate=selection.rate,
+        auxiliary=not choice.actuators,
     )
 
 
@@ -93,4 +150,5 @@ def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
     return clock
 
 
-FORMAT = Format("text tables (.csv, .txt, .out, .dat)", is_text, open_text)
+_PATTERNS = ("*.csv", "*.txt", "*.out", "*.dat", "*.tsv", "*.asc")
+FORMAT = Format("text table", _PATTERNS, is_text, open_text, inspect_text)

@@ -1,6 +1,7 @@
 """The link: what comes is sorted, nothing is lost, and silence is measured."""
 
 import numpy as np
+import pytest
 
 from gui.link import Arrivals, ResultLink
 from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
@@ -29,10 +30,21 @@ def test_arrivals_are_sorted_in_order():
     other = Event(EventKind.NOTE, 2.0, 200)
     subscription = Subscription([Health("old"), EVENT, RESULTS, SIGNALS, other, RESULTS, Health("new")])
     link = ResultLink(subscription)
-    assert link.look(0.0) == Arrivals(Health("new"), (EVENT, other), (RESULTS, RESULTS))
-    assert link.look(0.0) == Arrivals()
+    arrivals = link.look(0.0)
+    assert arrivals == Arrivals(Health("new"), (EVENT, other), (RESULTS, RESULTS), signals=(SIGNALS,))
+    assert arrivals.in_order == (EVENT, RESULTS, SIGNALS, other, RESULTS)
+    assert arrivals
+    nothing = link.look(0.0)
+    assert nothing == Arrivals() and not nothing
     link.close()
     assert subscription.closed
+
+
+def test_what_was_put_together_by_hand_has_an_order_too():
+    by_hand = Arrivals(events=(EVENT,), results=(RESULTS,), signals=(SIGNALS,))
+    assert by_hand.in_order == (SIGNALS, RESULTS, EVENT)
+    assert Arrivals.of(by_hand.in_order) == by_hand
+    assert Arrivals(health=Health()) and Arrivals(events=(EVENT,))
 
 
 def test_silence_is_that_of_the_service_and_age_that_of_the_results():
@@ -49,9 +61,10 @@ def test_silence_is_that_of_the_service_and_age_that_of_the_results():
     assert (link.silence, link.age) == (2.0, 0.0)
 
 
-def test_a_real_service_is_heard():
+@pytest.mark.parametrize("signals", [False, True])
+def test_a_real_service_is_heard(signals):
     sink = ZmqResultSink("tcp://127.0.0.1:*")
-    link = ResultLink.connect(sink.endpoint)
+    link = ResultLink.connect(sink.endpoint, signals=signals)
     try:
         arrivals = Arrivals()
         for _ in range(500):
@@ -60,11 +73,14 @@ def test_a_real_service_is_heard():
             sink.event(EVENT)
             sink.health(Health("rig"))
             arrivals = link.look(0.02)
-            if arrivals.health and arrivals.events and arrivals.results:
+            if arrivals.health and arrivals.events and arrivals.results and bool(arrivals.signals) == signals:
                 break
         assert arrivals.health == Health("rig")
         assert arrivals.events[0] == EVENT
         np.testing.assert_array_equal(arrivals.results[0].values, RESULTS.values)
+        assert bool(arrivals.signals) == signals
+        for block in arrivals.signals:
+            np.testing.assert_array_equal(block.samples, SIGNALS.samples)
     finally:
         link.close()
         sink.close()

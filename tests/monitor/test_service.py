@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
 from monitor.engine import Monitor
-from monitor.health import Counts
+from monitor.health import Counts, Health, Recording, decode, encode
+from monitor.requests import NoteRequest, Request
 from monitor.service import Service
 from monitor.transport.memory import MemorySink, MemorySource
 
@@ -185,9 +186,104 @@ def test_an_ended_stream_that_restarts_is_received_again() -> None:
 
 
 def test_health_tells_what_is_recorded() -> None:
-    _, sink = serve([block(0)], recording=lambda: ("run.h5", 40, 2))
-    assert (sink.health_seen[-1].recording, sink.health_seen[-1].recorded) == ("run.h5", 40)
-    assert sink.health_seen[-1].unrecorded == 2
+    _, sink = serve([block(0)], recording=lambda: Recording("run.h5", 40, 2, 7 << 30))
+    told = sink.health_seen[-1]
+    assert (told.recording, told.recorded, told.unrecorded, told.disk_free) == ("run.h5", 40, 2, 7 << 30)
+    assert serve([block(0)])[1].health_seen[-1].disk_free == 0
+
+
+def test_health_of_an_older_service_has_defaults_and_keys_of_a_later_one_are_ignored() -> None:
+    assert decode(b'{"rig":"lab","state":"stale","flavour":3}') == Health("lab", "stale")
+    whole = Health("lab", latency=0.004, disk_free=-1, requests="tcp://127.0.0.1:7001", requests_refused=3)
+    assert decode(encode(whole)) == whole
+
+
+def test_latency_is_the_longest_of_the_interval_from_arrival_to_the_first_sink() -> None:
+    clock = Clock()
+    slow = iter([0.004, 0.03, 0.002, 0.001])
+
+    class Slow(MemorySink):
+        def results(self, block: ResultBlock) -> None:
+            clock.now += next(slow)
+
+    class Slower(MemorySink):
+        def results(self, block: ResultBlock) -> None:
+            clock.now += 5.0
+
+    sink = Slow()
+    steps = [block(0), block(50), 0.6, block(100), 0.6, 0.6, block(150), 0.6]
+    monitor = Monitor(IndicatorSettings(window=0.5))
+    Service(Script(clock, steps), monitor, [sink], clock=clock).run(lambda: False)
+    assert [h.latency for h in sink.health_seen] == pytest.approx([0.0, 0.03, 0.002, 0.0, 0.001, 0.0])
+    sink, slow = Slow(), iter([0.5])
+    Service(Script(clock, [block(0)]), Monitor(), [sink, Slower()], clock=clock).run(lambda: False)
+    assert [h.latency for h in sink.health_seen] == pytest.approx([0.0, 0.5, 0.0])
+
+
+@dataclass
+class Inlet:
+    """Hand out requests at their times, and remember when it was asked."""
+
+    clock: Clock
+    requests: list[tuple[float, Request]] = field(default_factory=list)
+    endpoint: str = "tcp://127.0.0.1:7001"
+    refused: int = 3
+    asked: list[float] = field(default_factory=list)
+
+    def serve(self, carry_out: Callable[[Request], None]) -> None:
+        self.asked.append(self.clock.now)
+        while self.requests and self.requests[0][0] <= self.clock.now:
+            carry_out(self.requests.pop(0)[1])
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def noted(steps, *requests: tuple[float, NoteRequest]) -> tuple[list[Event], Inlet, MemorySink]:
+    clock, sink = Clock(), MemorySink()
+    inlet = Inlet(clock, [(100.0 + after, request) for after, request in requests])
+    service = Service(Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, inlet=inlet)
+    service.run(lambda: False)
+    return [e for e in sink.events_seen if e.kind is EventKind.NOTE], inlet, sink
+
+
+def test_a_note_stands_at_the_newest_sample_unless_it_says_where() -> None:
+    steps = [0.1, block(0), 0.1, block(50), 0.1, block(100, 0), 0.1]
+    notes, inlet, _ = noted(
+        steps,
+        (0.05, NoteRequest(text="before the first sample")),
+        (0.15, NoteRequest(text="at 49")),
+        (0.25, NoteRequest(text="at 99")),
+        (0.25, NoteRequest(text="elsewhere", time=0.25, index=25)),
+        (0.35, NoteRequest(text="the next")),
+    )
+    assert notes == [
+        Event(EventKind.NOTE, 0.0, 0, 0, "before the first sample"),
+        Event(EventKind.NOTE, pytest.approx(0.49), 49, 0, "at 49"),
+        Event(EventKind.NOTE, pytest.approx(0.99), 99, 0, "at 99"),
+        Event(EventKind.NOTE, 0.25, 25, 0, "elsewhere"),
+        Event(EventKind.NOTE, 1.0, 100, 0, "the next"),
+    ]
+    assert not inlet.requests
+
+
+def test_a_note_arrives_while_the_rig_is_silent_and_at_the_very_end() -> None:
+    steps = [block(0), *[0.1] * 30, 0.03, block(50, last=True)]
+    notes, _, sink = noted(steps, (2.0, NoteRequest(text="nothing moves")), (3.02, NoteRequest(text="the end")))
+    assert [(note.detail, note.index) for note in notes] == [("nothing moves", 49), ("the end", 99)]
+    assert sink.health_seen[-1].state == "ended"
+
+
+def test_requests_are_looked_at_twenty_times_a_second_at_most() -> None:
+    steps = [item for i in range(1000) for item in (block(i, 1), 0.001)]
+    _, inlet, sink = noted(steps)
+    assert 18 <= len(inlet.asked) <= 21
+    told = sink.health_seen[-1]
+    assert (told.requests, told.requests_refused) == ("tcp://127.0.0.1:7001", 3)
+
+
+def test_without_an_inlet_health_says_so() -> None:
+    assert serve([block(0)])[1].health_seen[-1].requests == ""
 
 
 def test_settings_that_do_not_fit_the_stream_are_told_once_and_the_samples_pass_on() -> None:

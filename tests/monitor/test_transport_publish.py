@@ -243,3 +243,23 @@ def test_closing_delivers_what_is_on_its_way(counting):
     closing.join()
     assert len(received) == 500
     source.close()
+
+
+def test_a_replay_that_does_not_wait_is_told_that_there_is_no_room_and_loses_nothing(counting):
+    publisher = SignalPublisher(LOOPBACK, reliable=True, queue_seconds=0.01)
+    source = ZmqSource([publisher.endpoint], queue_seconds=0.01)
+    assert publisher.wait_for_subscriber(5.0)
+    rows, index, refused = 10_000, 0, 0
+    received = []
+    while index < 200:
+        taken = publisher.send(counting(index * rows, rows), wait=False)
+        index, refused = index + taken, refused + (not taken)
+        if not taken:
+            assert publisher.heartbeat() is False
+            received += source.receive(0.1)
+    while len(received) < 200:
+        received += source.receive(5.0)
+    assert refused
+    assert [block.index for block in received] == [rows * k for k in range(200)]
+    source.close()
+    publisher.close()

@@ -198,3 +198,80 @@ def test_a_wrong_text_is_one_clear_line(text: str, says: str) -> None:
         parse_faults(text)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def playing(loop: bool = False) -> RecordingPlayer:
+    recording = ArrayRecording(Stream("rig", 0, RATE, CHANNELS), SAMPLES)
+    return RecordingPlayer(recording, speed=float("inf"), block_length=10, epoch=50, loop=loop)
+
+
+def taken(source: FaultySource, calls: int) -> list[SignalBlock]:
+    return [item for _ in range(calls) for item in source.receive(0.0) if isinstance(item, SignalBlock)]
+
+
+def test_the_times_of_faults_by_hand_count_from_then() -> None:
+    source = FaultySource(playing(), Faults())
+    before = taken(source, 30)
+    source.change(Faults(gap=(0.05, 0.1), delay_step=(0.5, 0.1)))
+    after = taken(source, 70)
+    kept = [n for n in range(N) if not 305 <= n < 315]
+    np.testing.assert_array_equal(witness(before + after), kept)
+    measured = np.concatenate([b.samples for b in after])[:, 1]
+    lagging = np.array([n for n in kept if n >= 350], dtype=np.float64)
+    np.testing.assert_allclose(measured[-len(lagging) :], lagging - 10, atol=1e-9)
+    np.testing.assert_array_equal(measured[: -len(lagging)], [n for n in kept if 300 <= n < 350])
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.sampled_from([None, 0.0, 0.03, 0.2])), max_size=12))
+def test_restarts_by_hand_lose_nothing_and_epochs_never_fall(changes: list[tuple[int, float | None]]) -> None:
+    source = FaultySource(playing(loop=True), Faults())
+    blocks = []
+    for calls, time in changes:
+        source.change(Faults(restart=time))
+        blocks += taken(source, calls)
+    blocks += taken(source, 5)
+    np.testing.assert_array_equal(witness(blocks), np.arange(sum(map(len, blocks))) % N)
+    following = 0
+    epoch = blocks[0].stream.epoch
+    for block in blocks:
+        assert block.stream.epoch >= epoch
+        following = following if block.stream.epoch == epoch else 0
+        epoch = block.stream.epoch
+        assert block.index == following
+        following += len(block)
+    assert source.added_epochs <= sum(time is not None for _, time in changes)
+
+
+def test_what_was_held_back_comes_when_the_faults_change() -> None:
+    source = FaultySource(playing(), Faults(reorder=1.0))
+    assert taken(source, 1) == []
+    source.change(Faults())
+    assert [b.index for b in taken(source, 2)] == [0, 10, 20]
+
+
+def test_a_block_of_before_a_restart_does_not_come_after_it() -> None:
+    source = FaultySource(playing(loop=True), Faults(reorder=0.5))
+    epochs = [b.stream.epoch for b in taken(source, 500)]
+    assert epochs == sorted(epochs)
+
+
+def test_a_source_that_is_wound_back_after_its_end_has_another_end() -> None:
+    player = playing()
+    source = FaultySource(player, Faults(reorder=1.0))
+    first = taken(source, 100)
+    assert source.ended
+    player.seek(9.0)
+    assert not source.ended
+    second = taken(source, 10)
+    assert source.ended
+    assert (len(witness(first)), len(witness(second))) == (N, 100)
+    assert [first[-1].last, second[-1].last] == [True, True]
+
+
+def test_a_delay_knows_nothing_of_another_place() -> None:
+    player = playing()
+    source = FaultySource(player, Faults(delay_step=(0.0, 0.05)))
+    taken(source, 3)
+    player.seek(5.0)
+    (block,) = taken(source, 1)
+    np.testing.assert_array_equal(block.samples[:, 1], [500.0] * 5 + [500.0, 501.0, 502.0, 503.0, 504.0])

@@ -102,3 +102,24 @@ def test_infinite_speed_waits_for_nothing_but_a_pause() -> None:
 def test_a_speed_that_goes_nowhere_is_refused(speed: float) -> None:
     with pytest.raises(ValueError, match="must be a positive number"):
         Pacer(speed)
+
+
+def test_another_speed_holds_from_here_on_without_a_jump() -> None:
+    pacer, clock = running(2.0)
+    clock.time += 3.0
+    pacer.speed = 0.5
+    assert pacer.position == pytest.approx(6.0)
+    clock.time += 3.0
+    assert pacer.position == pytest.approx(7.5)
+    pacer.speed = float("inf")
+    clock.time += 3.0
+    assert pacer.position == pytest.approx(7.5)
+    pacer.speed = 1.0
+    clock.time += 3.0
+    assert pacer.position == pytest.approx(10.5)
+    with pytest.raises(ValueError, match="must be a positive number"):
+        pacer.speed = 0.0
+    pacer.pause()
+    pacer.speed = 10.0
+    clock.time += 3.0
+    assert pacer.position == pytest.approx(10.5)

@@ -190,7 +190,7 @@ def test_restarts_in_a_recording_are_passed_on() -> None:
                 for k in (0, 10):
                     yield SignalBlock(stream, first + k, 1.0, np.zeros((10, 3)), last=epoch == 100)
 
-    player, _ = paced(Restarted(STREAM, np.zeros((40, 3))), epoch=1, loop=True)
+    player, _ = paced(Restarted(STREAM, np.zeros((40, 3))), block_length=10, epoch=1, loop=True)
     blocks = drain(player, 0.1, calls=8)
     assert [(b.stream.epoch, b.index) for b in blocks[:5]] == [(1, 0), (1, 10), (2, 0), (2, 10), (3, 0)]
     assert not any(b.last for b in blocks)
@@ -201,3 +201,68 @@ def test_default_blocks_last_ten_milliseconds() -> None:
     assert default_block_length(10_000.0, 1.0) == 100
     assert default_block_length(51.2, 1.0) == 1
     assert default_block_length(1000.0, float("inf")) == 4096
+
+
+def test_the_block_length_follows_the_speed() -> None:
+    player, clock = paced(record(2000, index=None), speed=1.0)
+    assert [len(b) for b in player.receive(0.1)] == [1]
+    player.speed = 50.0
+    clock.time += 0.04
+    lengths = [len(b) for b in player.receive(0.0)]
+    assert set(lengths) == {50}
+    player.speed = float("inf")
+    assert [len(b) for b in player.receive(0.0)] == [2000 - 1 - sum(lengths)]
+
+
+def test_time_stands_in_the_middle_of_a_block_and_goes_on_from_there() -> None:
+    player, clock = paced(record(50), block_length=10)
+    player.receive(0.0)
+    clock.time += 0.055
+    player.pause()
+    assert [(b.index, len(b)) for b in player.receive(0.0)] == [(0, 6)]
+    assert player.position == pytest.approx(0.06)
+    clock.time += 9.0
+    player.resume()
+    player.receive(0.0)
+    began = clock.time
+    assert [(b.index, len(b)) for b in player.receive(0.5)] == [(6, 10)]
+    assert clock.time == pytest.approx(began + 0.15 - 0.055)
+
+
+def test_a_step_into_a_gap_stands_there() -> None:
+    player, _ = paced(record(4, index=[0, 1, 10, 11]), block_length=5)
+    player.step(0.05)
+    assert [b.index for b in player.receive(0.0)] == [0]
+    assert player.position == pytest.approx(0.05)
+    player.step(0.05)
+    assert player.receive(0.0) == []
+    player.step(0.01)
+    assert [(b.index, len(b)) for b in player.receive(0.0)] == [(10, 1)]
+
+
+def test_a_step_goes_round_in_a_loop() -> None:
+    player, _ = paced(record(50), block_length=50, loop=True, epoch=1)
+    player.seek(0.4)
+    player.step(0.2)
+    assert [(b.stream.epoch, b.index, len(b)) for b in player.receive(0.0)] == [(2, 0, 10), (3, 0, 10)]
+    assert player.position == pytest.approx(0.1)
+    assert player.epoch == 3
+
+
+def test_finish_ends_the_stream_where_it_is() -> None:
+    player, _ = paced(record(50), block_length=10)
+    player.receive(0.2)
+    (end,) = player.finish()
+    assert isinstance(end, SignalBlock)
+    assert (end.index, len(end), end.last, end.time) == (10, 0, True, pytest.approx(3.1))
+    assert player.ended
+    assert player.finish() == []
+
+
+def test_a_loop_that_is_switched_off_ends_with_its_last_block() -> None:
+    player, _ = paced(record(50), block_length=25, speed=float("inf"), loop=True)
+    drain(player, 0.0, calls=3)
+    player.loop = False
+    (end,) = drain(player)
+    assert end.last
+    assert player.position == player.duration == 0.5

@@ -1,16 +1,24 @@
 """The simulations by name, and what was injected beside what the real engine indicates of them."""
 
+import argparse
 import math
 
 import numpy as np
 import pytest
 
 from monitor.blocks import Role
+from monitor.commands.options import limits_given
 from monitor.config import IndicatorSettings
 from monitor.engine import Monitor
 from monitor.recording import RunWriter
+from monitor.reliability.decision import Estimate, Verdict, decide
+from monitor.reliability.ensemble import sort_ensemble
+from monitor.reliability.site import SiteReliability
+from monitor.reliability.tolerance import Policy, of_records
+from replay.ensembles import realizations
 from replay.formats import RecordingError
-from replay.simulations import names, simulation
+from replay.models import ensemble_model, model_names
+from replay.simulations import names, simulation, simulations
 from replay.truth import compare
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
 from sim.benchmark_plant import BenchmarkPlant
@@ -138,3 +146,42 @@ def test_a_run_without_truth_is_refused(tmp_path):
     writer.close()
     with pytest.raises(RecordingError, match="no truth to compare with"):
         compare(tmp_path / "run.h5")
+
+
+def test_a_menu_of_simulations_has_groups_and_what_judges_them():
+    found = simulations()
+    assert tuple(each.name for each in found) == names()
+    groups = [each.group for each in found]
+    assert groups == sorted(groups, key=groups.index)  # those of a group stand together
+    assert set(groups) == {"hybrid tests", "models that are judged", "cases of the tracking paper"}
+    judged = {each.name: each.judged for each in found if each.judged is not None}
+    assert set(judged) == {"beam", "beam-bad", "sandia", "sandia-bad"}
+    for name, how in judged.items():
+        recording = simulation(name)
+        assert how.model in model_names()
+        assert how.response in [channel.name for channel in recording.stream.channels]
+        assert how.policy in {policy.value for policy in Policy}
+        assert set(limits_given(argparse.Namespace(limit=how.limits))) == {"accumulated", "first_passage"}
+
+
+@pytest.mark.parametrize(
+    ("name", "decision"),
+    [
+        ("beam", Verdict.ACCEPT),
+        ("beam-bad", Verdict.REJECT),
+        ("sandia", Verdict.ACCEPT),
+        ("sandia-bad", Verdict.REJECT),
+    ],
+)
+def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
+    how = next(each.judged for each in simulations() if each.name == name)
+    recording = simulation(name)
+    column = [channel.name for channel in recording.stream.channels].index(how.response)
+    model = ensemble_model(how.model)
+    measured = recording.samples[: len(model.time), [column]]
+    ensemble = sort_ensemble(model.time, np.hstack(list(realizations(model, 2000, 7))))
+    tolerance = of_records(Policy(how.policy), float(how.tolerance.rstrip("%")) / 100.0, measured)
+    found = SiteReliability(ensemble, tolerance).update(np.arange(len(measured)), measured).reliability
+    last = {each: getattr(found, each) for each in ("accumulated", "first_passage")}
+    estimates = {each: Estimate(curve.value[-1], curve.standard_error[-1]) for each, curve in last.items()}
+    assert decide(estimates, limits_given(argparse.Namespace(limit=how.limits))).verdict is decision

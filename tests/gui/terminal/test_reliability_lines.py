@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console, Group
 
-from gui.history import History
+from gui.history import ResultHistory
 from gui.terminal.reliability_lines import decision, reliability_lines
-from monitor.blocks import Column, ResultBlock, ResultStream
+from monitor.blocks import Column, ResultStream
 
 VALUES = {
     "model_low": 0.2,
@@ -27,27 +27,26 @@ WIDTHS = [60, 80, 100, 110, 140, 200]
 
 
 def judged(sites=("deflection",), n=200, decided=1.0, epoch=1, **changes):
-    """Return a history of sites with these values, all the time, and a decision at the last."""
+    """Return the results of sites with these values, all the time, and a decision at the last."""
     values = VALUES | changes
     columns = [Column(name, "", site) for site in sites for name in values]
     columns.append(Column("reliability_decision", "1", sites[-1]))
-    history = History()
+    results = ResultHistory(ResultStream("rig", epoch, 20.0, 1, tuple(columns)), minutes=1.0, memory=8 << 20)
     row = [*values.values()] * len(sites) + [decided]
-    history.add(ResultBlock(ResultStream("rig", epoch, 20.0, 1, tuple(columns)), 0, 0.0, np.tile(row, (n, 1))))
-    return history
+    results.append(0.0, np.tile(row, (n, 1)))
+    return results
 
 
-def silence(history, n=1):
+def silence(results, n=1):
     """Add rows that mean nothing."""
-    stream = history.stream
-    history.add(ResultBlock(stream, 200, 10.0, np.full((n, len(stream.columns)), np.nan)))
-    return history
+    results.append(10.0, np.full((n, len(results.columns)), np.nan))
+    return results
 
 
-def drawn(history, width, styles=False, silent=""):
+def drawn(results, width, styles=False, silent=""):
     console = Console(file=io.StringIO(), record=True, width=width, force_terminal=True, color_system="standard")
     # one by one, print would join them and let them wrap
-    console.print(Group(*reliability_lines(history, width, silent=silent)))
+    console.print(Group(*reliability_lines(results, width, silent=silent)))
     return console.export_text(styles=styles).splitlines()
 
 
@@ -84,25 +83,25 @@ def test_what_is_too_narrow_is_cut_and_does_not_wrap(width):
     ("value", "word", "colour"), [(1.0, "● accept", "32"), (0.0, "▲ watch", "33"), (-1.0, "■ reject", "31")]
 )
 def test_a_decision_is_a_word_and_a_colour(value, word, colour):
-    history = judged(decided=value)
-    (line,) = drawn(history, 100, styles=True)[1:]
+    results = judged(decided=value)
+    (line,) = drawn(results, 100, styles=True)[1:]
     assert f"\x1b[1;{colour}m  {word}" in line
-    assert decision(history, "deflection") == word[2:]
+    assert decision(results, "deflection") == word[2:]
 
 
 @pytest.mark.parametrize("value", [2.0, -7.0, 0.5, np.inf, -np.inf])
 def test_a_decision_that_is_none_is_a_dash(value):
-    history = judged(decided=value)
-    (line,) = drawn(history, 80)[1:]
+    results = judged(decided=value)
+    (line,) = drawn(results, 80)[1:]
     assert "0.942 ±0.0003" in line and line.split().count("—") == 1
-    assert decision(history, "deflection") == "—"
+    assert decision(results, "deflection") == "—"
 
 
 def test_before_the_first_value_there_are_dashes():
     nothing = dict.fromkeys(VALUES, np.nan)
-    history = judged(decided=np.nan, **nothing)
-    assert drawn(history, 100)[1].split() == ["deflection", "—", "—", "—"]
-    assert decision(history, "deflection") == decision(history, "nowhere") == ""
+    results = judged(decided=np.nan, **nothing)
+    assert drawn(results, 100)[1].split() == ["deflection", "—", "—", "—"]
+    assert decision(results, "deflection") == decision(results, "nowhere") == ""
 
 
 def test_a_single_realization_has_no_standard_error():
@@ -128,13 +127,12 @@ def test_nothing_that_a_rig_says_is_taken_for_markup():
 
 
 def test_the_curve_begins_with_the_first_value():
-    history = judged()
-    stream, n_columns = history.stream, len(history.stream.columns)
-    rising = np.full((200, n_columns), np.nan)
+    stream = judged().stream
+    rising = np.full((200, len(stream.columns)), np.nan)
     rising[:, [c.name for c in stream.columns].index("reliability_accumulated")] = np.linspace(0.0, 1.0, 200)
-    history = History()
-    history.add(ResultBlock(stream, 0, 0.0, rising))
-    (line,) = drawn(history, 140)[1:]
+    results = ResultHistory(stream, minutes=1.0, memory=8 << 20)
+    results.append(0.0, rising)
+    (line,) = drawn(results, 140)[1:]
     curve = line[-24:] if len(line) >= 24 else line
     assert curve.strip()[0] == "▁" and curve.strip()[-1] == "▇"
     assert len(curve.strip()) == 24

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.history import History
+from gui.history import ResultHistory
 from gui.terminal.screen import Screen
-from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.blocks import Column, Event, EventKind, ResultStream
 from monitor.health import Counts, Health
 from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
@@ -28,7 +28,14 @@ OUTPUTS = {
     "fdb_frequency": 1.25,
 }
 HEALTH = Health(
-    "laboratory", "receiving", Counts(1_234_567, 128, 3, restarts=1), 1024.0, 1023.9, 0.01, "runs/demo.h5", 1_234_000
+    rig="laboratory",
+    state="receiving",
+    counts=Counts(1_234_567, 128, 3, restarts=1),
+    sample_rate=1024.0,
+    measured_rate=1023.9,
+    age=0.01,
+    recording="runs/demo.h5",
+    recorded=1_234_000,
 )
 EVENTS = [
     Event(EventKind.STARTED, 0.0, 0),
@@ -41,9 +48,9 @@ EVENTS = [
 def followed(actuators=("north", "south", "roof"), values=None):
     columns = tuple(Column(name, "", actuator) for actuator in actuators for name in OUTPUTS)
     row = list((values or OUTPUTS).values()) * len(actuators)
-    history = History()
-    history.add(ResultBlock(ResultStream("laboratory", 1, 10.0, 1, columns), 0, 0.0, np.tile(row, (300, 1))))
-    return history
+    results = ResultHistory(ResultStream("laboratory", 1, 10.0, 1, columns), minutes=1.0, memory=8 << 20)
+    results.append(0.0, np.tile(row, (300, 1)))
+    return results
 
 
 def drawn(screen, width, height=None):
@@ -149,7 +156,7 @@ def test_damping_that_is_taken_away_is_grave():
 
 @pytest.mark.parametrize("health", [None, Health()])
 def test_before_the_first_block(health):
-    text = "\n".join(drawn(Screen(History(), health), 80))
+    text = "\n".join(drawn(Screen(None, health), 80))
     assert ("connecting" if health is None else "waiting for the rig") in text
     assert "no results yet" in text
     assert "nothing yet" in text
@@ -193,7 +200,7 @@ def test_nothing_that_a_rig_says_is_taken_for_markup():
 
 
 def judged(n_actuators=1, n_sites=1):
-    """Return a history of actuators and of a model that is judged at sites, and rejected."""
+    """Return the results of actuators and of a model that is judged at sites, and rejected."""
     names = [*(f"site {i}" for i in range(n_sites)), "all sites"][: n_sites + (n_sites > 1)]
     columns = [Column(name, "", f"a{i}") for i in range(n_actuators) for name in OUTPUTS]
     row = [*OUTPUTS.values()] * n_actuators
@@ -201,10 +208,9 @@ def judged(n_actuators=1, n_sites=1):
         columns += [Column("reliability_first_passage", "1", name), Column("reliability_accumulated", "1", name)]
         row += [0.012, 0.634]
     columns.append(Column("reliability_decision", "1", names[-1]))
-    history = History()
-    results = ResultStream("laboratory", 1, 10.0, 1, tuple(columns))
-    history.add(ResultBlock(results, 0, 0.0, np.tile([*row, -1.0], (300, 1))))
-    return history
+    results = ResultHistory(ResultStream("laboratory", 1, 10.0, 1, tuple(columns)), minutes=1.0, memory=8 << 20)
+    results.append(0.0, np.tile([*row, -1.0], (300, 1)))
+    return results
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140, 200])

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from gui.level import Level
 from gui.numbers import DASH, number, shortened
+from gui.terminal.actuator_table import VERDICT_STYLES
 from gui.terminal.sparkline import sparkline
-from gui.verdict import verdict
+from gui.verdict import Verdict, verdict
 
 
 def test_a_ramp_climbs_all_bars():
@@ -73,9 +75,10 @@ def test_a_path_keeps_its_end():
     ],
 )
 def test_verdicts(delay, ratio, words):
-    assert verdict(delay, ratio, 0.0)[0] == words
+    assert verdict(delay, ratio, 0.0).words == words
 
 
 def test_a_large_lag_is_shown_as_grave():
-    assert verdict(0.02, 1.0, math.radians(-12.0)) == ("lags", "bold red")
-    assert verdict(0.02, 1.0, math.radians(-2.0)) == ("lags", "yellow")
+    assert verdict(0.02, 1.0, math.radians(-12.0)) == Verdict("lags", "▲", Level.BAD)
+    assert verdict(0.02, 1.0, math.radians(-2.0)) == Verdict("lags", "▲", Level.WARN)
+    assert VERDICT_STYLES[Level.BAD] != VERDICT_STYLES[Level.WARN]

@@ -1,0 +1,45 @@
+"""An event as a person reads it: its kind in a word and a shape, and what happened in a sentence."""
+
+from __future__ import annotations
+
+from gui.level import Level
+from gui.numbers import count
+from monitor.blocks import Event, EventKind
+
+_SHAPES = {
+    EventKind.STARTED: "●",
+    EventKind.ENDED: "■",
+    EventKind.RESTART: "▲",
+    EventKind.GAP: "▲",
+    EventKind.CLOCK_JUMP: "▲",
+    EventKind.REJECTED: "▼",
+    EventKind.NOTE: "✎",
+}
+_QUIET = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE)
+_TELLS = {
+    EventKind.GAP: "{} samples lost",
+    EventKind.DUPLICATE: "{} samples came twice",
+    EventKind.REORDERED: "{} samples came too late",
+    EventKind.REJECTED: "{} messages refused",
+}
+
+
+def kind_word(kind: EventKind) -> str:
+    """Return what a kind is called, such as ``clock jump``."""
+    return kind.value.replace("_", " ")
+
+
+def kind_shape(kind: EventKind) -> str:
+    """Return the shape that goes with the word."""
+    return _SHAPES.get(kind, "◆")
+
+
+def kind_level(kind: EventKind) -> Level:
+    """Return how much events of a kind matter: those that cost samples warn."""
+    return Level.INFO if kind in _QUIET else Level.WARN
+
+
+def sentence(event: Event) -> str:
+    """Return what happened in one line; empty where the kind says it all."""
+    told = _TELLS[event.kind].format(count(event.count)) if event.kind in _TELLS else ""
+    return ": ".join(part for part in (told, event.detail) if part)

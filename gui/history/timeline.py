@@ -1,0 +1,170 @@
+"""From the rig's samples to one axis that never goes back, however often the rig starts again."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass, replace
+
+_PAUSE = 1.0
+_MOST_SEGMENTS = 4096
+# as the service tells a clock that jumps from one that is not quite right
+_JUMP = 0.1
+_DRIFT = 0.1
+_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of the axis in which the rig's clock goes on evenly.
+
+    Parameters
+    ----------
+    x_begin, x_end : of its first and newest sample, s.
+    offset : time of the rig = x + offset, s.
+    epoch : of the rig.
+    index : of the sample at `x_begin`.
+    sample_rate : Hz.
+    """
+
+    x_begin: float
+    x_end: float
+    offset: float
+    epoch: int
+    index: int = 0
+    sample_rate: float = 1.0
+
+    def x_at(self, index: int) -> float:
+        """Return x of the sample `index`."""
+        return (round(self.x_begin * self.sample_rate) + index - self.index) / self.sample_rate
+
+    def holds(self, time: float) -> bool:
+        """Whether a sample of it was taken at `time` of the rig, or within half a step of it."""
+        half = 0.5 / self.sample_rate
+        return self.x_begin - half <= time - self.offset <= self.x_end + half
+
+
+class Timeline:
+    """Place samples on an axis of seconds that begins near 0.
+
+    A start of the rig, a jump of its clock or another rate begins a new segment, `pause` s after the newest sample
+    and so that x and the rig's time differ by whole seconds. Samples stand at multiples of 1/sample_rate, and the
+    rig's time is met within half of that. Where the rig's clock runs away slowly from index and rate, a new segment
+    follows without a pause as soon as it is a tenth of a second ahead or behind.
+
+    Parameters
+    ----------
+    pause : s between two segments.
+    """
+
+    def __init__(self, pause: float = _PAUSE) -> None:
+        self._pause = pause
+        self._segments: deque[Segment] = deque(maxlen=_MOST_SEGMENTS)
+        self._last = (0, 0.0)
+        self._end = -math.inf
+        self._interrupted = False
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Oldest first; the oldest of very many are forgotten."""
+        return tuple(self._segments)
+
+    @property
+    def epoch(self) -> int | None:
+        """Of the newest segment; None before the first."""
+        return self._segments[-1].epoch if self._segments else None
+
+    @property
+    def end(self) -> float:
+        """The newest x; -inf before the first."""
+        return self._end
+
+    def interrupt(self) -> None:
+        """Let the next sample begin a new segment: the rig has started again though its epoch is the same."""
+        self._interrupted = True
+
+    def place(self, epoch: int, index: int, time: float, sample_rate: float) -> float:
+        """Return x [s] of the sample `index`, taken at `time` of the rig; signals and results may take turns."""
+        segment = self._segments[-1] if self._segments else None
+        if (
+            segment is None
+            or self._interrupted
+            or epoch != segment.epoch
+            or sample_rate != segment.sample_rate
+            or self._jumped(index, time, sample_rate)
+        ):
+            segment = self._begin(epoch, index, time, sample_rate)
+        elif abs(time - segment.x_at(index) - segment.offset) > max(_DRIFT, 2.5 / sample_rate):
+            segment = self._follow(segment, index, time)
+        self._last = index, time
+        return self.reach(index)
+
+    def reach(self, index: int) -> float:
+        """Return x of the sample `index` of the newest segment, and note that it is there."""
+        segment = self._segments[-1]
+        x = segment.x_at(index)
+        if x > segment.x_end:
+            self._segments[-1] = replace(segment, x_end=x)
+            self._end = max(self._end, x)
+        return x
+
+    def _jumped(self, index: int, time: float, sample_rate: float) -> bool:
+        before, then = self._last
+        span = (index - before) / sample_rate
+        return not abs(time - then - span) <= max(_JUMP, 2.5 / sample_rate, _SHARE * span)
+
+    def _begin(self, epoch: int, index: int, time: float, rate: float) -> Segment:
+        least = max(0.0, self._end + self._pause)
+        time = time if math.isfinite(time) else least
+        row = round((least + (time - least) % 1.0) * rate)
+        if self._segments:
+            # where steps are long, the rounding could take back what has gone by
+            row = max(row, math.floor(self._end * rate) + 1)
+        x = row / rate
+        self._segments.append(Segment(x, x, float(round(time - x)), epoch, index, rate))
+        self._end = max(self._end, x)
+        self._interrupted = False
+        return self._segments[-1]
+
+    def _follow(self, segment: Segment, index: int, time: float) -> Segment:
+        x = segment.x_at(index)
+        offset = round((time - x) / _DRIFT) * _DRIFT
+        self._segments.append(Segment(x, x, offset, segment.epoch, index, segment.sample_rate))
+        self._end = max(self._end, x)
+        return self._segments[-1]
+
+    def time_at(self, x: float) -> float:
+        """Return the rig's time at `x`; after the newest sample it goes on, in a break and before all it is NaN."""
+        at = bisect_right(self._segments, x, key=lambda segment: segment.x_begin) - 1
+        if at < 0:
+            return math.nan
+        segment = self._segments[at]
+        newest = at == len(self._segments) - 1
+        until = segment.x_end + (math.inf if newest else 1.0 / segment.sample_rate)
+        return x + segment.offset if x <= until else math.nan
+
+    def sample_at(self, x: float) -> tuple[float, int] | None:
+        """Return the rig's time and the index of the sample nearest to `x`; None before all and in a break."""
+        time = self.time_at(x)
+        if math.isnan(time):
+            return None
+        segment = self._segments[bisect_right(self._segments, x, key=lambda each: each.x_begin) - 1]
+        index = segment.index + round((min(x, segment.x_end) - segment.x_begin) * segment.sample_rate)
+        return segment.x_at(index) + segment.offset, index
+
+    def x_of(self, time: float, epoch: int | None = None) -> float:
+        """Return x of the rig's `time`: in the newest segment (of `epoch`) that holds it.
+
+        Where none does it is clipped into the newest; before the first sample it is 0.
+        """
+        known = [segment for segment in reversed(self._segments) if epoch in (None, segment.epoch)]
+        known = known or [*reversed(self._segments)][:1]
+        for segment in known:
+            if segment.holds(time):
+                return time - segment.offset
+        if not known:
+            return 0.0
+        newest = known[0]
+        x = time - newest.offset if math.isfinite(time) else newest.x_end
+        return min(max(x, newest.x_begin), newest.x_end)

@@ -1,0 +1,67 @@
+"""A note of the operator: one line, at the instant when the key was pressed, and on its way to the service."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+
+LONGEST = 200
+"""Bytes of a note that a run file keeps."""
+
+
+class NoteBar(QWidget):
+    """Ask for a text; hidden until asked for.
+
+    Signals
+    -------
+    written : the text, and the instant it belongs to as s on the display's time.
+    """
+
+    written = Signal(str, float)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._instant = 0.0
+        self._label = QLabel()
+        self._text = QLineEdit(placeholderText="what happened; Enter stores it with the run, Esc forgets it")
+        self._text.setAccessibleName("text of the note")
+        self._store = QPushButton("Store")
+        self._left = QLabel()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 4)
+        for widget in (self._label, self._text, self._left, self._store):
+            layout.addWidget(widget)
+        layout.setStretchFactor(self._text, 1)
+        self._text.textChanged.connect(self._count)
+        self._text.returnPressed.connect(self._write)
+        self._store.clicked.connect(self._write)
+        self._count()
+        self.hide()
+
+    def ask(self, instant: float, said: str) -> None:
+        """Ask for a note at `instant`, which is called `said`."""
+        self._instant = instant
+        self._label.setText(f"Note at {said}:")
+        self._text.clear()
+        self.show()
+        self._text.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Forget the note at Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.hide()
+        else:
+            super().keyPressEvent(event)
+
+    def _count(self) -> None:
+        used = len(self._text.text().encode())
+        self._store.setEnabled(bool(self._text.text().strip()) and used <= LONGEST)
+        self._left.setText(
+            "" if used <= LONGEST - 40 else f"{LONGEST - used} left" if used <= LONGEST else "too long"
+        )
+
+    def _write(self) -> None:
+        if self._store.isEnabled():
+            self.hide()
+            self.written.emit(self._text.text().strip(), self._instant)

@@ -1,0 +1,57 @@
+"""What happened: the events of the stream and the notes of the operator."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QSplitter, QVBoxLayout
+
+from gui.history.history import History
+from gui.panels.base import Panel
+from gui.panels.event_list import EventList
+from gui.theme import Theme
+from gui.view import View
+
+
+class EventsPanel(Panel):
+    """The list of the events; other lists of what happened have room above it.
+
+    Signals
+    -------
+    note_wanted : somebody wants to write a note.
+    """
+
+    key = "events"
+    title = "Events"
+    note_wanted = Signal()
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        super().__init__(view, theme)
+        self.events = EventList(theme)
+        self.events.chosen.connect(self._look_at)
+        self.events.note_wanted.connect(self.note_wanted)
+        parts = QSplitter(Qt.Orientation.Vertical)
+        parts.setChildrenCollapsible(False)
+        parts.addWidget(self.events)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(parts)
+        self.setFocusProxy(self.events)
+
+    def configure(self, history: History) -> None:
+        """Take the events of another history; they do not depend on channels."""
+        self.refresh(history)
+
+    def refresh(self, history: History) -> None:
+        """Add what is new."""
+        self.events.take(history.events)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        super().restyle(theme)
+        self.events.restyle(theme)
+
+    def _look_at(self, x: float) -> None:
+        """Put `x` in the middle and stand still; near the newest sample it is right of the middle."""
+        self.view.look_at(x + 0.5 * self.view.span)
+        if self.view.following:
+            self.view.pause()

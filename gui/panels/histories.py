@@ -1,0 +1,165 @@
+"""What the rig's channels did: command and measured of every actuator over each other, forces, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from gui.history.envelope import Envelope
+from gui.history.history import History
+from gui.history.signals import SignalHistory
+from gui.panels.over_time import TimePanel
+from gui.plots.time_row import Curve, Reader, Row, RowData, strip
+from gui.plots.time_scale import visible
+from gui.plots.time_splice import spliced
+from gui.theme import Theme
+from gui.view import View
+from monitor.blocks import Channel, Pair, Role, units_differ
+
+_MOST_SHOWN = 8
+_FORCE_WEIGHT = 0.6
+_WIDE = 256  # samples a bucket
+_QUANTITIES = {
+    "m": "displacement", "mm": "displacement", "cm": "displacement", "in": "displacement", "ft": "displacement",
+    "N": "force", "kN": "force", "MN": "force", "lb": "force", "lbf": "force", "kip": "force",
+    "rad": "rotation", "deg": "rotation", "°": "rotation",
+    "m/s": "velocity", "mm/s": "velocity", "in/s": "velocity",
+    "m/s2": "acceleration", "m/s^2": "acceleration", "m/s²": "acceleration", "g": "acceleration",
+    "V": "voltage", "Hz": "frequency", "s": "time", "Pa": "stress", "MPa": "stress",
+}  # fmt: skip
+_NOTHING = (
+    "No signals yet. They come when a rig publishes, or a recording is replayed; a service that publishes results alone"
+    " (signals = false) has none to show."
+)
+
+Detail = Callable[[int, float, float, int, Sequence[int]], Envelope | None]
+"""Takes an epoch, the rig's time from and to [s], how many buckets at most, and columns; None: not there (yet)."""
+
+
+class HistoriesPanel(TimePanel):
+    """Command and measured of every actuator, its force below, and auxiliary channels by their kind.
+
+    `detail`, where it is set, is asked for what memory no longer has as finely as the picture could show it.
+    """
+
+    key = "histories"
+    title = "Time histories"
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        super().__init__(view, theme, _NOTHING)
+        self.detail: Detail | None = None
+        self._columns: dict[str, tuple[int, ...]] = {}
+
+    def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
+        """Return a row for each actuator, one for its force, and one for each kind of auxiliary channel."""
+        found = () if history.signals is None else tuple(_rows(history.signals))
+        self._columns = {row.key: columns for row, columns, _ in found}
+        return tuple((row, group) for row, _, group in found)
+
+    def usual(self, history: History) -> Sequence[str]:
+        """Return the first actuators and their forces; where there are none, the first other channels."""
+        if history.signals is None:
+            return ()
+        first = {pair.actuator for pair in history.signals.pairs[:_MOST_SHOWN]}
+        if first:
+            return [row.key for row, _ in self._offered if row.name in first and not row.key.startswith("auxiliary")]
+        return [row.key for row, _ in self._offered][:_MOST_SHOWN]
+
+    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
+        """Return the least and greatest of every bucket, of the rows in sight."""
+        rows, seen = self.stack.rows, self.stack.seen
+        if history.signals is None:
+            return (None,) * len(rows)
+        wanted = [column for i in seen for column in self._columns[rows[i].key]]
+        envelope = self._envelope(history, history.signals, left, right, wanted)
+        place = {column: i for i, column in enumerate(wanted)}
+        return tuple(
+            RowData(tuple(strip(envelope, place[column]) for column in self._columns[row.key])) if i in seen else None
+            for i, row in enumerate(rows)
+        )
+
+    def reader(self, history: History) -> Reader:
+        """Return what reads samples."""
+        columns = [self._columns[row.key] for row in self.stack.rows]
+        return partial(_read, history.signals, columns)
+
+    def _envelope(
+        self, history: History, signals: SignalHistory, left: float, right: float, columns: Sequence[int]
+    ) -> Envelope:
+        n_columns = self.stack.columns
+        found = signals.envelope(left, right, n_columns, columns)
+        stop = min(right, signals.kept_x)
+        # before `kept_x` memory has buckets alone: those of a wide picture are wide enough, or it would take long to read
+        if self.detail is None or not left < stop or found.rows >= _WIDE:
+            return found
+        parts = [
+            (end - begin, begin, end, segment)
+            for segment, begin, end in visible(history.timeline.segments, left, stop)
+        ]
+        if not parts:
+            return found
+        length, begin, end, segment = max(parts, key=lambda part: part[0])
+        share = max(1, round(n_columns * length / (right - left)))
+        finer = self.detail(segment.epoch, begin + segment.offset, end + segment.offset, share, tuple(columns))
+        if finer is None:
+            # it may come later, without anything else being new
+            self._drawn = None
+            return found
+        return spliced(found, finer.scaled(1.0, -segment.offset))
+
+
+def _read(signals: SignalHistory | None, columns: Sequence[tuple[int, ...]], x: float) -> list[list[float]]:
+    """Return the values of the sample nearest to `x`, or of the newest one before."""
+    if signals is None:
+        return []
+    wanted = [column for row in columns for column in row]
+    values = iter(signals.at(min(x, signals.end_x), wanted).tolist())
+    return [[next(values) for _ in row] for row in columns]
+
+
+def _rows(signals: SignalHistory) -> Iterator[tuple[Row, tuple[int, ...], str]]:
+    """Give every row, its columns and its group in the menu."""
+    for pair in signals.pairs:
+        yield from _actuator_rows(signals.channels, pair)
+    kinds: dict[tuple[str, str], list[int]] = {}
+    for i, channel in enumerate(signals.channels):
+        if channel.role is Role.AUXILIARY:
+            kinds.setdefault((channel.name.rpartition(".")[2], channel.unit), []).append(i)
+    for (kind, unit), columns in kinds.items():
+        owners = [signals.channels[i].name.rpartition(".")[0] for i in columns]
+        curves = tuple(
+            Curve(owner or kind, "auxiliary" if len(owners) == 1 else i, dashed=i >= _MOST_SHOWN)
+            for i, owner in enumerate(owners)
+        )
+        name = owners[0] if len(owners) == 1 else ""
+        row = Row(f"auxiliary:{kind}:{unit}", name, kind.replace("_", " "), unit, curves, prefixed=True)
+        yield row, tuple(columns), "other channels"
+
+
+def _actuator_rows(channels: Sequence[Channel], pair: Pair) -> Iterator[tuple[Row, tuple[int, ...], str]]:
+    command, measured = Curve("command", "command"), Curve("measured", "measured")
+    units = channels[pair.command].unit, channels[pair.measured].unit
+    name = pair.actuator
+    if units_differ(channels[pair.command], channels[pair.measured]):
+        # volts over millimetres would be two curves on one wrong scale
+        for key, unit, curve, column in zip(
+            ("command", "measured"), units, (command, measured), (pair.command, pair.measured), strict=True
+        ):
+            yield _row(f"{key}:{name}", name, unit, key, curve), (column,), name
+    else:
+        unit = units[0] or units[1]
+        yield (
+            _row(f"motion:{name}", name, unit, "command and measured", command, measured),
+            (pair.command, pair.measured),
+            name,
+        )
+    if pair.force is not None:
+        force = Row(
+            f"force:{name}", name, "force", channels[pair.force].unit, (Curve("force", "force"),), prefixed=True,
+            weight=_FORCE_WEIGHT,
+        )  # fmt: skip
+        yield force, (pair.force,), name
+
+
+def _row(key: str, name: str, unit: str, otherwise: str, *curves: Curve) -> Row:
+    return Row(key, name, _QUANTITIES.get(unit, otherwise), unit, curves, prefixed=True)

@@ -1,0 +1,155 @@
+"""The hysteresis loop: restoring force against measured displacement."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtWidgets import QComboBox
+
+from gui.history.history import History
+from gui.history.signals import SignalHistory
+from gui.numbers import DASH
+from gui.panels.xy_panel import XYPanel, forgotten
+from gui.plots.loop_energy import loop_energy, work_unit
+from gui.plots.time_ticks import MINUS
+from gui.plots.xy_ink import pen
+from gui.plots.xy_plot import XYPlot
+from gui.plots.xy_scale import corners, extent, readable
+from gui.plots.xy_trail import Trail
+from gui.theme import Theme
+from gui.view import View
+from monitor.blocks import Pair, Samples
+
+LENGTHS = ("one window", "four windows", "the whole view")
+"""How far back the loop goes."""
+_REDRAWN = 64  # times in its length, at most, that the older part is drawn anew while it moves on
+
+
+class HysteresisPanel(XYPanel):
+    """Show `view.actuator` up to `view.instant`; set `window_length` [s] to that of the indicators."""
+
+    key: ClassVar[str] = "hysteresis"
+    title: ClassVar[str] = "Hysteresis"
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        self.lengths = QComboBox()
+        self.lengths.addItems(LENGTHS)
+        self.lengths.setCurrentIndex(1)
+        self.lengths.setAccessibleName("how far back the loop goes")
+        super().__init__(view, theme, self.lengths)
+        self.window_length = 2.0
+        self.plot = XYPlot(theme)
+        self.pane.addItem(self.plot)
+        self.older = pg.PlotCurveItem(skipFiniteCheck=False)
+        self.plot.plane.addItem(self.older, ignoreBounds=True)
+        self.trail = Trail(self.plot)
+        # what the older part was drawn from: actuator, length, and where it ends
+        self._drawn: tuple[str, float, float] | None = None
+        self._extent = (math.nan, math.nan), (math.nan, math.nan)
+        self.lengths.currentIndexChanged.connect(self._lengthen)
+        self.restyle(theme)
+
+    def colour(self) -> None:
+        """Give the curves the colours of the theme."""
+        colour = self.theme.muted if self.old else self.theme.force
+        self.older.setPen(pen(self.theme.muted, opacity=0.55))
+        self.trail.restyle(colour, self.theme.base)
+
+    def configure(self, history: History) -> None:
+        """Forget the scales: other channels are shown."""
+        self.plot.forget()
+        self._drawn = None
+        self.refresh(history)
+
+    @property
+    def length(self) -> float:
+        """How far back the loop goes, s."""
+        return (self.window_length, 4.0 * self.window_length, max(self.view.span, self.window_length))[
+            self.lengths.currentIndex()
+        ]
+
+    def refresh(self, history: History) -> None:
+        """Draw the loop up to the instant that is looked at."""
+        signals = history.signals
+        pair = None if signals is None else next((p for p in signals.pairs if p.actuator == self.view.actuator), None)
+        if signals is None or pair is None or pair.force is None:
+            self._draw_nothing(history, _why_not(signals, pair))
+            return
+        when = self.tell(history, pair.actuator)
+        of_measured, of_force = signals.channels[pair.measured], signals.channels[pair.force]
+        self.plot.name_axes(("measured", of_measured.unit), ("restoring force", of_force.unit))
+        x, moved, force = self._samples(signals, pair, self.window_length)
+        shown = corners(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
+        self._draw_older(signals, pair)
+        reach = [_union(old, extent(new)) for old, new in zip(self._extent, (moved, force), strict=True)]
+        self.plot.fit(*reach, hurry=when.x is not None)
+        self.trail.draw(moved[shown], force[shown])
+
+        frequency = (
+            math.nan if history.results is None else history.results.value(pair.actuator, "fdb_frequency", when.x)
+        )
+        energy = loop_energy(moved, force, signals.sample_rate, frequency)
+        unit = work_unit(of_measured.unit, of_force.unit)
+        known = math.isfinite(energy)
+        said = f"last turn takes up {_energy_text(energy, unit)}" if known else f"last turn takes up {DASH}"
+        self.plot.say(said, self.theme.text if known and not self.old else self.theme.muted)
+        self.caption = forgotten(history, self.view.instant - self.length)
+        self._read_out()
+
+    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
+        """Return displacement and force at a place."""
+        return f"measured {plot.text_of('bottom', x)}, force {plot.text_of('left', y)}"
+
+    def _samples(self, signals: SignalHistory, pair: Pair, length: float) -> tuple[Samples, Samples, Samples]:
+        instant = self.view.instant
+        x, samples = signals.samples(instant - length + 0.5 / signals.sample_rate, instant)
+        assert pair.force is not None
+        return x, samples[:, pair.measured], samples[:, pair.force]
+
+    def _draw_older(self, signals: SignalHistory, pair: Pair) -> None:
+        """Draw what goes back farther than the window, but not at every look: it may be long."""
+        length, instant = self.length, self.view.instant
+        if self._drawn is not None and self._drawn[:2] == (pair.actuator, length):
+            behind = instant - self._drawn[2]
+            if 0.0 <= behind < min(0.5 * self.window_length, length / _REDRAWN):
+                return
+        self._drawn = pair.actuator, length, instant
+        if length <= self.window_length:
+            self._extent = (math.nan, math.nan), (math.nan, math.nan)
+            self.older.setData(np.empty(0), np.empty(0))
+            return
+        x, moved, force = self._samples(signals, pair, length)
+        shown = corners(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
+        self._extent = extent(moved), extent(force)
+        self.older.setData(moved[shown], force[shown], connect="finite")
+
+    def _draw_nothing(self, history: History, why: str) -> None:
+        self.tell(history, self.view.actuator or DASH)
+        self._drawn = None
+        self.trail.clear()
+        self.older.setData(np.empty(0), np.empty(0))
+        self.plot.say(why, self.theme.muted)
+
+    def _lengthen(self) -> None:
+        # the window draws again when the view says that it has moved
+        self.view.moved.emit()
+
+
+def _why_not(signals: SignalHistory | None, pair: Pair | None) -> str:
+    if signals is None:
+        return "the service sends no signals"
+    if pair is None:
+        return "no actuator is chosen"
+    return f"{pair.actuator} has no force channel: there is no loop to show"
+
+
+def _energy_text(energy: float, unit: str) -> str:
+    factor, shown = readable(unit, (energy, energy))
+    return f"{factor * energy:.3g} {shown}".replace("-", MINUS)
+
+
+def _union(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return float(np.fmin(one[0], other[0])), float(np.fmax(one[1], other[1]))

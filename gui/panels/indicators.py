@@ -1,0 +1,177 @@
+"""The indicators over time, each with its uncertainty and its limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtWidgets import QToolButton
+
+from gui.history.history import History
+from gui.history.results import ResultHistory
+from gui.limits import DEFAULT, Limits
+from gui.panels.indicator_rows import QUANTITIES, Quantity
+from gui.panels.over_time import TimePanel
+from gui.plots.time_row import Curve, Limit, Reader, Row, RowData, Strip, spread, strip
+from gui.theme import Theme
+from gui.view import View
+
+_NOTHING = (
+    "No indicators yet. The first values come when a window is full;
+"
+    "a service that computes none, or whose measures are switched off, has nothing to show here."
+)
+_BANDS = "bands ± 1 sd"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A curve: a result and the factor of what is shown; `deviation` is there where its uncertainty is."""
+
+    actuator: str
+    name: str
+    factor: float
+    deviation: str = ""
+
+
+class IndicatorsPanel(TimePanel):
+    """A row a quantity, of one actuator or of all over each other."""
+
+    key = "indicators"
+    title = "Tracking indicators"
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        super().__init__(view, theme, _NOTHING)
+        self.limits: Limits = DEFAULT
+        self._sources: dict[str, tuple[_Source, ...]] = {}
+        self.together = QToolButton(self)
+        self.together.setText("All actuators")
+        self.together.setCheckable(True)
+        self.together.setAutoRaise(True)
+        self.together.setToolTip("Show all actuators over each other, by one measure, or the chosen one by several")
+        self.controls.insertWidget(1, self.together)
+        self.together.toggled.connect(self._changed)
+        view.chosen.connect(self._changed)
+
+    def set_limits(self, limits: Limits) -> None:
+        """Draw other limit lines."""
+        self.limits = limits
+        self._changed()
+
+    def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
+        """Return a row for each quantity of which there is a result."""
+        results = history.results
+        self._sources = {}
+        if results is None or not results.actuators:
+            self.heading.setText("")
+            self.together.setEnabled(False)
+            return ()
+        chosen = self.view.actuator if self.view.actuator in results.actuators else results.actuators[0]
+        several = self.together.isChecked()
+        self.together.setEnabled(len(results.actuators) > 1)
+        self.heading.setText("all actuators" if several else f"actuator {chosen}")
+        made = (self._row(quantity, results, "" if several else chosen) for quantity in QUANTITIES)
+        return tuple((row, "") for row in made if row is not None)
+
+    def usual(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same of every history
+        """Return the quantities of the papers."""
+        return [quantity.key for quantity in QUANTITIES if quantity.usual]
+
+    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
+        """Return values and uncertainties of the rows in sight."""
+        rows, seen, results = self.stack.rows, self.stack.seen, history.results
+        if results is None:
+            return (None,) * len(rows)
+        names = [
+            (source.actuator, name)
+            for i in seen
+            for source in self._sources[rows[i].key]
+            for name in (source.name, source.deviation)
+            if name
+        ]
+        envelope = results.envelope(left, right, self.stack.columns, names)
+        place = {name: i for i, name in enumerate(names)}
+
+        # of every instant the last row is kept
+        late = max(0.0, 1.0 / results.rate - results.stream.every / results.stream.sample_rate)
+
+        def one(source: _Source, name: str) -> Strip:
+            return strip(envelope, place[source.actuator, name], source.factor, late)
+
+        def data(row: Row) -> RowData:
+            sources = self._sources[row.key]
+            curves = tuple(one(source, source.name) for source in sources)
+            bands = tuple(
+                spread(curve, one(source, source.deviation))
+                for curve, source in zip(curves, sources, strict=True)
+                if source.deviation
+            )
+            return RowData(curves, bands)
+
+        return tuple(data(row) if i in seen else None for i, row in enumerate(rows))
+
+    def reader(self, history: History) -> Reader:
+        """Return what reads results."""
+        return partial(_read, history.results, [self._sources[row.key] for row in self.stack.rows])
+
+    def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> Row | None:
+        """Return the row of a quantity: of one actuator, or, where none is named, of all."""
+        actuators = (actuator,) if actuator else results.actuators
+        measures = quantity.measures if actuator else quantity.measures[:1]
+        unit = quantity.unit
+        curves: list[Curve] = []
+        sources: list[_Source] = []
+        bands: list[str | int] = []
+        for owner in actuators:
+            for measure in measures:
+                column = results.column(owner, measure.name)
+                if column is None:
+                    continue
+                colour = len(curves) if not actuator else quantity.measures.index(measure)
+                deviation = f"{measure.name}_sd"
+                if results.column(owner, deviation) is None:
+                    deviation = ""
+                else:
+                    bands.append(colour)
+                unit = quantity.unit or results.columns[column].unit
+                curves.append(Curve(measure.label if actuator else owner, colour))
+                sources.append(_Source(owner, measure.name, quantity.factor, deviation))
+        if not curves:
+            return None
+        self._sources[quantity.key] = tuple(sources)
+        by = "" if actuator else f"by {measures[0].label}"
+        legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
+        return Row(
+            quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),
+            _lines(self.limits, quantity.key, unit), least_span=quantity.least_span, prefixed=not quantity.unit and unit != "1", legend=legend,
+        )  # fmt: skip
+
+    def _changed(self) -> None:
+        """Show another actuator, or all, or other limits."""
+        self.stack.forget()
+        self._reoffer()
+        self._again()
+
+
+def _lines(limits: Limits, quantity: str, unit: str) -> tuple[Limit, ...]:
+    """Return the lines of a quantity's limits, on both sides of what would be perfect."""
+    limit = limits.get(quantity)
+    if limit is None or (quantity == "ratio" and unit != "1"):
+        return ()
+    perfect, scale = (1.0, 0.01) if quantity == "ratio" else (0.0, 1.0)
+    return tuple(
+        Limit(perfect + sign * scale * value, word, colour)
+        for value, word, colour in ((limit.warn, "warn", "warn"), (limit.trip, "trip", "bad"))
+        if math.isfinite(value)
+        for sign in (1.0, -1.0)
+    )
+
+
+def _read(results: ResultHistory | None, rows: Sequence[tuple[_Source, ...]], x: float) -> list[list[float]]:
+    """Return the values of the instant at `x`, or of the newest one before."""
+    if results is None:
+        return []
+    at = min(x, results.end_x)
+    return [[source.factor * results.value(source.actuator, source.name, at) for source in row] for row in rows]

@@ -1,0 +1,155 @@
+"""What panels over time have in common: a stack of rows, a choice of them, and a picture only when there is a new one."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
+
+from gui.history.history import History, PlacedEvent
+from gui.panels.base import Panel
+from gui.panels.row_menu import Choice, RowMenu
+from gui.plots.time_row import Frame, Reader, Row, RowData, nothing_read
+from gui.plots.time_stack import TimeStack
+from gui.service_state import service_state
+from gui.theme import Theme
+from gui.view import View
+
+_OLD = ("stale", "silent")
+_MOST_MARKS = 200
+
+
+class TimePanel(Panel):
+    """A stack of rows below a line with a few controls.
+
+    Parameters
+    ----------
+    view, theme : as of any panel.
+    nothing : what to say while there is nothing to show.
+    """
+
+    def __init__(self, view: View, theme: Theme, nothing: str) -> None:
+        super().__init__(view, theme)
+        self._history: History | None = None
+        self._drawn: tuple[object, ...] | None = None
+        self._offered: tuple[tuple[Row, str], ...] = ()
+        self._shown: tuple[str, ...] | None = None
+        self.stack = TimeStack(view, theme, self)
+        self.stack.message = nothing
+        self.heading = QLabel(self)
+        self.heading.setTextFormat(Qt.TextFormat.PlainText)
+        self.controls = QHBoxLayout()
+        self.controls.setContentsMargins(6, 2, 6, 0)
+        self.controls.setSpacing(8)
+        self.controls.addWidget(self.heading, 1)
+        self.menu = RowMenu(self)
+        self.controls.addWidget(self.menu)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(self.controls)
+        box.addWidget(self.stack, 1)
+        self.menu.chosen.connect(self.show_rows)
+        self.stack.uncovered.connect(self._uncovered)
+
+    def choices(self) -> tuple[Choice, ...]:
+        """Return the rows that can be shown."""
+        return tuple(Choice(row.key, f"{row.name} {row.quantity}".strip(), group) for row, group in self._offered)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Keys of the rows that are shown."""
+        return tuple(row.key for row in self.stack.rows)
+
+    def show_rows(self, keys: Sequence[str]) -> None:
+        """Show the rows of these keys, of those there are, and no others."""
+        self._shown = tuple(keys)
+        self._set_rows()
+        self.menu.tick(self.shown)
+        self._again()
+
+    def configure(self, history: History) -> None:
+        """Take the rows that these channels and columns allow."""
+        self._history = history
+        self.stack.forget()
+        self._reoffer()
+
+    def refresh(self, history: History) -> None:
+        """Draw, unless the picture would be the same."""
+        self._history = history
+        view, stack = self.view, self.stack
+        stale = self._stale(history)
+        now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._more(history))
+        if now == self._drawn or not stack.rows:
+            return
+        self._drawn = now
+        left, right = view.left, view.right
+        rows = self.rows_data(history, left, right)
+        segments, marks = history.timeline.segments, _marks(history, left, right)
+        stack.draw(Frame(left, right, rows, segments, marks, self.reader(history), stale))
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        super().restyle(theme)
+        self.stack.restyle(theme)
+
+    @abstractmethod
+    def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
+        """Return all rows that can be shown, each with its group in the menu."""
+
+    @abstractmethod
+    def usual(self, history: History) -> Sequence[str]:
+        """Return the keys of the rows that are shown unless others are chosen."""
+
+    @abstractmethod
+    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
+        """Return the numbers of all rows of the stack; None for those out of sight."""
+
+    def reader(self, history: History) -> Reader:  # noqa: ARG002 - of those that have one
+        """Return what reads the values of all rows of the stack at an x."""
+        return nothing_read
+
+    def _more(self, history: History) -> object:  # noqa: ARG002 - of those that have more
+        """Return what else a picture depends on."""
+        return None
+
+    def _reoffer(self) -> None:
+        """Take the rows anew, and show those that were shown, where there are such."""
+        history = self._history
+        if history is None:
+            return
+        self._offered = self.offer(history)
+        self._set_rows()
+        self.menu.offer(self.choices(), self.shown)
+
+    def _set_rows(self) -> None:
+        if self._history is None:
+            return
+        chosen = self._shown
+        if chosen is None or not any(row.key in chosen for row, _ in self._offered):
+            chosen = tuple(self.usual(self._history)) if chosen is None or chosen else ()
+        self.stack.set_rows([row for row, _ in self._offered if row.key in chosen])
+        self._drawn = None
+
+    def _uncovered(self) -> None:
+        self._again()
+
+    def _again(self) -> None:
+        if self._history is not None:
+            self.refresh(self._history)
+
+    def _stale(self, history: History) -> str:
+        """Return a word where the newest values are shown and are old."""
+        if not self.view.following:
+            return ""
+        age = history.age if math.isfinite(history.age) else 0.0
+        state = service_state(history.health, history.silence, age)
+        return state.words if state.key in _OLD else ""
+
+
+def _marks(history: History, left: float, right: float) -> tuple[PlacedEvent, ...]:
+    """Return the newest events in sight."""
+    return tuple(mark for mark in history.events if left <= mark.x <= right)[-_MOST_MARKS:]

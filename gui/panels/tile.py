@@ -1,0 +1,183 @@
+"""One tile: a `TileFace` drawn as large as there is room."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from gui.level import Level
+from gui.level_colour import level_colour
+from gui.panels.fitted_text import fitted
+from gui.panels.tile_face import Reading, TileFace
+from gui.theme import Theme
+from gui.verdict import NO_VALUE
+
+LEAST_WIDTH, LEAST_HEIGHT = 160, 120
+"""Pixels, down to which all of a tile can be read."""
+WIDE, HIGH = 10.0, 8.6
+"""Of a tile, in the size of its plain numbers."""
+_LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the spread
+_USUAL = "-88.8"  # has the size of numbers that are as long or shorter
+_MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+_LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
+_HELP = "ratio = command / measured amplitude: over 100 % it undershoots; delay > 0 lags; ± one standard deviation"
+
+
+class Tile(QWidget):
+    """Draw a face; a colour at the left edge and words say the same.
+
+    Signals
+    -------
+    picked : the name on the tile that was clicked.
+    """
+
+    picked = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget, *, pickable: bool = True) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.face = TileFace("", "", NO_VALUE, ())
+        self.pickable = pickable
+        self.chosen = self.focused = False
+        if pickable:
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
+            self.setToolTip(_HELP)
+
+    def show_face(self, face: TileFace) -> None:
+        """Draw this one from now on; the same again costs nothing."""
+        if face != self.face:
+            self.face = face
+            self.setAccessibleName(face.name)
+            self.setAccessibleDescription(face.text)
+            self.update()
+
+    def mark(self, *, chosen: bool, focused: bool) -> None:
+        """Draw an outline round the chosen one, a heavier one while the keys move it."""
+        if (chosen, focused) != (self.chosen, self.focused):
+            self.chosen, self.focused = chosen, focused
+            self.update()
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Say that it was clicked."""
+        if event.button() is Qt.MouseButton.LeftButton and self.pickable:
+            self.picked.emit(self.face.name)
+        else:
+            super().mousePressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
+        """Draw the frame, then line by line."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        size = min(self.width() / WIDE, self.height() / HIGH)
+        self._frame(painter, size)
+        _Lines(painter, self.theme, QRectF(self.rect()), size).draw(self.face)
+        painter.end()
+
+    def _frame(self, painter: QPainter, size: float) -> None:
+        theme, face = self.theme, self.face
+        area = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
+        dated = bool(face.said)
+        painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, _dash(dated)))
+        painter.setBrush(QColor(theme.base if face.known and not dated else theme.invalid))
+        painter.drawRect(area)
+        level = max(face.verdict.level, face.alarm_level, key=list(Level).index)
+        painter.fillRect(QRectF(area.left(), area.top(), 0.3 * size, area.height()), level_colour(theme, level))
+        if self.chosen:
+            width = 4.0 if self.focused else 2.0
+            inset = width / 2.0
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(theme.accent), width))
+            painter.drawRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset))
+
+
+class _Lines:
+    """The text of a tile from top to bottom; `size` is that of plain numbers, in pixels."""
+
+    def __init__(self, painter: QPainter, theme: Theme, area: QRectF, size: float) -> None:
+        self._painter = painter
+        self._theme = theme
+        self._size = size
+        self._area = area.adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
+        # what is higher than it need be is shared out between the lines
+        self._stretch = max(1.0, self._area.height() / ((HIGH - 0.6) * size))
+        self._top = self._area.top()
+
+    def draw(self, face: TileFace) -> None:
+        theme = self._theme
+        row = self._row(1.3)
+        # when it is of matters more than how it was found
+        self._text(row, face.name, 1.0, theme.text, share=0.58 if face.said else 0.72, bold=True)
+        if face.said:
+            self._text(row, face.said, 0.8, theme.text, _RIGHT, start=0.6)
+        else:
+            self._text(row, face.source, 0.62, theme.muted, _RIGHT, start=0.74)
+        colour = level_colour(theme, face.verdict.level)
+        self._text(self._row(1.5), f"{face.verdict.shape} {face.verdict.words}", 1.15, colour, bold=True)
+        for rank, reading in enumerate(face.readings):
+            self._reading(reading, 1.35 if rank == 0 else 1.0)
+        self._top = self._area.bottom() - 0.95 * self._size
+        self._foot(face)
+
+    def _reading(self, reading: Reading, size: float) -> None:
+        theme, row = self._theme, self._row(1.25 * size)
+        plain = reading.level is Level.NONE
+        colour = theme.text if plain else level_colour(theme, reading.level)
+        # what has no unit has room for a longer label
+        unit = _UNIT + _SPACE if reading.unit else 0.0
+        start = _LABEL + _UNIT + _SPACE - unit
+        self._text(row, reading.label, 0.6, theme.muted, share=start)
+        strong = size > 1.0 or not plain
+        self._text(row, reading.text, size, colour, _RIGHT, start=start, share=_NUMBER, bold=strong, usual=_USUAL)
+        start += _NUMBER + _SPACE
+        self._text(row, reading.unit, 0.62, theme.muted, start=start, share=_UNIT)
+        self._text(row, reading.spread, 0.58, theme.muted, start=start + unit)
+
+    def _foot(self, face: TileFace) -> None:
+        theme, row = self._theme, QRectF(self._area.left(), self._top, self._area.width(), 0.95 * self._size)
+        if face.alarm:
+            self._painter.fillRect(row, level_colour(theme, face.alarm_level))
+            self._text(row, f" {face.alarm}", 0.7, theme.base, bold=True)
+        else:
+            self._text(row, face.remark, 0.7, theme.muted)
+
+    def _row(self, height: float) -> QRectF:
+        height *= self._size * self._stretch
+        row = QRectF(self._area.left(), self._top, self._area.width(), height)
+        self._top += height
+        return row
+
+    def _text(
+        self,
+        row: QRectF,
+        text: str,
+        size: float,
+        colour: str,
+        align: int = _LEFT,
+        *,
+        start: float = 0.0,
+        share: float | None = None,
+        bold: bool = False,
+        usual: str = "",
+    ) -> None:
+        """Write in a share of the row: smaller where there is no room (for `usual`), only then with an ellipsis."""
+        if not text:
+            return
+        share = 1.0 - start if share is None else share
+        box = QRectF(row.left() + start * row.width(), row.top(), share * row.width(), row.height())
+        widest = max(text, usual, key=len)
+        font, fits = fitted(widest, self._painter.font(), size * self._size, box.width(), bold=bold)
+        if not fits:
+            text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, box.width())
+        self._painter.setFont(font)
+        self._painter.setPen(QColor(colour))
+        self._painter.drawText(box, align, text)
+
+
+def _dash(dated: bool) -> Qt.PenStyle:
+    return Qt.PenStyle.DashLine if dated else Qt.PenStyle.SolidLine

@@ -1,0 +1,207 @@
+"""The tracking transfer function: ratio, delay or phase, and coherence over frequency."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
+
+from gui.coherence import COHERENT
+from gui.history.history import History
+from gui.instant_text import instant_text
+from gui.panels.transfer_rows import COHERENCE, DELAY, PHASE, RATIO, Quantity, words
+from gui.panels.xy_panel import XYPanel
+from gui.plots.coherent_curve import CoherentCurve
+from gui.plots.frequency_axis import FrequencyAxis
+from gui.plots.xy_ink import pen
+from gui.plots.xy_plot import XYPlot
+from gui.plots.xy_scale import extent
+from gui.theme import Theme
+from gui.view import View
+from monitor.blocks import Samples
+from monitor.transfer import TransferBlock
+
+_LEAST_HEIGHT = 240  # px: three rows whose labels do not meet
+# a stroke in the legend looks like the curve
+_STYLES = (
+    (Qt.PenStyle.SolidLine, "──"),
+    (Qt.PenStyle.DashLine, "╌╌"),
+    (Qt.PenStyle.DotLine, "····"),
+    (Qt.PenStyle.DashDotLine, "─·─"),
+)
+
+
+class TransferPanel(XYPanel):
+    """Show the newest transfer function of `view.actuator` or of all; set `memory` [s] to `transfer_memory`."""
+
+    key: ClassVar[str] = "transfer"
+    title: ClassVar[str] = "Transfer function"
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        self.phase = _toggle("Phase", "the second row: the phase instead of the delay")
+        self.logarithmic = _toggle("Log", "a logarithmic frequency axis")
+        self.everyone = _toggle("All", "all actuators, not only the chosen one")
+        super().__init__(view, theme, self.phase, self.logarithmic, self.everyone)
+        self.memory = 20.0
+        self.pane.setMinimumHeight(_LEAST_HEIGHT)
+        self.rows = tuple(
+            XYPlot(theme, left=left, axes={"bottom": FrequencyAxis()}) for left in (None, None, (0.0, 1.05))
+        )
+        self.dominant = tuple(pg.InfiniteLine(angle=90.0) for _ in self.rows)
+        self.curves: dict[str, tuple[CoherentCurve, ...]] = {}
+        self._block: TransferBlock | None = None
+        self._drawn: TransferBlock | None = None
+        self._chosen: tuple[object, ...] = ()
+        lowest = self.rows[-1]
+        for number, (row, mark) in enumerate(zip(self.rows, self.dominant, strict=True)):
+            self.pane.addItem(row, row=number, col=0)
+            row.plane.addItem(mark, ignoreBounds=True)
+            row.plane.sigRangeChangedManually.connect(self._take_in_hand)
+            row.plane.recalled.connect(self.automate)
+            if row is not lowest:
+                row.plane.setXLink(lowest.plane)
+                row.getAxis("bottom").setStyle(showValues=False)
+                row.getAxis("bottom").setHeight(6)
+        for chosen in (self.phase, self.logarithmic, self.everyone):
+            chosen.toggled.connect(self._choose)
+        self.restyle(theme)
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What the rows show."""
+        return RATIO, PHASE if self.phase.isChecked() else DELAY, COHERENCE
+
+    def colour(self) -> None:
+        """Give the curves the colours of the theme."""
+        for mark in self.dominant:
+            mark.setPen(pen(self.theme.muted, style=Qt.PenStyle.DashLine))
+        for number, curves in enumerate(self.curves.values()):
+            colour = self.theme.muted if self.old else self.theme.series[number % len(self.theme.series)]
+            for curve in curves:
+                curve.restyle(colour, self.theme.muted, _STYLES[number % len(_STYLES)][0])
+        self._drawn = None
+
+    def configure(self, history: History) -> None:
+        """Forget curves and scales: other actuators are shown."""
+        self._chosen = ()
+        self.refresh(history)
+
+    def refresh(self, history: History) -> None:
+        """Draw the newest transfer functions, where they are not drawn already."""
+        self._block = block = history.transfer
+        names = () if block is None else block.stream.actuators
+        shown = tuple(name for name in names if self.everyone.isChecked() or name == self.view.actuator)
+        when = self.tell(history, self._subject(history))
+        chosen = shown, self.quantities, self.logarithmic.isChecked()
+        if chosen != self._chosen:
+            self._begin(shown)
+            self._chosen, self._drawn = chosen, None
+        if block is None or block is not self._drawn:
+            self._drawn = block
+            self._draw(shown)
+        self._mark(history, when.x)
+        self._read_out()
+
+    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:  # noqa: ARG002 - a frequency is pointed at
+        """Return the values at the frequency nearest to the mouse: all of one actuator, or the row's of each."""
+        block, shown = self._block, tuple(self.curves)
+        if block is None or not shown:
+            return ""
+        frequency = 10.0**x if self.logarithmic.isChecked() else x
+        at = int(np.argmin(np.abs(block.frequency - frequency)))
+        if len(shown) == 1:
+            told = [words(block, shown[0], quantity, at) for quantity in self.quantities]
+        else:
+            quantity = self.quantities[self.rows.index(plot)]
+            told = [f"{name} {words(block, name, quantity, at)}" for name in shown]
+        return f"{block.frequency[at]:.4g} Hz: " + ", ".join(told)
+
+    def _subject(self, history: History) -> str:
+        name = "all actuators" if self.everyone.isChecked() else self.view.actuator
+        block = history.transfer
+        if block is None:
+            return name
+        # older ones are not kept: what is shown need not be of the instant that is looked at
+        return f"{name} · newest, up to {instant_text(block.time, 2)}, averaged over {self.memory:g} s"
+
+    def _begin(self, shown: tuple[str, ...]) -> None:
+        """Make curves for the actuators that are shown, and choose scales afresh."""
+        for curves in self.curves.values():
+            for curve in curves:
+                curve.remove()
+        self.curves = {name: tuple(CoherentCurve(row) for row in self.rows) for name in shown}
+        self.colour()
+        for row in self.rows:
+            row.getAxis("bottom").setLogMode(self.logarithmic.isChecked())
+            row.forget()
+
+    def _draw(self, shown: tuple[str, ...]) -> None:
+        block = self._block
+        if block is None or not shown:
+            self.rows[0].say(
+                "no transfer function yet" if block is None else "no actuator is chosen", self.theme.muted
+            )
+            return
+        self.rows[0].say("", self.theme.text)
+        good = block.frequency > 0.0
+        frequency = block.frequency[good]
+        x = np.log10(frequency) if self.logarithmic.isChecked() else frequency
+        known = np.zeros(len(x), dtype=bool)
+        for number, (row, quantity) in enumerate(zip(self.rows, self.quantities, strict=True)):
+            reach = []
+            for name in shown:
+                coherence = block.of(name, "coherence")[good]
+                coherent = np.nan_to_num(coherence) >= COHERENT
+                values, deviations = quantity.values(block, name)[good], quantity.deviations(block, name)
+                deviations = None if deviations is None else deviations[good]
+                self.curves[name][number].draw(x, values, deviations, coherent)
+                known |= np.isfinite(coherence)
+                reach.append(_reach(values, deviations, coherent))
+            unit = quantity.unit_of(block, shown[0])
+            row.name_axes(("frequency", "Hz") if row is self.rows[-1] else ("", ""), (quantity.column, unit))
+            row.fit(extent(x[known]), extent(np.concatenate(reach)), hurry=True)
+
+    def _mark(self, history: History, x: float | None) -> None:
+        """Mark the dominant frequency of the chosen actuator at the instant that is looked at."""
+        results = history.results
+        frequency = math.nan if results is None else results.value(self.view.actuator, "fdb_frequency", x)
+        seen = frequency > 0.0 and self._block is not None and self.view.actuator in self.curves
+        for mark in self.dominant:
+            mark.setVisible(seen)
+            if seen:
+                mark.setValue(math.log10(frequency) if self.logarithmic.isChecked() else frequency)
+        legend = [f"{_STYLES[number % len(_STYLES)][1]} {name}" for number, name in enumerate(self.curves)]
+        mark = [f"╎ dominant {frequency:.3g} Hz"] if seen else []
+        told = [*(legend if len(legend) > 1 else ()), *mark, "band ± 1 sd", f"grey: coherence < {COHERENT:g}"]
+        self.caption = " · ".join(told) if legend else ""
+
+    def _take_in_hand(self) -> None:
+        for row in self.rows:
+            row.automatic = False
+
+    def _choose(self) -> None:
+        # the window draws again when the view says that it has moved
+        self.view.moved.emit()
+
+
+def _reach(values: Samples, deviations: Samples | None, coherent: NDArray[np.bool_]) -> Samples:
+    """Return what a scale must hold: the coherent values with their bands; all where none is coherent."""
+    if not np.isfinite(values[coherent]).any():
+        return values
+    doubt = np.zeros_like(values) if deviations is None else np.nan_to_num(deviations)
+    return np.concatenate([(values - doubt)[coherent], (values + doubt)[coherent]])
+
+
+def _toggle(text: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setAccessibleName(tip)
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return button

@@ -1,0 +1,1 @@
+"""pyqtgraph made ours: plots over time, and plots of one quantity against another."""

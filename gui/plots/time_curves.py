@@ -1,0 +1,159 @@
+"""Curves and bands as a painter takes them quickest: whole columns of pixels, or lines where there is room for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyqtgraph import functions
+from pyqtgraph.Qt import internals
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+
+from gui.plots.time_row import Strip
+from gui.plots.time_scale import TimeScale
+from monitor.blocks import Samples
+
+# pixels beyond which nothing is seen, near enough to zero for every painter
+_FAR = 1e5
+_DASH = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ValueScale:
+    """The values [low, high] on `height` pixels below the pixel `top`."""
+
+    low: float
+    high: float
+    top: float
+    height: float
+
+    def pixels(self, values: Samples) -> Samples:
+        """Return where values stand, NaN for NaN."""
+        scaled = (self.high - values) * (self.height / (self.high - self.low)) + self.top
+        return np.clip(scaled, -_FAR, _FAR)
+
+    def pixel(self, value: float) -> float:
+        """Return where a value stands."""
+        return self.top + (self.high - value) * self.height / (self.high - self.low)
+
+    def value(self, pixel: float) -> float:
+        """Return the value at a pixel."""
+        return self.high - (pixel - self.top) * (self.high - self.low) / self.height
+
+
+def runs(known: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return where consecutive True begin and end."""
+    steps = np.flatnonzero(np.diff(known, prepend=False, append=False))
+    return list(zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True))
+
+
+class PixelColumns:
+    """Which buckets share a column of pixels.
+
+    Parameters
+    ----------
+    edges : (n + 1,), n at least 1, of the buckets, s.
+    time : the scale.
+    """
+
+    def __init__(self, edges: Samples, time: TimeScale) -> None:
+        pixels = np.floor(time.pixels(edges))
+        begins = np.empty(len(pixels) - 1, dtype=bool)
+        begins[0] = True
+        np.not_equal(pixels[1:-1], pixels[:-2], out=begins[1:])
+        self._first = np.flatnonzero(begins)
+        self.left: Samples = pixels[self._first]
+        self.width: Samples = np.empty(len(self.left))
+        self.width[:-1] = self.left[1:] - self.left[:-1]
+        self.width[-1] = max(1.0, pixels[-1] - self.left[-1])
+
+    def heights(self, strip: Strip, values: ValueScale) -> tuple[Samples, Samples]:
+        """Return where a curve begins and ends, (n_columns,) whole pixels each; NaN where it is not.
+
+        A column that does not meet the one before is made longer until it does, so that a steep curve has no holes.
+        """
+        low, high = strip.low, strip.high
+        if len(self._first) < len(low):
+            low, high = np.fmin.reduceat(low, self._first), np.fmax.reduceat(high, self._first)
+        top = np.floor(values.pixels(high))
+        bottom = np.floor(values.pixels(low)) + 1.0
+        # fmin and fmax leave out neighbours that are not there, and what is not there stays so
+        reached_top, reached_bottom = np.fmin(top[1:], bottom[:-1]), np.fmax(bottom[1:], top[:-1])
+        unknown = np.isnan(top[1:])
+        reached_top[unknown] = reached_bottom[unknown] = np.nan
+        top[1:], bottom[1:] = reached_top, reached_bottom
+        return top, bottom
+
+
+class CurvePainter:
+    """Draw strips with a painter; keeps what a drawing needs from one to the next.
+
+    Parameters
+    ----------
+    painter : clipped to where curves may be.
+    time, values : the scales.
+    """
+
+    def __init__(self, painter: QPainter, time: TimeScale, values: ValueScale) -> None:
+        self._painter, self._time, self._values = painter, time, values
+
+    def curve(self, strip: Strip, colour: QColor, *, dashed: bool = False, width: float = 1.0) -> None:
+        """Draw a line through rows, or columns where rows share pixels."""
+        if not len(strip.low):
+            return
+        if strip.exact:
+            pen = QPen(colour, width)
+            # thin lines only: wide or round ones cost three times as much
+            pen.setCosmetic(True)
+            if dashed:
+                pen.setDashPattern([4.0, 3.0])
+            self._painter.setPen(pen)
+            self._painter.setBrush(Qt.BrushStyle.NoBrush)
+            self._lines(strip)
+            return
+        self._painter.setPen(Qt.PenStyle.NoPen)
+        self._painter.setBrush(colour)
+        pixels = PixelColumns(strip.edges, self._time)
+        top, bottom = pixels.heights(strip, self._values)
+        found = np.column_stack([pixels.left, top, pixels.width, bottom - top])[~np.isnan(top)]
+        if dashed:
+            # by absolute position, so that the dashes move along with the curve
+            start = self._time.pixel(0.0)
+            found = found[np.floor((found[:, 0] - start) / _DASH) % 2.0 == 0.0]
+        rectangles = internals.PrimitiveArray(QRectF, 4)
+        rectangles.resize(len(found))
+        rectangles.ndarray()[:] = found
+        self._painter.drawRects(*rectangles.drawargs())
+
+    def band(self, strip: Strip, colour: QColor) -> None:
+        """Fill what lies between low and high."""
+        self._painter.setPen(Qt.PenStyle.NoPen)
+        self._painter.setBrush(colour)
+        x = self._time.pixels(strip.centers)
+        low, high = self._values.pixels(strip.low), self._values.pixels(strip.high)
+        for begin, end in runs(strip.known & ~np.isnan(strip.high)):
+            self._painter.drawPolygon(
+                _polygon(
+                    np.concatenate([x[begin:end], x[begin:end][::-1]]),
+                    np.concatenate([low[begin:end], high[begin:end][::-1]]),
+                )
+            )
+
+    def _lines(self, strip: Strip) -> None:
+        x, y = self._time.pixels(strip.centers), self._values.pixels(strip.low)
+        for begin, end in runs(strip.known):
+            if end - begin > 1:
+                self._painter.drawPolyline(_polygon(x[begin:end], y[begin:end]))
+            else:
+                # a value alone is a dot, not nothing
+                self._painter.drawPolyline(_polygon(x[begin] + np.array([-1.0, 1.0]), np.repeat(y[begin], 2)))
+
+
+def _polygon(x: Samples, y: Samples) -> QPolygonF:
+    polygon: QPolygonF = functions.create_qpolygonf(len(x))
+    points = functions.ndarray_from_qpolygonf(polygon)
+    points[:, 0] = x
+    points[:, 1] = y
+    return polygon

@@ -1,0 +1,98 @@
+"""The limits of a value axis that grow at once, shrink late and stay round, so that a live scale does not jitter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gui.plots.time_ticks import nice_step
+
+PATIENCE = 50
+"""Looks for which the values must have been small before the scale follows: two seconds of a live picture."""
+_ROOM = 0.03
+_STEPS = 8
+_SMALL = 0.5
+
+
+def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[float, float]:
+    """Return limits at multiples of a round step with some room around [low, high].
+
+    Parameters
+    ----------
+    least_span : of the limits; what moves less than this is shown as still.
+    """
+    span = max(high - low, least_span, 1e-9 * max(abs(low), abs(high)))
+    if span == 0.0:
+        span = 1.0
+    short = max(0.0, span - (high - low)) / 2.0
+    low, high = low - short - _ROOM * span, high + short + _ROOM * span
+    step = nice_step(high - low, _STEPS)
+    return math.floor(low / step) * step, math.ceil(high / step) * step
+
+
+@dataclass(slots=True)
+class ValueRange:
+    """The limits of one row.
+
+    Parameters
+    ----------
+    fixed : limits that never change by themselves.
+    least_span : see `round_limits`.
+    """
+
+    fixed: tuple[float, float] | None = None
+    least_span: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+    _known: bool = False
+    _by_hand: bool = False
+    _small: int = 0
+    _needed: tuple[float, float] = (math.inf, -math.inf)
+
+    def __post_init__(self) -> None:
+        if self.fixed is not None:
+            self.low, self.high = self.fixed
+
+    def follow(self, low: float, high: float, *, hurry: bool = False) -> None:
+        """Make room for values in [low, high]; NaN where there are none.
+
+        Parameters
+        ----------
+        hurry : the span of time is another one, so that the scale may be as well.
+        """
+        if self.fixed is not None or self._by_hand or not (math.isfinite(low) and math.isfinite(high)):
+            return
+        wanted = round_limits(low, high, self.least_span)
+        if not self._known:
+            self._take(wanted)
+        elif low < self.low or high > self.high:
+            self._take(round_limits(min(low, self.low), max(high, self.high)) if not hurry else wanted)
+        elif wanted[1] - wanted[0] > _SMALL * (self.high - self.low):
+            self._rest()
+        else:
+            # all that is seen while waiting must find room afterwards
+            self._needed = min(self._needed[0], low), max(self._needed[1], high)
+            self._small += 1
+            if hurry or self._small >= PATIENCE:
+                self._take(wanted if hurry else round_limits(*self._needed, self.least_span))
+
+    def zoom(self, factor: float, at: float) -> None:
+        """Make the scale `factor` times as long around the value `at`, and let it stay so."""
+        self.low, self.high = at + (self.low - at) * factor, at + (self.high - at) * factor
+        self._by_hand = True
+
+    def release(self) -> None:
+        """Follow the values again, from the next look on."""
+        self._known = self._by_hand = False
+        self._rest()
+        if self.fixed is not None:
+            self.low, self.high = self.fixed
+
+    def _take(self, limits: tuple[float, float]) -> None:
+        self.low, self.high = limits
+        self._known = True
+        self._rest()
+
+    def _rest(self) -> None:
+        self._small = 0
+        self._needed = math.inf, -math.inf

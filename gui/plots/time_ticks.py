@@ -1,0 +1,57 @@
+"""Round numbers beside an axis, and values as text beside them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gui.numbers import DASH
+from monitor.blocks import Samples
+
+MINUS = "−"
+_MANTISSAS = (1.0, 2.0, 5.0, 10.0)
+
+
+def nice_step(span: float, most: int) -> float:
+    """Return the smallest 1, 2 or 5 times a power of ten that divides `span` into no more than `most` parts."""
+    least = span / max(1, most)
+    if not 0.0 < least < math.inf:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(least))
+    return power * next(mantissa for mantissa in _MANTISSAS if mantissa * power >= least * (1.0 - 1e-9))
+
+
+def decimals_of(step: float) -> int:
+    """Return how many decimals multiples of `step` have."""
+    return max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0.0 else 0
+
+
+def ticks(low: float, high: float, most: int) -> tuple[Samples, float]:
+    """Return the multiples of a round step within [low, high], rising, and the step: two or more, where there can be."""
+    step = nice_step(high - low, most)
+    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+    if last - first < 1:
+        step = nice_step(high - low, 2 * most)
+        first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+    # whole numbers divided are rounder than steps multiplied
+    return np.round(np.arange(first, last + 1) * step, decimals_of(step) + 1), step
+
+
+def value_text(value: float, decimals: int) -> str:
+    """Return a value with a true minus; a dash where it means nothing."""
+    if not math.isfinite(value):
+        return DASH
+    # plus zero: nothing is ever "-0.0"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", MINUS)
+
+
+def duration_text(seconds: float) -> str:
+    """Return a length of time with its unit and four digits or so: ``12.3 ms``, ``−1.234 s``, ``2 min 03.1 s``."""
+    size = abs(seconds)
+    if size < 0.9995:
+        return f"{value_text(1e3 * seconds, 1 if size >= 0.01 else 2)} ms"
+    if size < 99.995:
+        return f"{value_text(seconds, 3 if size < 9.9995 else 2)} s"
+    minutes, rest = divmod(round(size, 1), 60.0)
+    return f"{MINUS if seconds < 0.0 else ''}{minutes:.0f} min {rest:04.1f} s"

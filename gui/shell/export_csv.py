@@ -1,0 +1,160 @@
+"""The samples and results in view as CSV, which `synchroscope assess` and `replay` read again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gui.history.history import History
+from gui.history.results import ResultHistory
+from gui.history.timeline import Segment, Timeline
+from gui.shell.whole_file import ExportError, whole_file
+from monitor.blocks import Samples
+
+_CHUNK = 2048
+_TIME = "time [s]"
+# a pause of the rig is longer, a clock that is followed makes none
+_STEPS_OF_A_PAUSE = 1.5
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CsvTable:
+    """One file to be.
+
+    Parameters
+    ----------
+    suffix : at the end of its name, such as ``-results``.
+    header : of every column but the time's, ``name [unit]``.
+    times : (n_rows,), s, of the rig.
+    values : (n_rows, n_columns); NaN becomes an empty cell.
+    """
+
+    suffix: str
+    header: tuple[str, ...]
+    times: Samples
+    values: Samples
+
+    def path(self, path: Path) -> Path:
+        """Return the name of this file where the first one is called `path`."""
+        return path.with_name(f"{path.stem}{self.suffix}{path.suffix or '.csv'}")
+
+
+def tables_in_view(history: History, left: float, right: float) -> tuple[CsvTable, ...]:
+    """Copy what is remembered from `left` to `right` [s of the display], both included.
+
+    Samples come at their full rate, as far back as every one of them is kept; results at the display instants, each
+    at the time of its last row. Lost samples have no row. As times must rise, every start of the rig has a table of
+    its own: ``-2``, ``-3`` and so on.
+
+    Raises
+    ------
+    ExportError : there is nothing.
+    """
+    tables: list[CsvTable] = []
+    n_runs = 0
+    for run in _runs(history.timeline, left, right):
+        mark = f"-{n_runs + 1}" if n_runs else ""
+        first, last = max(left, run[0].x_begin), min(right, run[-1].x_end)
+        found = [
+            CsvTable(mark + suffix, header, x[known] + run[0].offset, values[known])
+            for suffix, header, x, values in _parts(history, first, last)
+            if (known := ~np.isnan(values).all(axis=1)).any()
+        ]
+        tables += found
+        n_runs += bool(found)
+    if not tables:
+        raise ExportError("there are no samples in view: nothing is exported")
+    return tuple(tables)
+
+
+def write_tables(tables: tuple[CsvTable, ...], path: Path) -> tuple[Path, ...]:
+    """Write every table, the first to `path`; may take seconds, and needs nothing but its arguments.
+
+    Raises
+    ------
+    ExportError : the disk refuses.
+    """
+    written = []
+    for table in tables:
+        with whole_file(table.path(path)) as file:
+            for text in _text(table):
+                file.write(text.encode())
+        written.append(table.path(path))
+    return tuple(written)
+
+
+def _runs(timeline: Timeline, left: float, right: float) -> Iterator[list[Segment]]:
+    """Give the segments in view, those together between which the rig's clock was followed without a pause."""
+    run: list[Segment] = []
+    for segment in timeline.segments:
+        half = 0.5 / segment.sample_rate
+        if segment.x_end < left - half or segment.x_begin > right + half:
+            continue
+        before = run[-1] if run else None
+        if before is not None and (
+            segment.epoch != before.epoch
+            or (segment.x_begin - before.x_end) * segment.sample_rate > _STEPS_OF_A_PAUSE
+        ):
+            yield run
+            run = []
+        run.append(segment)
+    if run:
+        yield run
+
+
+def _parts(history: History, left: float, right: float) -> Iterator[tuple[str, tuple[str, ...], Samples, Samples]]:
+    signals, results = history.signals, history.results
+    if signals is not None:
+        x, samples = signals.samples(left, right, most=sys.maxsize)
+        yield "", tuple(_label(c.name, c.unit) for c in signals.channels), x, samples
+    if results is not None:
+        several = len(results.actuators) + len(results.sites) > 1
+        names = [(f"{c.actuator}_{c.name}" if several else c.name, c.unit) for c in results.columns]
+        x, values = _instants(results, left, right)
+        yield "-results", tuple(_label(*name) for name in names), x, values
+
+
+def _instants(results: ResultHistory, left: float, right: float) -> tuple[Samples, Samples]:
+    """Return x, (n,), and every value, (n, n_columns), of the instants that are kept one by one."""
+    rate, every = results.rate, results.stream.every / results.stream.sample_rate
+    first, stop = math.floor(left * rate + 1e-6), math.floor(right * rate + 1e-6) + 1
+    names = [(column.actuator, column.name) for column in results.columns]
+
+    def kept(start: int) -> bool:
+        return results.envelope(start / rate, stop / rate, stop - start + 1, names[:1]).exact
+
+    first += bisect_left(range(first, stop), True, key=kept)
+    if first >= stop:
+        return np.zeros(0), np.zeros((0, len(names)))
+    found = results.envelope(first / rate, stop / rate, stop - first + 1, names)
+    inside = (found.centers * rate > first - 0.5) & (found.centers * rate < stop - 0.5)
+    # an instant keeps the last row of results that falls into it
+    return found.centers[inside] + (1.0 / rate - every), found.low[inside]
+
+
+def _label(name: str, unit: str) -> str:
+    # a number in brackets would be read as an index
+    text = f"{name} [{'-' if unit == '1' else unit}]" if unit else name
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _text(table: CsvTable) -> Iterator[str]:
+    """Give the file piece by piece; numbers with as many digits as tell them from any other."""
+    head = io.StringIO()
+    csv.writer(head, lineterminator="\n").writerow((_TIME, *table.header))
+    yield head.getvalue()
+    for start in range(0, len(table.times), _CHUNK):
+        times = table.times[start : start + _CHUNK].tolist()
+        rows = table.values[start : start + _CHUNK].tolist()
+        yield "".join(
+            f"{time!r},{','.join([repr(v) if v == v else '' for v in row])}\n"
+            for time, row in zip(times, rows, strict=True)
+        )

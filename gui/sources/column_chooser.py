@@ -1,0 +1,217 @@
+"""The dialog that asks what the columns of a file mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.sources.actuator_row import ActuatorRow, ColumnBox
+from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
+from gui.sources.column_preview import ColumnPreview
+from gui.sources.description import Description, Overview
+from gui.theme import Theme
+
+
+class ColumnChooser(QDialog):
+    """Ask for command, measured signal and force of each actuator, and for the time.
+
+    It stays open until `settle` or `refuse` has answered to `wanted`, or it is cancelled.
+
+    Parameters
+    ----------
+    title : name of the file.
+    description : with its columns.
+    choice : to begin with.
+    theme : colours.
+
+    Signals
+    -------
+    wanted : a `ColumnChoice` without problems, to be tried.
+    """
+
+    wanted = Signal(object)
+
+    def __init__(
+        self,
+        title: str,
+        description: Description,
+        choice: ColumnChoice,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._columns = description.columns
+        self._names = {column.word: column.name for column in description.columns}
+        self._overview: Overview | None = None
+        self._told = "no preview"
+        self._asking = False
+        self.rows: list[ActuatorRow] = []
+        self.setWindowTitle(f"Columns of {title}")
+        self.heading = QLabel(_question(description.problem))
+        self.heading.setWordWrap(True)
+        self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
+        self.auxiliary.setChecked(choice.auxiliary)
+        self.add = QPushButton("&Add an actuator")
+        self.time = ColumnBox(self._columns, "found by itself")
+        self.time.choose(choice.time)
+        self.time.setAccessibleName("time column")
+        self.rate = QLineEdit(choice.rate, placeholderText="only where no column tells the time")
+        self.rate.setAccessibleName("sample rate in Hz")
+        self.problems = {field: self._problem_label() for field in (RATE, ACTUATORS, (FILE, "file"))}
+        self.preview = ColumnPreview(theme)
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Open | QDialogButtonBox.StandardButton.Cancel, self
+        )
+        self._rows = QVBoxLayout()
+        self._lay_out()
+        for actuator in choice.actuators or (ActuatorColumns(),):
+            self._add_row(actuator)
+        self.add.clicked.connect(self._add_empty)
+        self.auxiliary.toggled.connect(self._check)
+        self.time.currentIndexChanged.connect(self._check)
+        self.rate.textChanged.connect(self._check)
+        self.buttons.accepted.connect(self._want)
+        self.buttons.rejected.connect(self.reject)
+        self._check()
+
+    @property
+    def choice(self) -> ColumnChoice:
+        """What is chosen now, right or wrong."""
+        rate = self.rate.text().strip().replace(",", ".")
+        columns = tuple(row.columns for row in self.rows)
+        return ColumnChoice(columns, self.time.column, rate, self.auxiliary.isChecked())
+
+    @property
+    def can_open(self) -> bool:
+        """Nothing is wrong that can be seen without the file."""
+        return not self.choice.problems()
+
+    def show_preview(self, overview: Overview | None, told: str = "no preview") -> None:
+        """Draw the chosen columns from an overview of all; `told` says why there is none."""
+        self._overview, self._told = overview, told
+        self._draw()
+
+    def settle(self) -> None:
+        """Close: the choice is good."""
+        self._asking = False
+        self.accept()
+
+    def refuse(self, why: str) -> None:
+        """Say why the file cannot be read so."""
+        self._asking = False
+        self._check()
+        self._show((FILE, "file"), why)
+
+    def _lay_out(self) -> None:
+        inner = QWidget()
+        filled = QVBoxLayout(inner)
+        filled.setContentsMargins(0, 0, 0, 0)
+        filled.addLayout(self._rows)
+        filled.addStretch(1)
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setWidget(inner)
+        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        form = QFormLayout()
+        form.addRow("&Time column", self.time)
+        form.addRow("Sample &rate [Hz]", self.rate)
+        form.addRow("", self.problems[RATE])
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.heading)
+        layout.addWidget(self.auxiliary)
+        layout.addWidget(scroll, 2)
+        layout.addWidget(self.problems[ACTUATORS])
+        layout.addWidget(self.add)
+        layout.addLayout(form)
+        layout.addWidget(self.preview, 1)
+        layout.addWidget(self.problems[FILE, "file"])
+        layout.addWidget(self.buttons)
+        self.resize(760, 560)
+
+    def _problem_label(self) -> QLabel:
+        label = QLabel(self)
+        label.setWordWrap(True)
+        label.setStyleSheet(f"color: {self.theme.bad}")
+        label.hide()
+        return label
+
+    def _add_empty(self) -> None:
+        self._add_row(ActuatorColumns())
+        self._check()
+        self.rows[-1].boxes["command"].setFocus()
+
+    def _add_row(self, columns: ActuatorColumns) -> None:
+        row = ActuatorRow(self._columns, columns, self.theme)
+        row.changed.connect(self._check)
+        row.removed.connect(self._remove_row)
+        self.rows.append(row)
+        self._rows.addWidget(row)
+
+    def _remove_row(self, row: ActuatorRow) -> None:
+        self.rows.remove(row)
+        self._rows.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+        self._check()
+
+    def _check(self) -> None:
+        """Show what is wrong where it is wrong; it can be opened when nothing is."""
+        choice = self.choice
+        problems = choice.problems()
+        for place, row in enumerate(self.rows):
+            row.name(place)
+            row.setEnabled(not choice.auxiliary)
+            row.show_problems(place, problems)
+        self.add.setEnabled(not choice.auxiliary)
+        # the rate makes the times of the file of no interest
+        self.time.setEnabled(not choice.rate)
+        for field in self.problems:
+            self._show(field, problems.get(field, ""))
+        self._enable(problems)
+        self._draw()
+
+    def _enable(self, problems: Mapping[Field, str]) -> None:
+        button = self.buttons.button(QDialogButtonBox.StandardButton.Open)
+        button.setEnabled(not problems and not self._asking)
+
+    def _show(self, field: Field, text: str) -> None:
+        self.problems[field].setText(text)
+        self.problems[field].setVisible(bool(text))
+
+    def _draw(self) -> None:
+        choice = self.choice
+        if choice.auxiliary:
+            curves = list(zip((column.name for column in self._columns), self.theme.series, strict=False))
+        else:
+            pairs = [(each.command, self.theme.command) for each in choice.actuators]
+            pairs += [(each.measured, self.theme.measured) for each in choice.actuators]
+            curves = [(self._names[column], colour) for column, colour in pairs if column]
+        told = self._told if curves else "choose columns to see them here"
+        self.preview.show_curves(self._overview, curves, told)
+
+    def _want(self) -> None:
+        if self.can_open and not self._asking:
+            self._asking = True
+            self._enable({})
+            self._show((FILE, "file"), "")
+            self.wanted.emit(self.choice)
+
+
+def _question(problem: str) -> str:
+    """Return what must be chosen, without the words for those who type options."""
+    asked = problem.partition("name them with")[0].rstrip(" :;,(")
+    asked = asked[:1].upper() + asked[1:]
+    return asked or "What do the columns of this file mean?"

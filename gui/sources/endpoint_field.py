@@ -1,0 +1,108 @@
+"""A field for an endpoint: those of the last times to choose from, and what is wrong while one types."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from gui.sources.recent import Recent
+from gui.theme import Theme
+from monitor.transport.endpoint import TransportError, check, is_local
+
+
+class EndpointField(QWidget):
+    """Ask for ``tcp://HOST:PORT``.
+
+    Parameters
+    ----------
+    usual : what stands there at first, when nothing was used before.
+    recent : what was used last; None: nothing is remembered.
+    theme : colours.
+    name : accessible name of the field.
+
+    Signals
+    -------
+    changed : another text.
+    entered : Enter was pressed, and the text is an endpoint.
+    """
+
+    changed = Signal()
+    entered = Signal()
+
+    def __init__(self, usual: str, recent: Recent | None, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.theme = theme
+        self._recent = recent
+        self._bind = self._open_to_others = False
+        self.box = QComboBox(editable=True)
+        self.box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.box.setAccessibleName(name)
+        self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.box.setMinimumContentsLength(18)
+        known = () if recent is None else recent.texts
+        self.box.addItems(list(dict.fromkeys((*known, usual))))
+        self.fault = QLabel()
+        self.fault.setWordWrap(True)
+        self.fault.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(self.box)
+        layout.addWidget(self.fault)
+        self.setFocusProxy(self.box)
+        field = self.box.lineEdit()
+        assert field is not None
+        field.returnPressed.connect(self._enter)
+        self.box.editTextChanged.connect(self._check)
+        self.restyle(theme)
+
+    @property
+    def url(self) -> str:
+        """What is written."""
+        return self.box.currentText().strip()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it; empty when nothing is."""
+        try:
+            check(self.url, bind=self._bind)
+        except TransportError as problem:
+            return str(problem)
+        if self._bind and not self._open_to_others and not is_local(self.url):
+            return "other machines could connect, without encryption: allow that below, or write 127.0.0.1"
+        return ""
+
+    def expect(self, *, bind: bool, open_to_others: bool = False) -> None:
+        """Say whether it is to be bound, and whether other machines may connect then."""
+        self._bind, self._open_to_others = bind, open_to_others
+        self._check()
+
+    def write(self, url: str) -> None:
+        """Put an endpoint in."""
+        self.box.setEditText(url)
+
+    def remember(self) -> None:
+        """Offer it the next time."""
+        if self._recent is not None:
+            self._recent.add(self.url)
+            url = self.url
+            blocked = self.box.blockSignals(True)
+            self.box.clear()
+            self.box.addItems(list(self._recent.texts))
+            self.box.setEditText(url)
+            self.box.blockSignals(blocked)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self.fault.setStyleSheet(f"color: {theme.bad}")
+
+    def _enter(self) -> None:
+        if not self.problem:
+            self.entered.emit()
+
+    def _check(self) -> None:
+        problem = self.problem
+        self.fault.setText(problem)
+        self.fault.setVisible(bool(problem))
+        self.changed.emit()

@@ -1,0 +1,96 @@
+"""Ensembles of the models that simulations judge: simulated once, kept in the user's cache."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from time import monotonic
+
+from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
+
+from gui.sources.offers import JudgedOffer
+from gui.sources.processes import Worker
+from gui.sources.service import Launch, reason
+
+
+def cache_folder() -> Path:
+    """Return where ensembles are kept: another version of the program makes its own."""
+    place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericCacheLocation)
+    return Path(place) / "synchroscope" / metadata.version("synchroscope") / "ensembles"
+
+
+class EnsembleCache(QObject):
+    """Find the ensemble of a model, or simulate it.
+
+    Parameters
+    ----------
+    judged : the model.
+    folder : where ensembles are kept.
+    launch : makes workers.
+
+    Signals
+    -------
+    ready : the file.
+    progress : what is waited for.
+    failed : why there is none.
+    """
+
+    ready = Signal(str)
+    progress = Signal(str)
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        judged: JudgedOffer,
+        parent: QObject | None = None,
+        *,
+        folder: Path | None = None,
+        launch: Launch = Worker,
+    ) -> None:
+        super().__init__(parent)
+        self._judged, self._launch = judged, launch
+        self._folder = cache_folder() if folder is None else folder
+        self._path = self._folder / f"{judged.model}-{judged.realizations}.h5"
+        self._worker: Worker | None = None
+        self._begun = 0.0
+        self._tick = QTimer(self, interval=1000)
+        self._tick.timeout.connect(self._tell)
+
+    @property
+    def worker(self) -> Worker | None:
+        """The process that simulates, while there is one."""
+        return self._worker
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        if self._path.exists():
+            self.ready.emit(str(self._path))
+            return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            self.failed.emit(f"{self._folder} cannot be made: {problem.strerror or problem}")
+            return
+        # a part that was broken off is gone on with
+        words = ["simulate", self._judged.model, "--realizations", str(self._judged.realizations)]
+        self._worker = self._launch([*words, "--out", str(self._path)], self)
+        self._worker.ended.connect(self._end)
+        self._begun = monotonic()
+        self._tick.start()
+        self._tell()
+        self._worker.start()
+
+    def _tell(self) -> None:
+        what = f"{self._judged.realizations:,} realizations of the model {self._judged.model}"
+        self.progress.emit(f"simulating {what}, once; they are kept: {monotonic() - self._begun:.0f} s")
+
+    def _end(self, code: int, last: str) -> None:
+        if self._worker is not None:
+            self._worker.deleteLater()
+        self._worker = None
+        self._tick.stop()
+        self.progress.emit("")
+        if code:
+            self.failed.emit(f"the model {self._judged.model} could not be simulated: {reason(code, last)}")
+        else:
+            self.ready.emit(str(self._path))

@@ -1,0 +1,154 @@
+"""Faults switched on by hand while a run is played: what a bad network or a slow actuator would do."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from gui.sources.flow_layout import FlowLayout
+from gui.sources.hand_faults import DELAY_STEP, GAP, KINDS, FaultKind, HandFaults, read_hand_faults
+from gui.sources.player import Player
+from gui.theme import Theme
+
+_PATIENCE = 3  # states of the player that may still tell of the time before a change
+
+
+class FaultBar(QWidget):
+    """Make things go wrong; hidden until asked for.
+
+    Parameters
+    ----------
+    theme : colours to begin with.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.faults = HandFaults()
+        self._player: Player | None = None
+        self._waiting = 0
+        layout = FlowLayout(self)
+        layout.addWidget(QLabel("Faults"))
+        self.switches = {kind.key: _Switch(kind, self) for kind in KINDS}
+        for switch in self.switches.values():
+            switch.box.toggled.connect(partial(self._switch, switch))
+            switch.number.valueChanged.connect(partial(self._switch, switch))
+            layout.addWidget(switch)
+        self.gap = self._button(f"Gap {GAP:g} s", "leave samples out, once")
+        self.restart = self._button("Restart", "let the publisher restart, once: its numbers begin again at 0")
+        self.delay = self._button(f"Delay +{1e3 * DELAY_STEP:g} ms", "let the measured signals lag more from now on")
+        self.off = self._button("All off", "let nothing go wrong any more")
+        for button in (self.gap, self.restart, self.delay, self.off):
+            layout.addWidget(button)
+        self.on = QLabel()
+        self.on.setAccessibleName("faults that are on")
+        layout.addWidget(self.on)
+        self.gap.clicked.connect(self._make_gap)
+        self.restart.clicked.connect(self._make_restart)
+        self.delay.clicked.connect(self._delay_more)
+        self.off.clicked.connect(self._clear)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.setAccessibleName("faults by hand")
+        self.set_player(None)
+        self.hide()
+
+    def set_player(self, player: Player | None) -> None:
+        """Let things go wrong at another player; what was on here is not taken along."""
+        if self._player is not None:
+            self._player.changed.disconnect(self._show_state)
+            self._player.refused.disconnect(self._give_back)
+        self._player = player
+        if player is not None:
+            player.changed.connect(self._show_state)
+            player.refused.connect(self._give_back)
+        self.setEnabled(player is not None)
+        self._show(HandFaults() if player is None else read_hand_faults(player.faults))
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self._show(self.faults)
+
+    def _button(self, text: str, tip: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setToolTip(tip)
+        return button
+
+    def _switch(self, switch: _Switch, _change: object) -> None:
+        value = switch.value
+        if value != self.faults.standing.get(switch.kind.key):
+            self._tell(self.faults.having(switch.kind.key, value))
+
+    def _make_gap(self) -> None:
+        self._tell(self.faults, f"gap=0:{GAP:g}")
+
+    def _make_restart(self) -> None:
+        self._tell(self.faults, "restart=0")
+
+    def _delay_more(self) -> None:
+        self._tell(self.faults.later())
+
+    def _clear(self) -> None:
+        self._tell(HandFaults())
+
+    def _tell(self, faults: HandFaults, *once: str) -> None:
+        self._show(faults)
+        self._waiting = _PATIENCE
+        if self._player is not None:
+            self._player.set_faults(faults.text(*once))
+
+    def _show_state(self) -> None:
+        """Show what the player says; not at once what it said on its way here, before it heard of a change."""
+        if self._player is not None:
+            told = read_hand_faults(self._player.faults)
+            self._waiting = 0 if told == self.faults else max(0, self._waiting - 1)
+            if told != self.faults and not self._waiting:
+                self._show(told)
+
+    def _give_back(self, _why: str) -> None:
+        self._waiting = 0
+        self._show_state()
+
+    def _show(self, faults: HandFaults) -> None:
+        self.faults = faults
+        for key, switch in self.switches.items():
+            switch.show_value(faults.standing.get(key))
+        self.on.setText(f"▲ on: {faults.words}" if faults.words else "○ nothing is on")
+        self.on.setStyleSheet(f"color: {self.theme.warn if faults.words else self.theme.muted}")
+
+
+class _Switch(QWidget):
+    """One fault: on or off, and how much."""
+
+    def __init__(self, kind: FaultKind, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.kind = kind
+        self.box = QCheckBox(kind.label)
+        self.number = QDoubleSpinBox(decimals=kind.decimals, suffix=f" {kind.unit}")
+        self.number.setRange(10.0**-kind.decimals, kind.most)
+        self.number.setValue(kind.usual)
+        self.number.setKeyboardTracking(False)
+        self.number.setAccessibleName(f"{kind.label}, {kind.unit}")
+        for widget in (self.box, self.number):
+            widget.setToolTip(kind.tip)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(3)
+        layout.addWidget(self.box)
+        layout.addWidget(self.number)
+
+    @property
+    def value(self) -> float | None:
+        """As the player takes it; None while it is off."""
+        return round(self.number.value() * self.kind.factor, 9) if self.box.isChecked() else None
+
+    def show_value(self, value: float | None) -> None:
+        """Show that it is on, or off; nobody is told."""
+        for widget in (self.box, self.number):
+            widget.blockSignals(True)
+        self.box.setChecked(value is not None)
+        if value is not None:
+            self.number.setValue(value / self.kind.factor)
+        for widget in (self.box, self.number):
+            widget.blockSignals(False)

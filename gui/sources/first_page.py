@@ -1,0 +1,190 @@
+"""What one sees first, while nothing is shown: everything that can be looked at, a sentence each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QCommandLinkButton,
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.sources.media_icons import media_icon
+from gui.sources.offers import Offers, SimulationOffer
+from gui.sources.playback import PlaySimulation
+from gui.sources.recent import Recent
+from gui.sources.service_forms import ServeForm, WatchForm
+from gui.theme import Theme
+
+DEMONSTRATION = "hybrid"
+_WIDEST = 1080
+_OFFER = Qt.ItemDataRole.UserRole
+
+
+def recent_files(settings: QSettings) -> Recent:
+    """Return the recordings that were opened last."""
+    return Recent(settings, "open/recent")
+
+
+class FirstPage(QScrollArea):
+    """Offer a demonstration, services, recordings and simulations.
+
+    Signals
+    -------
+    chosen : a source: `ConnectToService`, `ServeRig` or `PlaySimulation`.
+    browse : a recording shall be chosen by a dialog.
+    path_chosen : a recording that was opened before.
+    """
+
+    chosen = Signal(object)
+    browse = Signal()
+    path_chosen = Signal(str)
+
+    def __init__(self, offers: Offers, settings: QSettings, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._offers, self._settings = offers, settings
+        self._muted: list[QLabel] = []
+        self.demonstration = QCommandLinkButton(
+            "See a demonstration", "A simulated hybrid test with three actuators, watched live; nothing is needed."
+        )
+        self.open = QCommandLinkButton(
+            "Open a recording…", "Replay a run file or a table of numbers; or drop one here."
+        )
+        self.watch, self.serve = WatchForm(settings, theme), ServeForm(settings, theme)
+        self.simulations = QTreeWidget()
+        self.recent = QListWidget()
+        self._lay_out()
+        self._fill_simulations()
+        self.refresh()
+        self.demonstration.setEnabled(offers.simulation(DEMONSTRATION) is not None)
+        self.demonstration.clicked.connect(self._demonstrate)
+        self.open.clicked.connect(self.browse)
+        self.watch.chosen.connect(self.chosen)
+        self.serve.chosen.connect(self.chosen)
+        self.simulations.itemActivated.connect(self._simulate)
+        self.recent.itemActivated.connect(self._reopen)
+        self.restyle(theme)
+
+    def refresh(self) -> None:
+        """Show the recordings that were opened last; those that are gone are left out."""
+        self.recent.clear()
+        for text in recent_files(self._settings).texts:
+            path = Path(text)
+            if path.exists():
+                item = QListWidgetItem(f"{path.name}   {path.parent}", self.recent)
+                item.setData(_OFFER, text)
+                item.setToolTip(text)
+        self.recent.setVisible(self.recent.count() > 0)
+        self._recent_heading.setVisible(self.recent.count() > 0)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self.demonstration.setIcon(media_icon("play", theme.accent))
+        self.open.setIcon(media_icon("open", theme.accent))
+        for label in self._muted:
+            label.setStyleSheet(f"color: {theme.muted}")
+        self.watch.restyle(theme)
+        self.serve.restyle(theme)
+
+    def _lay_out(self) -> None:
+        page = QWidget()
+        page.setMaximumWidth(_WIDEST)
+        grid = QGridLayout(page)
+        grid.setContentsMargins(24, 24, 24, 24)
+        grid.setHorizontalSpacing(32)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        left.addWidget(self.demonstration)
+        left.addWidget(self.open)
+        left.addSpacing(12)
+        left.addWidget(_heading("Watch a service"))
+        left.addWidget(self._sentence("Listen to a monitor that runs already, here or elsewhere."))
+        left.addWidget(self.watch)
+        left.addSpacing(12)
+        left.addWidget(_heading("Start a service for a rig"))
+        left.addWidget(self._sentence("Take the signals that a rig sends, judge them live, and keep the run."))
+        left.addWidget(self.serve)
+        left.addStretch(1)
+        right.addWidget(_heading("Simulations"))
+        right.addWidget(self._sentence("Streams with known errors: see how every number answers."))
+        right.addWidget(self.simulations, 3)
+        self._recent_heading = _heading("Opened last")
+        right.addWidget(self._recent_heading)
+        right.addWidget(self.recent, 1)
+        grid.addWidget(_title("Synchroscope"), 0, 0, 1, 2)
+        grid.addLayout(left, 1, 0)
+        grid.addLayout(right, 1, 1)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
+        grid.setRowStretch(1, 1)
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.simulations.setHeaderHidden(True)
+        self.simulations.setRootIsDecorated(False)
+        self.simulations.setMinimumSize(240, 160)
+        self.simulations.setAccessibleName("simulations; Enter starts one")
+        self.recent.setAccessibleName("recordings opened last; Enter opens one")
+        self.recent.setMaximumHeight(140)
+
+    def _sentence(self, text: str) -> QLabel:
+        label = QLabel(text)
+        label.setWordWrap(True)
+        self._muted.append(label)
+        return label
+
+    def _fill_simulations(self) -> None:
+        for group, offers in self._offers.groups.items():
+            head = QTreeWidgetItem(self.simulations, [group])
+            head.setFlags(Qt.ItemFlag.ItemIsEnabled)
+            font = head.font(0)
+            font.setBold(True)
+            head.setFont(0, font)
+            head.setExpanded(True)
+            for offer in offers:
+                item = QTreeWidgetItem(head, [f"{offer.name}: {offer.summary}"])
+                item.setToolTip(0, offer.summary)
+                item.setData(0, _OFFER, offer.name)
+
+    def _demonstrate(self) -> None:
+        self._play(self._offers.simulation(DEMONSTRATION))
+
+    def _simulate(self, item: QTreeWidgetItem) -> None:
+        self._play(self._offers.simulation(str(item.data(0, _OFFER) or "")))
+
+    def _play(self, offer: SimulationOffer | None) -> None:
+        if offer is not None:
+            self.chosen.emit(PlaySimulation(offer.name, offer.judged))
+
+    def _reopen(self, item: QListWidgetItem) -> None:
+        self.path_chosen.emit(str(item.data(_OFFER)))
+
+
+def _title(text: str) -> QLabel:
+    label = QLabel(text)
+    font = QFont(label.font())
+    font.setPointSizeF(2.0 * font.pointSizeF())
+    label.setFont(font)
+    return label
+
+
+def _heading(text: str) -> QLabel:
+    label = QLabel(text)
+    font = QFont(label.font())
+    font.setBold(True)
+    font.setPointSizeF(1.15 * font.pointSizeF())
+    label.setFont(font)
+    return label

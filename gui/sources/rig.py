@@ -1,0 +1,89 @@
+"""A rig that publishes its signals: a service of our own takes, judges and records them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from gui.sources.loopback import ANY, USUAL, usual_or_any
+from gui.sources.processes import Worker
+from gui.sources.service import Launch, Service
+from gui.sources.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class ServeRig:
+    """Start a service for a rig.
+
+    Parameters
+    ----------
+    connect : endpoint of a rig that publishes; or
+    bind : endpoint that rigs connect to.
+    config : its settings in TOML; None for the defaults.
+    words : further options of `monitor`, which go before the file.
+    record : folder (ending in a slash) or file that keeps the run; empty: as the settings say.
+    """
+
+    connect: str = ""
+    bind: str = ""
+    config: Path | None = None
+    words: tuple[str, ...] = ()
+    record: str = ""
+
+    def session(self, parent: QObject | None = None, *, launch: Launch = Worker) -> Session:
+        """Return the session."""
+        return _Rig(self, parent, launch)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The words for `monitor`."""
+        options = [] if self.config is None else [str(self.config)]
+        options += ["--connect", self.connect] if self.connect else []
+        options += ["--bind", self.bind] if self.bind else []
+        options += ["--record", self.record] if self.record else []
+        return (*options, *self.words)
+
+
+class _Rig(Session):
+    """The service goes on recording when this process crashes.
+
+    Where processes cannot be told to end (Windows), one that outlives us could not close its recording either: there
+    it ends, in good order, with us.
+    """
+
+    def __init__(self, source: ServeRig, parent: QObject | None, launch: Launch) -> None:
+        super().__init__(source.connect or source.bind or "rig", parent)
+        publish = usual_or_any()
+        self._elsewhere = publish == ANY
+        outlives = os.name == "posix"
+        self._service = Service(source.options, publish, self, outlives=outlives, launch=launch)
+        self._service.ready.connect(self._begin)
+        self._service.progress.connect(self.progress)
+        self._service.told.connect(self.told)
+        self._service.failed.connect(self.failed)
+        self._service.ended.connect(self.ended)
+
+    @property
+    def workers(self) -> Sequence[Worker]:
+        worker = self._service.worker
+        return () if worker is None else (worker,)
+
+    def start(self) -> None:
+        self._service.start()
+
+    def stop(self) -> None:
+        self._service.stop()
+
+    def finish(self, seconds: float = 5.0) -> None:
+        # the end of the old one must not start a new one
+        self._service.stop()
+        super().finish(seconds)
+
+    def _begin(self, url: str) -> None:
+        if self._elsewhere:
+            self.told.emit("info", f"another program has {USUAL}: this service publishes its results on {url}")
+        self.ready.emit(url)

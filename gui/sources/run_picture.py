@@ -1,0 +1,90 @@
+"""The picture of a whole run: the curve of one channel, the events, and what is where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QPainter, QPixmap, QPolygonF
+
+from gui.sources.description import DescribedEvent, Description
+from gui.sources.overview_curve import draw_curve
+from gui.theme import Theme
+
+_NEAR = 4.0  # pixels from an event that its mark takes
+_MOST_LINES = 12
+_SIDE, _EDGE = 4.0, 3.0  # pixels around the curve
+
+
+@dataclass(frozen=True)
+class RunPicture:
+    """What is drawn into `width` by `height` pixels.
+
+    Parameters
+    ----------
+    description : of the run; None while nothing is known.
+    channel : whose curve is drawn.
+    duration : of the run, s.
+    """
+
+    description: Description | None
+    channel: str
+    duration: float
+    width: int
+    height: int
+
+    @property
+    def events(self) -> tuple[DescribedEvent, ...]:
+        """Those that are marked."""
+        return () if self.description is None else self.description.events
+
+    @property
+    def _where(self) -> QRectF:
+        return QRectF(0.0, 0.0, self.width, self.height).adjusted(_SIDE, _EDGE, -_SIDE, -_EDGE)
+
+    def seconds_at(self, x: float) -> float:
+        """Return the time that is drawn at a pixel."""
+        share = (x - self._where.left()) / max(self._where.width(), 1.0)
+        return min(max(share, 0.0), 1.0) * self.duration
+
+    def x_of(self, seconds: float) -> float:
+        """Return the pixel where a time is drawn."""
+        share = seconds / self.duration if self.duration > 0.0 else 0.0
+        return self._where.left() + min(max(share, 0.0), 1.0) * self._where.width()
+
+    def tip(self, x: float) -> str:
+        """Return what there is at a pixel: the time, the events, and whose curve is drawn."""
+        lines = [f"{self.seconds_at(x):.3f} s"] if self.duration > 0.0 else []
+        lines += [_sentence(event) for event in self.events if abs(self.x_of(event.time) - x) <= _NEAR]
+        if len(lines) > _MOST_LINES:
+            lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more events"]
+        if self.channel and self.description is not None:
+            unit = self.description.unit(self.channel)
+            lines.append(f"curve: {self.channel}{f' [{unit}]' if unit else ''}")
+        return "\n".join(lines)
+
+    def draw(self, theme: Theme, ratio: float) -> QPixmap:
+        """Return the picture, `ratio` real pixels a pixel."""
+        picture = QPixmap(round(self.width * ratio), round(self.height * ratio))
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(QColor(theme.base))
+        painter = QPainter(picture)
+        painter.setPen(QColor(theme.grid))
+        painter.drawRect(QRectF(0.5, 0.5, self.width - 1.0, self.height - 1.0))
+        overview = None if self.description is None else self.description.overview
+        if overview is not None and self.channel:
+            draw_curve(painter, self._where, overview, self.channel, self.duration, theme.measured)
+        # marks stand on the lower edge, so that the curve stays readable
+        painter.setPen(QColor(theme.warn))
+        painter.setBrush(QColor(theme.warn))
+        y = self.height - 1.0
+        for event in self.events:
+            x = self.x_of(event.time)
+            painter.drawPolygon(QPolygonF([QPointF(x - 3.0, y), QPointF(x, y - 7.0), QPointF(x + 3.0, y)]))
+        painter.end()
+        return picture
+
+
+def _sentence(event: DescribedEvent) -> str:
+    what = f"{event.time:.3f} s  {event.kind.replace('_', ' ')}"
+    return f"{what}: {event.detail}" if event.detail else what

@@ -1,0 +1,217 @@
+"""The whole run on a line: its overview, its events, the place that is played, and where one wants to go."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QColor,
+    QContextMenuEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
+
+from gui.sources.description import Description
+from gui.sources.run_picture import RunPicture
+from gui.theme import Theme
+
+_PAUSE = 200  # ms between two seeks while one drags
+_SHORT, _LONG = 1.0, 10.0  # s that the keys go
+_KEYS = {
+    Qt.Key.Key_Left: -_SHORT,
+    Qt.Key.Key_Right: _SHORT,
+    Qt.Key.Key_PageUp: -_LONG,
+    Qt.Key.Key_PageDown: _LONG,
+    Qt.Key.Key_Home: -math.inf,
+    Qt.Key.Key_End: math.inf,
+}
+
+
+class RunTimeline(QWidget):
+    """Show where a run is played; click, drag and keys seek.
+
+    Signals
+    -------
+    sought : s after the first sample; at most five times a second while one drags, and where one lets go.
+    """
+
+    sought = Signal(float)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.channel = ""
+        self.position = 0.0
+        self.wanted: float | None = None
+        self._duration = 0.0
+        self._description: Description | None = None
+        self._pixmap: QPixmap | None = None
+        self._sent: float | None = None
+        self._dragging = False
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._pause.timeout.connect(self._go_on)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setMinimumSize(120, 36)
+        self.setAccessibleName("timeline of the run")
+        self.setAccessibleDescription("Left, Right: 1 s; Page Up, Page Down: 10 s; Home, End; Up, Down: channel")
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Those whose curve can be shown."""
+        overview = None if self._description is None else self._description.overview
+        return () if overview is None else overview.channels
+
+    @property
+    def picture(self) -> RunPicture:
+        """What is shown."""
+        return RunPicture(self._description, self.channel, self._duration, self.width(), self.height())
+
+    def show_run(self, description: Description | None) -> None:
+        """Show another run, or none."""
+        self._description = description
+        if self.channel not in self.channels:
+            self.channel = "" if description is None else description.first_choice
+        self._redraw()
+
+    def stand(self, position: float, duration: float) -> None:
+        """Show the place that is played."""
+        if duration != self._duration:
+            self._duration = duration
+            self._redraw()
+        if not self._dragging and not self._pause.isActive():
+            self.wanted = None
+        self.position = position
+        self.update()
+
+    def choose(self, channel: str) -> None:
+        """Show the curve of another channel."""
+        self.channel = channel
+        self._redraw()
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self._redraw()
+
+    def seek(self, seconds: float) -> None:
+        """Want to be at `seconds`: told now, or when enough time has passed since the last."""
+        if self._duration > 0.0:
+            self.wanted = min(max(seconds, 0.0), self._duration)
+            self.update()
+            if not self._pause.isActive():
+                self._send()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return what is comfortable."""
+        return QSize(480, 44)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Go there."""
+        if event.button() is Qt.MouseButton.LeftButton and self._duration > 0.0:
+            self._dragging = True
+            self.seek(self.picture.seconds_at(event.position().x()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Go along."""
+        if self._dragging:
+            self.seek(self.picture.seconds_at(event.position().x()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Stay there."""
+        if self._dragging and event.button() is Qt.MouseButton.LeftButton:
+            self._dragging = False
+            self.wanted = self.picture.seconds_at(event.position().x())
+            self._send()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Go a little, or far; or show another channel."""
+        step = _KEYS.get(Qt.Key(event.key()))
+        turn = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+        if step is not None:
+            self.seek((self.position if self.wanted is None else self.wanted) + step)
+        elif turn is not None and self.channel in self.channels:
+            self.choose(self.channels[(self.channels.index(self.channel) + turn) % len(self.channels)])
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+        """Let a channel be chosen."""
+        if self.channels:
+            self.channel_menu().popup(event.globalPos())
+
+    def channel_menu(self) -> QMenu:
+        """Return a menu of the channels; it goes when it is closed."""
+        menu = QMenu("Channel of the overview", self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        group = QActionGroup(menu)
+        for name in self.channels:
+            action = QAction(name, menu, checkable=True, checked=name == self.channel)
+            action.setData(name)
+            group.addAction(action)
+            menu.addAction(action)
+        group.triggered.connect(self._choose_action)
+        return menu
+
+    def event(self, event: QEvent) -> bool:
+        """Say what is under the mouse."""
+        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
+            QToolTip.showText(event.globalPos(), self.picture.tip(float(event.pos().x())), self)
+            return True
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw anew."""
+        super().resizeEvent(event)
+        self._pixmap = None
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Lay the place that is played over the picture of the run."""
+        if self._pixmap is None or self._pixmap.devicePixelRatio() != self.devicePixelRatioF():
+            self._pixmap = self.picture.draw(self.theme, self.devicePixelRatioF())
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, self._pixmap)
+        if self._duration > 0.0:
+            self._line(painter, self.position, QPen(QColor(self.theme.accent), 2.0))
+            if self.wanted is not None:
+                self._line(painter, self.wanted, QPen(QColor(self.theme.text), 2.0, Qt.PenStyle.DashLine))
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self.theme.accent), 2.0))
+            painter.drawRect(QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0))
+        painter.end()
+
+    def _line(self, painter: QPainter, seconds: float, pen: QPen) -> None:
+        x = self.picture.x_of(seconds)
+        painter.setPen(pen)
+        painter.drawLine(QPointF(x, 1.0), QPointF(x, self.height() - 1.0))
+
+    def _send(self) -> None:
+        if self.wanted is not None and self.wanted != self._sent:
+            self._sent = self.wanted
+            self._pause.start()
+            self.sought.emit(self.wanted)
+
+    def _go_on(self) -> None:
+        if self._dragging or self.wanted != self._sent:
+            self._send()
+        else:
+            # there by now
+            self._sent = self.wanted = None
+            self.update()
+
+    def _choose_action(self, action: QAction) -> None:
+        self.choose(str(action.data()))
+
+    def _redraw(self) -> None:
+        self._pixmap = None
+        self.update()

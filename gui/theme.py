@@ -1,0 +1,121 @@
+"""Colours, light and dark, for people who tell colours apart or not: words and shapes go with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+Choice = Literal["system", "light", "dark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours as ``#rrggbb``.
+
+    Parameters
+    ----------
+    name : light or dark.
+    window, base, text, muted, grid, accent : surfaces and what stands on them.
+    command, measured, force, auxiliary : the signals of a rig.
+    series : for everything else that is drawn side by side, in this order.
+    good, warn, bad, info : of states; a word and a shape always say the same.
+    invalid : behind spans where values mean nothing.
+    """
+
+    name: Literal["light", "dark"]
+    window: str
+    base: str
+    text: str
+    muted: str
+    grid: str
+    accent: str
+    command: str
+    measured: str
+    force: str
+    auxiliary: str
+    series: tuple[str, ...]
+    good: str
+    warn: str
+    bad: str
+    info: str
+    invalid: str
+
+
+# the series are those of Okabe and Ito, shifted towards the contrast that each ground needs
+LIGHT = Theme(
+    name="light",
+    window="#f3f4f6",
+    base="#ffffff",
+    text="#1b1f24",
+    muted="#5d6673",
+    grid="#d5dae1",
+    accent="#0b62a4",
+    command="#0072b2",
+    measured="#c4500a",
+    force="#00795a",
+    auxiliary="#6f4a9c",
+    series=("#0072b2", "#c4500a", "#00795a", "#a3478d", "#7a6300", "#2a8fc4", "#6f4a9c", "#4b5563"),
+    good="#0a7d4f",
+    warn="#9a6400",
+    bad="#c0271e",
+    info="#0b62a4",
+    invalid="#e6e8ec",
+)
+DARK = Theme(
+    name="dark",
+    window="#16191e",
+    base="#0e1013",
+    text="#e8eaed",
+    muted="#9aa3af",
+    grid="#2c323a",
+    accent="#5db2ee",
+    command="#56b4e9",
+    measured="#f0843c",
+    force="#2fbf93",
+    auxiliary="#b79be0",
+    series=("#56b4e9", "#f0843c", "#2fbf93", "#dd8fc8", "#e3cf4a", "#8fd0f5", "#b79be0", "#b4bbc5"),
+    good="#3ecb8c",
+    warn="#f0b43c",
+    bad="#ff6b5e",
+    info="#5db2ee",
+    invalid="#22262c",
+)
+
+
+def theme_of(choice: Choice) -> Theme:
+    """Return the theme that is meant; `system` is what the desktop has."""
+    if choice == "system":
+        dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        return DARK if dark else LIGHT
+    return DARK if choice == "dark" else LIGHT
+
+
+def paint(application: QApplication, theme: Theme) -> None:
+    """Give the widgets of the whole program the colours of `theme`."""
+    application.setStyle("Fusion")
+    palette = QPalette()
+    roles = {
+        QPalette.ColorRole.Window: theme.window,
+        QPalette.ColorRole.Base: theme.base,
+        QPalette.ColorRole.AlternateBase: theme.window,
+        QPalette.ColorRole.Button: theme.window,
+        QPalette.ColorRole.ToolTipBase: theme.base,
+        QPalette.ColorRole.WindowText: theme.text,
+        QPalette.ColorRole.Text: theme.text,
+        QPalette.ColorRole.ButtonText: theme.text,
+        QPalette.ColorRole.ToolTipText: theme.text,
+        QPalette.ColorRole.BrightText: theme.bad,
+        QPalette.ColorRole.PlaceholderText: theme.muted,
+        QPalette.ColorRole.Highlight: theme.accent,
+        QPalette.ColorRole.HighlightedText: theme.base,
+        QPalette.ColorRole.Link: theme.accent,
+    }
+    for role, colour in roles.items():
+        palette.setColor(role, QColor(colour))
+    for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.muted))
+    application.setPalette(palette)

@@ -1,0 +1,117 @@
+"""What is looked at, in words: live or paused and how far behind, how long a span, which actuator."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
+
+from gui.history.history import History
+from gui.shell.actions import Actions
+from gui.shell.quantities import duration_text
+from gui.theme import Theme
+from gui.view import View
+
+_SPANS = (1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
+
+
+class ViewBar(QToolBar):
+    """A tool bar over a view.
+
+    Parameters
+    ----------
+    view : what it shows and moves.
+    theme : colours to begin with.
+    """
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        super().__init__("View")
+        self.setObjectName("view-bar")
+        self.setMovable(False)
+        self.toggleViewAction().setEnabled(False)
+        self._view, self.theme = view, theme
+        self._state = QLabel()
+        self._state.setAccessibleName("live or paused")
+        self._state.setMinimumWidth(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8)
+        self._spans = QComboBox()
+        self._spans.setAccessibleName("span that is shown")
+        self._spans.setToolTip("How many seconds the plots over time show; the wheel over a plot zooms")
+        for seconds in _SPANS:
+            self._spans.addItem(_span_text(seconds), seconds)
+        self._spans.activated.connect(self._set_span)
+        self._actuators = QComboBox()
+        self._actuators.setAccessibleName("actuator")
+        self._actuators.setToolTip("The actuator that panels of a single one show (Ctrl+Up, Ctrl+Down)")
+        self._actuators.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._actuators.textActivated.connect(view.choose)
+        self._title = QLabel()
+        self._title.setTextFormat(Qt.TextFormat.PlainText)
+        view.moved.connect(self._show)
+        view.chosen.connect(self._choose)
+        self._show()
+
+    def fill(self, actions: Actions) -> None:
+        """Put buttons for the commands that are needed most beside the fields."""
+        for key in ("view.pause", "view.live", "note.add"):
+            self.addAction(actions[key])
+            button = self.widgetForAction(actions[key])
+            if isinstance(button, QToolButton):
+                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self.addWidget(self._state)
+        for words, field in (("Span ", self._spans), ("   Actuator ", self._actuators)):
+            self.addWidget(QLabel(words))
+            self.addWidget(field)
+        space = QWidget()
+        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(space)
+        self.addWidget(self._title)
+
+    def name(self, title: str) -> None:
+        """Show what is watched."""
+        self._title.setText(f"{title} ")
+
+    def configure(self, history: History) -> None:
+        """Offer the actuators of another history."""
+        names = actuators_of(history)
+        self._actuators.clear()
+        self._actuators.addItems(list(names))
+        self._actuators.setEnabled(len(names) > 1)
+        if names and self._view.actuator not in names:
+            self._view.choose(names[0])
+        self._choose()
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self._show()
+
+    def _set_span(self) -> None:
+        self._view.set_span(float(self._spans.currentData()))
+
+    def _choose(self) -> None:
+        self._actuators.setCurrentIndex(self._actuators.findText(self._view.actuator))
+
+    def _show(self) -> None:
+        view = self._view
+        if view.following:
+            words, colour = "● live", self.theme.good
+        else:
+            words, colour = f"❚❚ paused, {duration_text(view.behind)} behind", self.theme.warn
+        if words != self._state.text():
+            self._state.setText(words)
+        self._state.setStyleSheet(f"color: {colour}; font-weight: bold")
+        usual = next((i for i, seconds in enumerate(_SPANS) if abs(seconds - view.span) < 1e-6 * seconds), -1)
+        if usual != self._spans.currentIndex():
+            self._spans.setCurrentIndex(usual)
+        if usual < 0:
+            self._spans.setPlaceholderText(_span_text(view.span))
+
+
+def _span_text(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds < 60.0 else duration_text(seconds)
+
+
+def actuators_of(history: History) -> tuple[str, ...]:
+    """Return the names of the actuators, as results or else as signals know them."""
+    if history.results is not None and history.results.actuators:
+        return history.results.actuators
+    return () if history.signals is None else tuple(pair.actuator for pair in history.signals.pairs)

@@ -1,0 +1,111 @@
+"""`synchroscope gui`: the desktop window."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.commands.options import add_column_options
+
+if TYPE_CHECKING:
+    from gui.opening import Opening
+    from gui.sources.offers import Offers
+
+SUMMARY = "open the desktop window: watch a test live, scrub through it, replay a run"
+_NEEDED = "libegl1 libgl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a recorded run or a text file to replay")
+    parser.add_argument("--connect", metavar="URL", help="watch the service that publishes there")
+    parser.add_argument("--serve", metavar="URL", help="start a service for the rig that publishes there")
+    parser.add_argument("--simulation", metavar="NAME", help="replay this simulation (synchroscope replay names them)")
+    parser.add_argument("--config", type=Path, metavar="TOML", help="settings of a service that the window starts")
+    parser.add_argument("--record", metavar="PATH", help="where that service keeps the run: a file or a folder")
+    parser.add_argument("--layout", metavar="NAME", help="arrange the panels so: Operator, Tracking, Reliability, ...")
+    parser.add_argument("--theme", choices=("system", "light", "dark"), help="colours (default as set before)")
+    parser.add_argument("--operator", action="store_true", help="full screen, read-only")
+    add_column_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Open it, and return when it is closed."""
+    from gui.opening import Opening
+
+    given = [name for name in ("file", "connect", "serve", "simulation") if getattr(arguments, name)]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are both given: the window opens one of them")
+    for path in (arguments.file, arguments.config):
+        if path is not None and not path.is_file():
+            raise ValueError(f"{path}: no such file")
+    opening = Opening(
+        connect=arguments.connect or "",
+        serve=arguments.serve or "",
+        file=str(arguments.file or ""),
+        columns=_column_words(arguments),
+        simulation=arguments.simulation or "",
+        config=str(arguments.config or ""),
+        record=arguments.record or "",
+        layout=arguments.layout or "",
+        theme=arguments.theme,
+        operator=arguments.operator,
+    )
+    return open_window(opening)
+
+
+def open_window(opening: Opening) -> int:
+    """Open the window on something and return its exit code.
+
+    Raises
+    ------
+    ValueError : there is no display, or Qt lacks something of the system; the text says what to do.
+    """
+    from gui.display import why_no_display
+
+    reason = why_no_display()
+    if reason:
+        raise ValueError(f"{reason}: synchroscope watch shows the same in a terminal")
+    offers = _offers()
+    known = [offer.name for offer in offers.simulations]
+    if opening.simulation and opening.simulation not in known:
+        raise ValueError(f"there is no simulation {opening.simulation!r}: choose from {', '.join(known)}")
+    try:
+        from gui.application import run_window
+    except ImportError as problem:
+        raise ValueError(f"Qt cannot be loaded ({problem}); on Debian: apt install {_NEEDED}") from problem
+    return run_window(opening, offers)
+
+
+def _offers() -> Offers:
+    """Say what can be replayed: this is the one place that knows both sides."""
+    from gui.sources.offers import FileKind, JudgedOffer, Offers, SimulationOffer
+    from replay.formats import file_kinds
+    from replay.simulations import simulations
+
+    return Offers(
+        files=tuple(FileKind(name, patterns) for name, patterns in file_kinds()),
+        simulations=tuple(
+            SimulationOffer(
+                each.name,
+                each.summary,
+                each.group,
+                None if each.judged is None else JudgedOffer(**asdict(each.judged)),
+            )
+            for each in simulations()
+        ),
+    )
+
+
+def _column_words(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options that choose columns, as `synchroscope replay` takes them."""
+    words: list[str] = []
+    for name in ("command", "measured", "force"):
+        for value in getattr(arguments, name):
+            words += [f"--{name}", value]
+    for name in ("time", "rate"):
+        if getattr(arguments, name) is not None:
+            words += [f"--{name}", str(getattr(arguments, name))]
+    return tuple(words)

@@ -1,0 +1,67 @@
+"""`synchroscope note`: a line of text into a run, from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from monitor.commands.watch import DEFAULT_RESULTS
+
+if TYPE_CHECKING:
+    from monitor.requests import Answer, Request
+
+SUMMARY = "put a note into the run that a monitor is recording"
+
+_PATIENCE = 5.0  # s for a service to say how it is, and again for it to answer
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("text", help="one line; it stands at the newest sample")
+    parser.add_argument(
+        "--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"of the monitor (default {DEFAULT_RESULTS})"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Send the note; 0 when the service has taken it."""
+    from monitor.requests import NoteRequest
+    from monitor.transport.zeromq import requests_url
+
+    note = NoteRequest(text=arguments.text)
+    url = requests_url(_found(arguments.connect), arguments.connect)
+    answer = _answered(url, note)
+    if not answer.ok:
+        raise ValueError(answer.reason)
+    return 0
+
+
+def _found(results: str) -> str:
+    """Return the endpoint that the service at `results` names in its health."""
+    from monitor.health import Health
+    from monitor.transport.zeromq import ResultSubscriber
+
+    subscriber = ResultSubscriber(results, kinds=("health",))
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while (left := deadline - time.monotonic()) > 0:
+            for item in subscriber.receive(left):
+                if isinstance(item, Health):
+                    return item.requests
+    finally:
+        subscriber.close()
+    raise ValueError(f"no monitor publishes on {results}: give its endpoint with --connect")
+
+
+def _answered(url: str, request: Request) -> Answer:
+    from monitor.transport.zeromq import RequestClient
+
+    client = RequestClient(url, patience=_PATIENCE)
+    try:
+        client.send(request)
+        while not (answers := client.answers(_PATIENCE)):
+            pass
+        return answers[0]
+    finally:
+        client.close()

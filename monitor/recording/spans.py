@@ -1,0 +1,73 @@
+"""Some seconds of a run file, found without reading what lies before them."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.recording import contents, layout
+from monitor.recording.columns import Integers
+
+
+@dataclass(frozen=True, slots=True)
+class SignalSpan:
+    """Rows of one epoch as they were recorded.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    index, time : (n_samples,), number and time [s] of each on the publisher's clock.
+    samples : (n_samples, n_channels).
+    """
+
+    sample_rate: float
+    index: Integers
+    time: NDArray[np.float64]
+    samples: Samples
+
+
+def read_signals(
+    path: str | os.PathLike[str], epoch: int, start: float, stop: float, most_bytes: int
+) -> SignalSpan | None:
+    """Return the samples of `epoch` from `start` to `stop`, s; None where they are more than `most_bytes`.
+
+    The file may be written meanwhile. Its rows are found by bisection; where epochs or, within one, times do not grow
+    from row to row, some may be missed.
+
+    Raises
+    ------
+    RunFileError : it is not a run file, or it is damaged.
+    """
+    path = Path(path)
+    with contents.opened(path) as (file, block):
+        if block.cut:
+            raise contents.damaged(path, "was cut short")
+        try:
+            return _read(file, epoch, start, stop, most_bytes)
+        except contents.DAMAGE as problem:
+            raise contents.damaged(path, "is damaged") from problem
+
+
+def _read(file: h5py.File, epoch: int, start: float, stop: float, most_bytes: int) -> SignalSpan | None:
+    group = file[layout.SIGNALS]
+    data, time, epochs, index = (group[name] for name in layout.series_names(layout.SIGNALS))
+    n = min(len(data), len(time), len(epochs), len(index))
+    n = bisect_left(range(n), 1, key=lambda row: int(index[row] == layout.UNWRITTEN))
+
+    def place(row: int) -> tuple[int, float]:
+        return int(epochs[row]), float(time[row])
+
+    first = bisect_left(range(n), (epoch, start), key=place)
+    last = bisect_right(range(n), (epoch, stop), lo=first, key=place)
+    if (last - first) * data.shape[1] * data.dtype.itemsize > most_bytes:
+        return None
+    inside = epochs[first:last] == epoch
+    rows = (column[first:last][inside] for column in (index, time, data))
+    return SignalSpan(float(file.attrs["sample_rate"]), *rows)

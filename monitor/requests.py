@@ -1,0 +1,121 @@
+"""What a client may ask of a running service, and what it is answered: values and their JSON form.
+
+docs/wire-format.md is the contract. Another request is another struct with a tag of its own, in the union `Request`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import msgspec
+
+MAX_REQUEST = 1 << 14
+"""Bytes that a request may have."""
+
+MAX_NOTE = 200
+"""Bytes that a note may have in UTF-8: what the run file keeps of it."""
+
+_MAX_REASON = 240
+
+Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+
+
+class RequestError(ValueError):
+    """A request is refused; the text is one line that says why, `number` the request's own, 0 if it has none."""
+
+    def __init__(self, reason: str, number: int = 0) -> None:
+        super().__init__(reason)
+        self.number = number
+
+
+class _Numbered(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="request", forbid_unknown_fields=True
+):
+    id: Number = 0
+
+
+class NoteRequest(_Numbered, frozen=True, tag="note"):
+    """Keep a text beside the stream, where it is at this moment or at an instant that is named.
+
+    Parameters
+    ----------
+    text : becomes one line without control characters.
+    time : s, on the rig's clock; None: of the newest sample.
+    index : of the sample; None: of the newest.
+    id : chosen by the client, repeated in the answer.
+
+    Raises
+    ------
+    ValueError : nothing is left of the text, it has more than `MAX_NOTE` bytes, or the time is not finite.
+    """
+
+    text: str
+    time: float | None = None
+    index: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)] | None = None
+
+    def __post_init__(self) -> None:
+        text = _one_line(self.text)
+        size = len(text.encode())
+        if not text:
+            raise ValueError("a note needs a text")
+        if size > MAX_NOTE:
+            raise ValueError(f"a note of {size} bytes: at most {MAX_NOTE} are kept, shorten it")
+        if self.time is not None and not math.isfinite(self.time):
+            raise ValueError(f"a note at {self.time} s: the time must be finite")
+        msgspec.structs.force_setattr(self, "text", text)
+
+
+Request = NoteRequest
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a request: carried out, or refused for a reason that is one line."""
+
+    ok: bool
+    reason: str = ""
+    id: Number = 0
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    request: str
+    id: Number = 0
+
+
+_envelopes = msgspec.json.Decoder(_Envelope)
+_requests = msgspec.json.Decoder(Request)
+_answers = msgspec.json.Decoder(Answer)
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def encode(message: Request | Answer) -> bytes:
+    """Return the JSON form."""
+    return msgspec.json.encode(message)
+
+
+def decode_request(payload: bytes) -> Request:
+    """Return what a client asks; raises `RequestError` for anything that is not as docs/wire-format.md says."""
+    number = 0
+    if len(payload) > MAX_REQUEST:
+        raise RequestError(f"a request of {len(payload)} bytes; the limit is {MAX_REQUEST}")
+    try:
+        # by itself, so that a request of a later version is refused under its number
+        number = _envelopes.decode(payload).id
+        return _requests.decode(payload)
+    except _UNREADABLE as problem:
+        # what a struct itself refuses says enough, what the decoder says needs an introduction
+        said = problem.__cause__ or f"the request cannot be read: {problem}"
+        raise RequestError(_one_line(str(said))[:_MAX_REASON], number) from problem
+
+
+def decode_answer(payload: bytes) -> Answer:
+    """Return what a service answers; raises `RequestError` for anything else."""
+    try:
+        return _answers.decode(payload)
+    except _UNREADABLE as problem:
+        raise RequestError("the answer cannot be read") from problem
+
+
+def _one_line(text: str) -> str:
+    seen = (c if c.isprintable() else " " if c.isspace() else "" for c in text)
+    return " ".join("".join(seen).split())

@@ -1,0 +1,93 @@
+"""A screen that nobody sees, and histories of simulated tests to show on it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+# before anything of Qt is imported; a display that was chosen is kept
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+TICK = 0.04  # s between two looks of the window
+
+
+def _arrivals(recording, monitor):
+    """Return what a window would take, tick after tick."""
+    from gui.link import Arrivals
+    from monitor.health import Counts, Health
+
+    rate = recording.stream.sample_rate
+    taken, received = [], 0
+    for block in recording.blocks(max(1, round(TICK * rate))):
+        update = monitor.update(block)
+        received += len(block)
+        health = Health(
+            rig=block.stream.rig,
+            state="receiving",
+            counts=Counts(received=received),
+            sample_rate=rate,
+            measured_rate=rate,
+            recording="",
+        )
+        taken.append(
+            Arrivals(
+                health=health,
+                events=update.events,
+                results=() if update.results is None else (update.results,),
+                transfer=update.transfer,
+                signals=() if update.signals is None else (update.signals,),
+            )
+        )
+    return tuple(taken)
+
+
+@pytest.fixture(scope="session")
+def hybrid_arrivals(warm_kernels):
+    """Twelve seconds of three actuators, with forces, true values and transfer functions."""
+    from monitor.config import IndicatorSettings
+    from monitor.engine import Monitor
+    from replay.simulations import simulation
+
+    return _arrivals(simulation("hybrid", duration=12.0), Monitor(IndicatorSettings(window=2.0)))
+
+
+@pytest.fixture(scope="session")
+def judged_arrivals(warm_kernels):
+    """A beam that its model describes badly, judged."""
+    from monitor.config import IndicatorSettings
+    from monitor.engine import Monitor
+    from monitor.reliability.decision import Limits
+    from monitor.reliability.ensemble import sort_ensemble
+    from monitor.reliability.plan import PlannedSite, ReliabilityPlan
+    from monitor.reliability.tolerance import Policy, Tolerance
+    from replay.simulations import simulation
+    from sim.ensemble import realization_block
+    from sim.models.beam import StochasticBeam
+
+    beam = StochasticBeam()
+    ensemble = sort_ensemble(beam.time, realization_block(beam, 1, 0), beam.unit)
+    site = PlannedSite("deflection", ensemble, Tolerance(Policy.LITERAL, 0.16))
+    plan = ReliabilityPlan((site,), limits={"accumulated": Limits(0.7, 0.85)})
+    return _arrivals(simulation("beam-bad"), Monitor(IndicatorSettings(), plan))
+
+
+def _watched(arrivals):
+    from gui.history.history import History
+
+    history = History(memory=64 << 20)
+    for arrived in arrivals:
+        history.take(arrived)
+    return history
+
+
+@pytest.fixture
+def watched(hybrid_arrivals):
+    """The history of the three actuators, all of it taken."""
+    return _watched(hybrid_arrivals)
+
+
+@pytest.fixture
+def judged(judged_arrivals):
+    """The history of the beam and its model, all of it taken."""
+    return _watched(judged_arrivals)

@@ -1,0 +1,358 @@
+"""What an operator reads from across the room: the numbers of one instant, or a dash and a word."""
+
+import html
+import math
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QBuffer, Qt
+from PySide6.QtGui import QFont, QFontMetricsF
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QLabel, QScrollArea
+
+from gui.history.history import History
+from gui.level import Level
+from gui.limits import LimitLine
+from gui.link import Arrivals
+from gui.panels.fitted_text import fitted
+from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH
+from gui.panels.tile_board import columns_for, tile_size
+from gui.panels.tiles import TilesPanel
+from gui.theme import DARK, LIGHT
+from gui.verdict import FAR_BEHIND, Verdict, verdict
+from gui.view import View
+from monitor.blocks import Column, ResultBlock, ResultStream
+from monitor.health import Health
+
+RATE = 1024.0
+RECEIVING = Health("lab", "receiving", sample_rate=RATE, measured_rate=RATE)
+DELAY, RATIO, PHASE = 0.0123, 1.082, -0.15
+VALUES = {
+    "fdb_delay": DELAY,
+    "fdb_delay_sd": 0.0004,
+    "fdb_ratio": RATIO,
+    "fdb_ratio_sd": 0.003,
+    "fdb_phase": PHASE,
+    "fdb_phase_sd": 0.0002,
+}
+
+
+def history_of(values=None, actuators=("north",), unit="1", n=512, health=RECEIVING):
+    """Half a second of constant results."""
+    values = VALUES if values is None else values
+    columns = tuple(
+        Column(name, unit if "ratio" in name else "", actuator) for actuator in actuators for name in values
+    )
+    row = np.array(list(values.values()) * len(actuators))
+    stream = ResultStream("lab", 1, RATE, 1, columns)
+    history = History(memory=8 << 20)
+    history.take(
+        Arrivals(health=health, results=(ResultBlock(stream, 0, 10.0, np.tile(row, (n, 1))),)),
+        silence=0.1,
+        age=0.02,
+    )
+    return history
+
+
+def panel_of(qtbot, history, width=700, height=400):
+    view = View()
+    view.extend(history.begin_x, history.end_x)
+    panel = TilesPanel(view, LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(width, height)
+    panel.show()
+    panel.window_seconds = 0.25
+    panel.configure(history)
+    return panel, view
+
+
+def tiles(panel):
+    return panel.findChild(QScrollArea).widget().tiles
+
+
+def read(panel, name):
+    face = next(tile.face for tile in tiles(panel) if tile.face.name == name)
+    numbers = {r.label: " ".join(filter(None, (r.text, r.unit, r.spread))) for r in face.readings}
+    return face, numbers
+
+
+def test_a_tile_says_delay_phase_and_ratio_with_their_units(qtbot):
+    panel, _ = panel_of(qtbot, history_of())
+    face, numbers = read(panel, "north")
+    assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 deg ± <0.1", "ratio": "108.2 % ± 0.3"}
+    assert face.verdict == Verdict("lags, under", "▲", Level.WARN)
+    assert face.remark == "undershoots"
+    assert not face.said
+
+
+def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, hybrid_arrivals):
+    blocks = [block for arrivals in hybrid_arrivals for block in arrivals.results]
+    stream = blocks[0].stream
+    values = np.concatenate([block.values for block in blocks])
+    wanted = {(c.actuator, c.name): i for i, c in enumerate(stream.columns)}
+    panel, view = panel_of(qtbot, watched)
+    rows = {None: len(values) - 1}
+    for x in (2.6, 5.0, 9.99):
+        # the last row of the display instant
+        instants = np.floor(np.arange(len(values)) / stream.sample_rate * 25.0)
+        rows[x] = int(np.flatnonzero(instants <= np.floor(x * 25.0))[-1])
+    for x, row in rows.items():
+        if x is not None:
+            view.pin(x)
+        panel.refresh(watched)
+        for actuator in ("north", "south", "roof"):
+            delay, ratio, phase = (
+                float(values[row, wanted[actuator, f"fdb_{name}"]]) for name in ("delay", "ratio", "phase")
+            )
+            face, numbers = read(panel, actuator)
+            shown = {label: float(text.split()[0]) for label, text in numbers.items()}
+            assert shown["delay"] == pytest.approx(1e3 * delay, abs=0.0501)
+            assert shown["phase"] == pytest.approx(math.degrees(phase), abs=0.0501)
+            assert shown["ratio"] == pytest.approx(100.0 * ratio, abs=0.0501)
+            assert face.said == ("" if x is None else f"at {x:.2f} s")
+            assert face.verdict == verdict(delay, ratio, phase)
+
+
+def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
+    panel, view = panel_of(qtbot, watched)
+    panel.window_seconds = 2.0
+    view.pin(1.0)
+    panel.refresh(watched)
+    face, numbers = read(panel, "north")
+    assert face.verdict.words == "window not full"
+    assert set(numbers.values()) == {"— ms", "— deg", "— %"}
+    assert face.said == "at 1.00 s"
+
+
+def test_what_means_nothing_is_no_value_once_the_window_is_full(qtbot):
+    panel, _ = panel_of(qtbot, history_of(dict.fromkeys(VALUES, math.nan)))
+    face, numbers = read(panel, "north")
+    assert face.verdict == Verdict("no value", "■", Level.NONE)
+    assert set(numbers.values()) == {"— ms", "— deg", "— %"}
+    assert not face.remark
+
+
+@pytest.mark.parametrize(
+    ("state", "silence", "age", "words", "why"),
+    [
+        ("stale", 0.1, 0.1, "stale", ""),
+        ("receiving", 9.0, 0.1, "no word", "no word from the service"),
+        ("receiving", 0.1, 9.0, "stale", ""),
+        ("waiting", 0.1, 0.1, "waiting", "waiting for the rig"),
+    ],
+)
+def test_old_values_are_never_shown_as_those_of_now(qtbot, state, silence, age, words, why):
+    history = history_of()
+    panel, view = panel_of(qtbot, history)
+    history.health, history.silence, history.age = replace(RECEIVING, state=state), silence, age
+    panel.refresh(history)
+    face, numbers = read(panel, "north")
+    assert face.verdict.words == words
+    assert face.remark == why
+    assert all(text.startswith("—") for text in numbers.values())
+    # who looks back knows that it is not now
+    view.pin(0.3)
+    panel.refresh(history)
+    face, numbers = read(panel, "north")
+    assert numbers["delay"].startswith("12.3 ms")
+    assert face.said == "at 10.30 s"
+
+
+def test_the_last_values_of_a_run_stay_with_its_end_beside_them(qtbot):
+    history = history_of(health=replace(RECEIVING, state="ended"))
+    panel, _ = panel_of(qtbot, history)
+    face, numbers = read(panel, "north")
+    assert numbers["delay"].startswith("12.3 ms")
+    # row 511 at 1024 Hz, after 10 s of the rig
+    assert face.said == "ended at 10.50 s"
+
+
+def test_limits_warn_and_trip_up_and_down(qtbot):
+    history = history_of()
+    panel, _ = panel_of(qtbot, history)
+    panel.set_limits({"delay": LimitLine("delay", 5.0, 12.0), "phase": LimitLine("phase", 8.0, 9.0)})
+    panel.refresh(history)
+    face, _ = read(panel, "north")
+    assert face.alarm == "■ over limit (trip): delay"
+    assert face.alarm_level is Level.BAD
+    levels = {reading.label: reading.level for reading in face.readings}
+    assert levels == {"delay": Level.BAD, "phase": Level.WARN, "ratio": Level.NONE}
+    panel.set_limits({"ratio": LimitLine("ratio", 8.0, 8.5)})
+    panel.refresh(history)
+    assert read(panel, "north")[0].alarm == "▲ over limit (warn): ratio"
+    panel.set_limits({"ratio": LimitLine("ratio", 8.3, 9.0)})
+    panel.refresh(history)
+    assert read(panel, "north")[0].alarm == ""
+
+
+def test_a_ratio_of_different_units_is_no_share(qtbot):
+    panel, _ = panel_of(qtbot, history_of({**VALUES, "fdb_delay": 0.0}, unit="V/mm"))
+    face, numbers = read(panel, "north")
+    assert numbers["ratio"] == "1.082 V/mm ± 0.003"
+    assert face.verdict.words == "in step"
+    assert not face.remark
+
+
+def test_a_service_without_fdb_is_read_by_what_it_has(qtbot):
+    values = {"paei_delay": -0.004, "paei_ratio": 0.9, "paei_phase": 0.02}
+    panel, _ = panel_of(qtbot, history_of(values))
+    face, numbers = read(panel, "north")
+    assert face.source == "PAEI"
+    assert numbers["delay"] == "-4.0 ms"
+    assert face.verdict.words == "leads, over"
+    panel, _ = panel_of(qtbot, history_of({"xcorr_delay": 0.004}))
+    face, numbers = read(panel, "north")
+    assert (face.source, numbers, face.verdict.words) == ("correlation", {"delay": "4.0 ms"}, "lags")
+
+
+def test_a_large_lag_is_grave():
+    assert verdict(0.02, 1.0, -1.01 * FAR_BEHIND).level is Level.BAD
+    assert verdict(0.02, 1.0, -0.99 * FAR_BEHIND).level is Level.WARN
+
+
+def test_a_judged_site_has_its_decision_and_reliabilities(qtbot, judged, judged_arrivals):
+    block = [b for arrivals in judged_arrivals for b in arrivals.results][-1]
+    columns = {c.name: i for i, c in enumerate(block.stream.columns)}
+    values = np.concatenate([b.values for arrivals in judged_arrivals for b in arrivals.results])
+
+    def last(name):
+        column = values[:, columns[f"reliability_{name}"]]
+        return float(column[~np.isnan(column)][-1])
+
+    panel, view = panel_of(qtbot, judged)
+    face, numbers = read(panel, "deflection")
+    assert last("decision") == -1.0
+    assert face.verdict == Verdict("reject", "■", Level.BAD)
+    assert float(numbers["accumulated"].split()[0]) == pytest.approx(last("accumulated"), abs=0.00051)
+    assert float(numbers["first-passage"].split()[0]) == pytest.approx(last("first_passage"), abs=0.00051)
+    # a site is no actuator
+    qtbot.mouseClick(tiles(panel)[-1], Qt.MouseButton.LeftButton)
+    assert view.actuator == ""
+
+
+def test_a_click_and_the_arrow_keys_choose(qtbot, watched):
+    panel, view = panel_of(qtbot, watched, 700, 300)
+    board = panel.findChild(QScrollArea).widget()
+    qtbot.mouseClick(tiles(panel)[1], Qt.MouseButton.LeftButton)
+    assert view.actuator == "south"
+    assert [tile.chosen for tile in tiles(panel)] == [False, True, False]
+    heard = []
+    view.chosen.connect(lambda: heard.append(view.actuator))
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Home, Qt.Key.Key_End):
+        qtbot.keyClick(board, key)
+    assert heard == ["roof", "south", "north", "roof"]
+    view.choose("north")
+    assert [tile.chosen for tile in tiles(panel)] == [True, False, False]
+
+
+def test_many_actuators_scroll_and_the_chosen_one_is_in_sight(qtbot):
+    names = tuple(f"a{i:02d}" for i in range(64))
+    panel, view = panel_of(qtbot, history_of(actuators=names), 360, 300)
+    assert len(tiles(panel)) == 64
+    assert all(tile.width() >= LEAST_WIDTH and tile.height() >= LEAST_HEIGHT for tile in tiles(panel))
+    view.choose("a63")
+    area = panel.findChild(QScrollArea)
+    assert area.viewport().rect().contains(tiles(panel)[63].mapTo(area.viewport(), tiles(panel)[63].rect().center()))
+
+
+def test_numbers_on_their_way_are_not_shown_faster_than_they_can_be_read(qtbot, hybrid_arrivals):
+    history = History(memory=32 << 20)
+    panel = None
+    shown = []
+    for arrivals in hybrid_arrivals[:200]:
+        history.take(arrivals, silence=0.1, age=0.02)
+        if panel is None:
+            panel, view = panel_of(qtbot, history)
+        view.extend(history.begin_x, history.end_x)
+        panel.refresh(history)
+        shown.append(tiles(panel)[0].face)
+    changes = sum(one != other for one, other in pairwise(shown))
+    assert changes <= 8.0 / 0.2
+    # where nothing more comes, the newest is shown at the next look
+    panel.refresh(history)
+    delay = history.results.value("north", "fdb_delay")
+    assert float(read(panel, "north")[1]["delay"].split()[0]) == pytest.approx(1e3 * delay, abs=0.0501)
+
+
+def test_without_results_it_says_what_comes(qtbot):
+    panel, view = panel_of(qtbot, History(memory=1 << 20))
+    said = panel.findChild(QLabel)
+    assert said.isVisible()
+    assert said.text().startswith("No results yet")
+    history = history_of()
+    view.extend(0.0, history.end_x)
+    panel.configure(history)
+    assert not said.isVisible()
+    assert tiles(panel)[0].isVisible()
+    panel.restyle(DARK)
+    assert not panel.grab().isNull()
+
+
+@given(st.integers(1, 64), st.integers(LEAST_WIDTH, 4000), st.integers(LEAST_HEIGHT, 3000))
+def test_tiles_are_never_too_small_and_all_have_room(n, width, height):
+    columns = columns_for(n, width, height)
+    wide, high = tile_size(n, columns, width, height)
+    assert wide >= LEAST_WIDTH
+    assert high >= LEAST_HEIGHT
+    assert columns * wide <= width
+    # no other number of columns makes larger letters
+    sizes = []
+    for other in range(1, n + 1):
+        w, h = tile_size(n, other, width, height)
+        if w >= LEAST_WIDTH:
+            sizes.append(min(w / 10.0, h / 8.6))
+    assert min(wide / 10.0, high / 8.6) == pytest.approx(max(sizes))
+
+
+@pytest.mark.parametrize("size", [(LEAST_WIDTH, LEAST_HEIGHT), (320, 180), (1900, 1000)])
+@pytest.mark.parametrize("text", ["north", "-1234.5", "no word from the service", "■ over limit (trip): delay"])
+def test_letters_shrink_until_the_text_has_room(qapp, size, text):
+    for share in (0.44, 1.0):
+        width = share * 0.9 * size[0]
+        font, fits = fitted(text, QFont(), 0.14 * size[1], width)
+        assert 6 <= font.pixelSize() <= max(6.0, 0.14 * size[1])
+        assert fits == (QFontMetricsF(font).horizontalAdvance(text) <= width)
+        assert fits or font.pixelSize() == 6
+
+
+def drawn(tile):
+    """The pieces of text that stand in a picture of the tile."""
+    buffer = QBuffer()
+    generator = QSvgGenerator()
+    generator.setOutputDevice(buffer)
+    generator.setSize(tile.size())
+    tile.render(generator)
+    found = re.findall(r"<text[^>]*>(.*?)</text>", bytes(buffer.data()).decode(), re.DOTALL)
+    return [html.unescape(text).strip() for text in found]
+
+
+@pytest.mark.parametrize("size", [(LEAST_WIDTH, LEAST_HEIGHT), (LEAST_WIDTH, 500), (900, LEAST_HEIGHT), (700, 500)])
+@pytest.mark.parametrize("state", ["receiving", "stale", "silent", "looked back"])
+def test_nothing_is_cut_off_a_tile(qtbot, size, state):
+    worst = {**VALUES, "fdb_delay": -1.2345, "fdb_delay_sd": 0.1234, "fdb_ratio": 10.1, "fdb_phase": -3.1}
+    history = history_of(worst, actuators=("north_actuator",))
+    panel, view = panel_of(qtbot, history, *size)
+    panel.set_limits({q: LimitLine(q, 1.0, 2.0) for q in ("delay", "phase", "ratio")})
+    if state == "looked back":
+        view.pin(0.4)
+    else:
+        history.health = replace(RECEIVING, state="stale" if state == "stale" else "receiving")
+        history.silence = 9.0 if state == "silent" else 0.1
+    panel.refresh(history)
+    tile = tiles(panel)[0]
+    tile.resize(*size)
+    words = drawn(tile)
+    expected = {
+        "receiving": ("▼ leads, under", "-1234", "-177.6", "1010.0", "■ over limit (trip): delay, phase, ratio"),
+        "looked back": ("▼ leads, under", "-1234", "■ over limit (trip): delay, phase, ratio", "at 10.40 s"),
+        "stale": ("▲ stale", "—"),
+        "silent": ("▲ no word", "—", "no word from the service"),
+    }[state]
+    for text in ("north_actuator", "delay", "phase", "ratio", "ms", "deg", "%", *expected):
+        assert text in words
+    assert not any("…" in text for text in words)

@@ -1,0 +1,59 @@
+"""What belongs to a window goes with it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSettings
+from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
+from shiboken6 import isValid
+
+from gui.shell.actions import Actions
+from gui.shell.help import KeyList
+from gui.shell.layouts import Layouts
+from gui.shell.operator import OperatorMode
+from gui.shell.palette import Palette
+from gui.shell.settings import WindowSettings
+from gui.shell.settings_dialog import SettingsDialog
+from monitor.config import Settings
+
+
+def _used(store):
+    """Make a window, use everything once, and return what there was."""
+    window = QMainWindow()
+    docks = {key: QDockWidget(key, window) for key in ("histories", "tiles", "events")}
+    for dock in docks.values():
+        dock.setWidget(QLabel("panel"))
+    actions = Actions(window)
+    actions.fill(window.menuBar())
+    layouts = Layouts(window, docks, store)
+    parts = [Palette(actions, window), KeyList(actions, window), SettingsDialog(window)]
+    mode = OperatorMode(window, actions)
+    layouts.restore()
+    window.show()
+    parts[0].set_instants({"Look at": print})
+    parts[0].present()
+    parts[0].line.setText("12 s")
+    parts[0].close()
+    parts[1].present()
+    parts[2].present(WindowSettings(), Settings())
+    mode.set(True)
+    mode.set(False)
+    layouts.store()
+    every = [window, *window.findChildren(QObject)]
+    window.close()
+    window.deleteLater()
+    return every, [weakref.ref(thing) for thing in (window, actions, layouts, mode, *parts)]
+
+
+def test_nothing_outlives_its_window(qapp, tmp_path):
+    store = QSettings(str(tmp_path / "store.ini"), QSettings.Format.IniFormat)
+    every, held = _used(store)
+    assert len(every) > 200
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    qapp.processEvents()
+    assert not any(isValid(thing) for thing in every)
+    del every
+    gc.collect()
+    assert [reference() for reference in held] == [None] * len(held)

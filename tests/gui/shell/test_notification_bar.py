@@ -1,0 +1,186 @@
+"""The quiet line: it says what should be known, counts what is said again, and is never in the way."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
+
+from gui.level import Level
+from gui.shell.elided_label import ElidedLabel
+from gui.shell.notices import INFO_STANDS, MOST, Notices
+from gui.shell.notification_bar import NotificationBar
+from gui.theme import DARK, LIGHT
+
+NOW = 1_700_000_000.0
+
+
+@pytest.fixture
+def shown(qtbot):
+    """A bar below a field that has the focus."""
+    window = QWidget()
+    field, bar = QLineEdit(), NotificationBar(LIGHT)
+    layout = QVBoxLayout(window)
+    layout.addWidget(field)
+    layout.addWidget(bar)
+    qtbot.addWidget(window)
+    window.resize(500, 120)
+    window.show()
+    window.activateWindow()
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+    # the window lives as long as this does
+    yield bar, field
+    window.close()
+
+
+def line(bar):
+    return bar.findChild(ElidedLabel).text
+
+
+def button(bar, text):
+    return next(found for found in bar.findChildren(QPushButton) if found.text() == text)
+
+
+def test_it_is_there_only_while_there_is_something_to_say(shown):
+    bar, _ = shown
+    assert not bar.isVisible()
+    bar.tell("warning", "the clock of the rig\njumped", NOW)
+    assert bar.isVisible()
+    assert line(bar) == "▲ warning: the clock of the rig jumped"
+    bar.dismiss()
+    assert not bar.isVisible()
+
+
+def test_the_gravest_stands_first_and_the_others_are_counted(shown, qtbot):
+    bar, _ = shown
+    bar.tell("error", "the disk is full", NOW)
+    bar.tell("warning", "samples are lost", NOW + 1)
+    bar.tell("info", "the service runs again", NOW + 2)
+    assert line(bar) == "■ error: the disk is full"
+    assert bar.palette().color(QPalette.ColorRole.WindowText).name() == LIGHT.bad
+    qtbot.mouseClick(button(bar, "Dismiss"), Qt.MouseButton.LeftButton)
+    assert line(bar) == "▲ warning: samples are lost"
+    bar.restyle(DARK)
+    assert bar.palette().color(QPalette.ColorRole.WindowText).name() == DARK.warn
+    assert bar.dismiss()
+    assert bar.dismiss()
+    assert not bar.dismiss()
+
+
+def test_what_is_said_again_is_counted(shown):
+    bar, _ = shown
+    for i in range(3):
+        bar.tell("error", "no such file", NOW + i)
+    assert line(bar) == "■ error: no such file (×3)"
+    assert len(bar.notices.standing) == 1
+
+
+def test_information_goes_by_itself_and_errors_stay(shown):
+    bar, _ = shown
+    bar.tell("info", "saved", NOW)
+    bar.tell("error", "not saved", NOW)
+    bar.tick(NOW + INFO_STANDS + 0.1)
+    assert [notice.text for notice in bar.notices.standing] == ["not saved"]
+    bar.tick(NOW + 1e6)
+    assert bar.isVisible()
+    bar.dismiss()
+    bar.tell("info", "saved", NOW)
+    bar.tick(NOW + INFO_STANDS - 0.1)
+    assert bar.isVisible()
+    bar.tick(NOW + INFO_STANDS + 0.1)
+    assert not bar.isVisible()
+
+
+def test_it_never_takes_the_focus(shown, qtbot):
+    bar, field = shown
+    bar.tell("error", "one", NOW)
+    assert field.hasFocus()
+    qtbot.keyClicks(field, "typing")
+    bar.tell("error", "two", NOW)
+    qtbot.mouseClick(button(bar, "Dismiss"), Qt.MouseButton.LeftButton)
+    bar.dismiss()
+    assert field.hasFocus()
+    assert field.text() == "typing"
+
+
+def test_tab_reaches_its_buttons_and_escape_dismisses(shown, qtbot):
+    bar, field = shown
+    bar.tell("error", "one", NOW)
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    assert bar.isAncestorOf(QApplication.focusWidget())
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    assert not bar.isVisible()
+
+
+def test_all_shows_the_last_messages_with_their_times(shown, qtbot):
+    bar, _ = shown
+    bar.tell("info", "first", NOW)
+    bar.tell("error", "second", NOW + 61)
+    bar.dismiss()
+    bar.tick(NOW + 100)
+    bar.tell("warning", "third", NOW + 122)
+    qtbot.mouseClick(button(bar, "All…"), Qt.MouseButton.LeftButton)
+    messages = bar.findChild(QListWidget)
+    assert messages.isVisible()
+    clock = [time.strftime("%H:%M:%S", time.localtime(NOW + later)) for later in (0, 61, 122)]
+    assert [messages.item(row).text() for row in range(messages.count())] == [
+        f"{clock[2]}  ▲ warning: third",
+        f"{clock[1]}  ■ error: second",
+        f"{clock[0]}  ● info: first",
+    ]
+    assert not messages.window().isModal()
+    qtbot.keyClick(messages, Qt.Key.Key_Escape)
+    assert not messages.isVisible()
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["info", "warning", "error", "other"]), st.sampled_from("abcdef")),
+        st.just("dismiss"),
+        st.just("tick"),
+    ),
+    max_size=40,
+)
+LEVELS = {"info": Level.INFO, "warning": Level.WARN}
+GRAVITY = [Level.BAD, Level.WARN, Level.INFO]
+
+
+@given(steps)
+def test_any_course_of_messages(taken):
+    notices, now = Notices(most=5), NOW
+    log, standing = [], []  # of (level, text), as the last of each was told
+    times = {}
+    for step in taken:
+        now += 3.0
+        if step == "dismiss":
+            notices.dismiss()
+            for level in GRAVITY:
+                of_level = [key for key in standing if key[0] is level]
+                if of_level:
+                    standing.remove(of_level[-1])
+                    break
+        elif step == "tick":
+            notices.tick(now)
+            standing = [key for key in standing if key[0] is not Level.INFO or now - times[key] < INFO_STANDS]
+        else:
+            key = LEVELS.get(step[0], Level.BAD), step[1]
+            notices.tell(*step, now)
+            log = [*(k for k in log if k != key), key][-5:]
+            standing = [k for k in [*(k for k in standing if k != key), key] if k in log]
+            times[key] = now
+        assert [(notice.level, notice.text) for notice in notices.log] == log
+        expected = [key for level in GRAVITY for key in reversed(standing) if key[0] is level]
+        assert [(notice.level, notice.text) for notice in notices.standing] == expected
+
+
+def test_a_hundred_messages_are_kept():
+    notices = Notices()
+    for i in range(250):
+        notices.tell("error", f"number {i}", NOW + i)
+    assert MOST == 100
+    assert [notice.text for notice in notices.log] == [f"number {i}" for i in range(150, 250)]
+    assert len(notices.standing) == 100

@@ -1,0 +1,160 @@
+"""The palette finds what is meant, runs it, and types into nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMainWindow
+
+from gui.shell.actions import Actions
+from gui.shell.matching import has_unit, rank, seconds
+from gui.shell.palette import Palette
+
+
+@pytest.fixture
+def window(qtbot):
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.resize(1280, 720)
+    with qtbot.waitExposed(window):
+        window.show()
+    return window
+
+
+@pytest.fixture
+def palette(window):
+    palette = Palette(Actions(window), window)
+    window.run = []
+    for command, action in palette._actions:
+        action.triggered.connect(lambda *_, key=command.key: window.run.append(key))
+    palette.present()
+    return palette
+
+
+def _rows(palette):
+    items = [palette.list.topLevelItem(i) for i in range(palette.list.topLevelItemCount())]
+    return [tuple(item.text(column) for column in range(3)) for item in items]
+
+
+def test_all_enabled_commands_are_listed_with_group_and_keys(palette):
+    rows = _rows(palette)
+    assert ("Time", "Pause", "Space") in rows
+    assert ("File", "Export span as CSV", "Ctrl+E") in rows
+    assert not any(text == "Find a command" for _, text, _ in rows)
+
+
+def test_typing_narrows_and_enter_runs_the_best(palette, window):
+    QTest.keyClicks(palette.line, "export svg")
+    assert _rows(palette)[0][1] == "Export panel as SVG"
+    QTest.keyClick(palette.line, Qt.Key.Key_Return)
+    assert window.run == ["file.export_svg"]
+    assert not palette.isVisible()
+
+
+def test_letters_with_something_between_find_it_too(palette):
+    QTest.keyClicks(palette.line, "opmd")
+    assert _rows(palette)[0][1] == "Operator mode"
+
+
+def test_arrows_choose_and_escape_leaves(palette, window):
+    second = _rows(palette)[1][1]
+    QTest.keyClick(palette.line, Qt.Key.Key_Down)
+    assert palette.list.currentItem().text(1) == second
+    QTest.keyClick(palette.line, Qt.Key.Key_Up)
+    QTest.keyClick(palette.line, Qt.Key.Key_Up)
+    assert palette.list.currentItem().text(1) == _rows(palette)[0][1]
+    QTest.keyClick(palette.line, Qt.Key.Key_PageDown)
+    assert palette.list.currentItem().text(1) == _rows(palette)[14][1]
+    QTest.keyClick(palette.line, Qt.Key.Key_Escape)
+    assert not palette.isVisible()
+    assert window.run == []
+
+
+def test_what_is_off_is_not_offered(palette):
+    palette._actions.enable("replay.play", False)
+    palette._actions.lock(True)
+    palette.present()
+    texts = [text for _, text, _ in _rows(palette)]
+    assert "Pause" in texts
+    assert "Play or pause" not in texts
+    assert "Settings" not in texts
+
+
+def test_a_single_key_command_is_typed_not_run(palette, window):
+    QTest.keyClicks(palette.line, "n p 1")
+    assert palette.line.text() == "n p 1"
+    assert window.run == []
+
+
+def test_nothing_fits_and_enter_does_nothing(palette, window):
+    QTest.keyClicks(palette.line, "xyzzy")
+    assert _rows(palette) == []
+    QTest.keyClick(palette.line, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    assert window.run == []
+
+
+def test_an_instant_is_looked_at(palette):
+    looked, sought = [], []
+    palette.set_instants({"Look at": looked.append, "Play from": sought.append})
+    QTest.keyClicks(palette.line, "12.5 s")
+    assert [text for _, text, _ in _rows(palette)[:2]] == ["Look at 12.5 s", "Play from 12.5 s"]
+    QTest.keyClick(palette.line, Qt.Key.Key_Down)
+    QTest.keyClick(palette.line, Qt.Key.Key_Return)
+    assert (looked, sought) == ([], [12.5])
+
+
+def test_a_bare_number_is_first_a_span_and_last_an_instant(palette):
+    palette.set_instants({"Look at": print})
+    QTest.keyClicks(palette.line, "30")
+    texts = [text for _, text, _ in _rows(palette)]
+    assert texts[0] == "Show 30 s"
+    assert texts[-1] == "Look at 30 s"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("12.5", 12.5),
+        (" 12,5 s ", 12.5),
+        ("800ms", 0.8),
+        ("2 min", 120.0),
+        (".5", 0.5),
+        ("1 h", 3600.0),
+        ("2:03.5", 123.5),
+        ("1:02:03", 3723.0),
+        ("", None),
+        ("s", None),
+        ("12 m", None),
+        ("-3", None),
+        ("nan", None),
+        ("1:2:3:4", None),
+    ],
+)
+def test_seconds_are_read_as_people_write_them(text, found):
+    assert seconds(text) == (None if found is None else pytest.approx(found))
+
+
+def test_only_a_unit_or_a_colon_makes_it_an_instant_for_certain():
+    assert has_unit("3 s") and has_unit("1:02")
+    assert not has_unit("3.5") and not has_unit("pause")
+
+
+@given(st.text(max_size=20), st.text(max_size=40))
+def test_a_rank_is_given_only_where_every_letter_is_there_in_order(wanted, text):
+    found = rank(wanted, text)
+    words = wanted.casefold().split()
+
+    def within(word):
+        rest = iter(text.casefold())
+        return all(letter in rest for letter in word)
+
+    assert (found is not None) == all(within(word) for word in words)
+    assert found is None or found >= 0.0
+
+
+def test_a_beginning_ranks_before_a_middle_and_a_middle_before_scattered_letters():
+    assert rank("pa", "Pause") < rank("pa", "Export panel") < rank("pa", "unpaid") < rank("pa", "plan a")

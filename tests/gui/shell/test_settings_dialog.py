@@ -1,0 +1,246 @@
+"""The dialog says what is wrong beside it, lets nothing wrong through, and gives back what was entered."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from gui.shell.service_fields import SERVICE_SECTIONS
+from gui.shell.settings import LimitSettings, WindowSettings
+from gui.shell.settings_dialog import SettingsDialog
+from gui.shell.window_fields import WINDOW_SECTIONS
+from monitor.config import (
+    IndicatorSettings,
+    RecordSettings,
+    ReliabilityLimits,
+    ReliabilitySettings,
+    ResultSettings,
+    Settings,
+    StreamSettings,
+    load_settings,
+)
+
+CHOSEN = Settings(
+    stream=StreamSettings(connect=("tcp://rig:5555", "ipc:///tmp/rig"), sample_rate=1024.0),
+    indicators=IndicatorSettings(
+        measures=("fdb", "ti"), window=1.5, every=10, band=(0.25, 30.0), taper="blackman", noise_correction=False
+    ),
+    results=ResultSettings(publish="tcp://127.0.0.1:6000", signals=False),
+    record=RecordSettings(path="runs/", flush_interval=0.25),
+    reliability=ReliabilitySettings(
+        channel=("deflection", "rotation"),
+        ensemble=("a b.h5", "c,d.npz"),
+        tolerance="16%",
+        policy="floored",
+        reference=0.4,
+        limits=ReliabilityLimits(accumulated=(0.7, 0.85)),
+    ),
+)
+WINDOW = WindowSettings(theme="dark", frame_rate=30, span=12.5, limits=LimitSettings(phase_warn=5.0))
+
+
+@pytest.fixture
+def dialog(qtbot):
+    dialog = SettingsDialog()
+    qtbot.addWidget(dialog)
+    dialog.present(WindowSettings(), Settings())
+    return dialog
+
+
+def _type(dialog, page, key, text, part="line"):
+    line = getattr(dialog.pages[page].rows[key].editor, part)
+    line.selectAll()
+    QTest.keyClick(line, Qt.Key.Key_Delete)
+    QTest.keyClicks(line, text)
+
+
+def _problem(dialog, page, key):
+    return dialog.pages[page].rows[key].problem.text()
+
+
+def _keys(model, prefix=""):
+    for name, info in model.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _keys(info.annotation, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+@pytest.mark.parametrize("section", [*WINDOW_SECTIONS, *SERVICE_SECTIONS], ids=lambda s: s.key)
+def test_every_setting_has_a_field_that_says_what_it_does(section):
+    of_another_page = {key for key in _keys(section.model) if section.key == "window" and key.startswith("limits.")}
+    assert {field.key for field in section.fields} == set(_keys(section.model)) - of_another_page
+    for field in section.fields:
+        assert field.does.endswith(".") and field.label
+        assert (field.kind in ("choice", "several")) == bool(field.choices)
+
+
+def test_all_sections_of_a_service_have_a_page():
+    assert [section.key for section in SERVICE_SECTIONS] == [
+        key for key in ("stream", "indicators", "reliability", "results", "record") if key in Settings.model_fields
+    ]
+    assert {section.key for section in SERVICE_SECTIONS} == set(Settings.model_fields)
+
+
+def test_what_is_shown_is_given_back(dialog, qtbot):
+    dialog.present(WINDOW, CHOSEN)
+    assert dialog.n_problems == 0
+    with qtbot.waitSignal(dialog.accepted_settings) as agreed:
+        QTest.mouseClick(dialog.ok, Qt.MouseButton.LeftButton)
+    assert agreed.args == [WINDOW, CHOSEN]
+    assert not dialog.isVisible()
+
+
+def test_untouched_settings_are_those_by_default(dialog):
+    assert dialog.window_settings == WindowSettings()
+    assert dialog.service_settings == Settings()
+    # a model that nobody asked for would be missed by the section
+    assert dialog.service_settings.reliability.model_fields_set == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "text", "told"),
+    [
+        ("indicators", "window", "-1", "must be greater than 0"),
+        ("indicators", "window", "", "a value is needed"),
+        ("indicators", "window", "two", "must be a number"),
+        ("indicators", "window", "1e9", "must be less than or equal to 86400"),
+        ("indicators", "every", "1.5", "must be a whole number"),
+        ("indicators", "every", "0", "greater than or equal to 1"),
+        ("indicators", "relative_gate", "1", "must be less than 1"),
+        ("window", "frame_rate", "100", "less than or equal to 60"),
+        ("window", "memory", "lots", "must be a whole number"),
+        ("limits", "delay_warn", "0", "must be greater than 0"),
+        ("stream", "connect", "rig", "is not an endpoint"),
+        ("stream", "connect", "tcp://rig:5555, tcp://*:1", "no single port"),
+        ("results", "publish", "127.0.0.1:5556", "is not an endpoint"),
+        ("record", "flush_interval", "0", "must be greater than 0"),
+    ],
+)
+def test_a_wrong_entry_is_told_beside_it_and_holds_ok_back(dialog, page, key, text, told):
+    _type(dialog, page, key, text)
+    assert told in _problem(dialog, page, key)
+    assert not dialog.ok.isEnabled()
+    assert dialog.pages[page].section.title in dialog.told.text()
+    marked = [item.text() for item in dialog._items.values() if item.text().startswith("▲")]
+    assert marked == [f"▲ {dialog.pages[page].section.title}"]
+    dialog.pages[page].restore_defaults()
+    assert _problem(dialog, page, key) == ""
+    assert dialog.ok.isEnabled()
+    assert dialog.told.text() == ""
+
+
+def test_it_is_told_while_typing(dialog):
+    line = dialog.pages["indicators"].rows["window"].editor.line
+    line.clear()
+    told = []
+    for letter in "-2":
+        QTest.keyClicks(line, letter)
+        told.append(bool(_problem(dialog, "indicators", "window")))
+    QTest.keyClick(line, Qt.Key.Key_Home)
+    QTest.keyClick(line, Qt.Key.Key_Delete)
+    assert told == [True, True]
+    assert _problem(dialog, "indicators", "window") == ""
+    assert dialog.service_settings == Settings()
+
+
+def test_a_decimal_comma_is_a_point(dialog):
+    _type(dialog, "indicators", "window", "1,5")
+    assert dialog.service_settings.indicators.window == 1.5
+
+
+def test_a_band_must_rise_and_be_whole(dialog):
+    _type(dialog, "indicators", "band", "30", "low")
+    assert "a value is needed" in _problem(dialog, "indicators", "band")
+    _type(dialog, "indicators", "band", "0.5", "high")
+    assert "must rise" in _problem(dialog, "indicators", "band")
+    _type(dialog, "indicators", "band", "0.2", "low")
+    assert dialog.service_settings.indicators.band == (0.2, 0.5)
+    _type(dialog, "indicators", "band", "", "low")
+    _type(dialog, "indicators", "band", "", "high")
+    assert dialog.service_settings.indicators.band is None
+
+
+def test_what_does_not_go_together_is_told_above_the_page(dialog):
+    _type(dialog, "reliability", "channel", "deflection, rotation")
+    _type(dialog, "reliability", "ensemble", "beam.h5")
+    page = dialog.pages["reliability"]
+    assert "go in pairs" in page.problem.text()
+    assert not dialog.ok.isEnabled()
+    _type(dialog, "reliability", "channel", "deflection")
+    assert page.problem.text() == ""
+    assert dialog.service_settings.reliability.channel == ("deflection",)
+
+
+def test_limits_of_a_model_are_wrong_where_they_stand(dialog):
+    _type(dialog, "reliability", "limits.accumulated", "0.9", "low")
+    _type(dialog, "reliability", "limits.accumulated", "0.5", "high")
+    assert "the first not above the second" in _problem(dialog, "reliability", "limits.accumulated")
+    assert _problem(dialog, "reliability", "limits.windowed") == ""
+
+
+def test_no_measure_at_all_is_refused(dialog):
+    for box in dialog.pages["indicators"].rows["measures"].editor.boxes.values():
+        box.setChecked(False)
+    assert "at least 1 item" in _problem(dialog, "indicators", "measures")
+
+
+def test_only_the_page_is_restored(dialog):
+    dialog.present(WINDOW, CHOSEN)
+    page = dialog.pages["indicators"]
+    button = next(b for b in page.findChildren(QPushButton) if b.text() == "Restore defaults")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert dialog.service_settings == CHOSEN.model_copy(update={"indicators": IndicatorSettings()})
+    assert dialog.window_settings == WINDOW
+
+
+def test_a_setting_is_found_by_its_words(dialog):
+    QTest.keyClicks(dialog.line, "taper")
+    shown = {
+        key: [name for name, row in page.rows.items() if not row.editor.isHidden()]
+        for key, page in dialog.pages.items()
+    }
+    assert {key: names for key, names in shown.items() if names} == {"indicators": ["taper"]}
+    assert dialog.stack.currentIndex() == list(dialog.pages).index("indicators")
+    dialog.line.clear()
+    assert not any(row.editor.isHidden() for page in dialog.pages.values() for row in page.rows.values())
+
+
+def test_a_problem_of_a_field_that_is_not_found_is_still_counted(dialog):
+    _type(dialog, "indicators", "window", "-1")
+    QTest.keyClicks(dialog.line, "theme")
+    assert dialog.n_problems == 1
+    assert not dialog.ok.isEnabled()
+
+
+def test_a_file_is_exported_and_imported(dialog, tmp_path):
+    dialog.present(WINDOW, CHOSEN)
+    path = tmp_path / "lab.toml"
+    dialog.export_file(path)
+    assert load_settings(path, {}) == CHOSEN
+    dialog.present(WINDOW, Settings())
+    dialog.import_file(path)
+    assert dialog.service_settings == CHOSEN
+
+
+def test_a_file_that_is_wrong_changes_nothing_and_is_told(dialog, tmp_path):
+    path = tmp_path / "lab.toml"
+    path.write_text("[indicators]\nwindow = 'long'\n")
+    dialog.import_file(path)
+    assert "indicators.window" in dialog.told.text()
+    assert dialog.service_settings == Settings()
+    dialog.export_file(tmp_path / "no" / "lab.toml")
+    assert "cannot be written" in dialog.told.text()
+
+
+def test_cancel_applies_nothing(dialog):
+    agreed = []
+    dialog.accepted_settings.connect(lambda *settings: agreed.append(settings))
+    _type(dialog, "indicators", "window", "5")
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert agreed == []
+    assert not dialog.isVisible()
+    assert not dialog.isModal()

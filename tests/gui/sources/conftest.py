@@ -1,0 +1,121 @@
+"""Processes that are only played, settings of their own, and what a recording says of itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QObject, QSettings, Signal
+
+
+class FakeWorker(QObject):
+    """Stands where a `Worker` would, and does what the test says."""
+
+    line = Signal(str)
+    answer = Signal(object)
+    ended = Signal(int, str)
+
+    def __init__(self, words, parent=None, *, outlives=False, heeds_input=False):
+        super().__init__(parent)
+        self.words = tuple(words)
+        self.outlives, self.heeds_input = outlives, heeds_input
+        self.running = self.stopped = False
+        self.told = []
+
+    def start(self):
+        self.running = True
+
+    def tell(self, message):
+        self.told.append(dict(message))
+
+    def stop(self):
+        self.stopped = True
+
+    def end(self, code=0, last=""):
+        self.running = False
+        self.ended.emit(code, last)
+
+
+class Launched(list):
+    """All workers that were made, in their order; called, it makes one."""
+
+    def __call__(self, words, parent=None, **how):
+        self.append(FakeWorker(words, parent, **how))
+        return self[-1]
+
+    def of(self, word):
+        """The newest whose words have `word`."""
+        return next(worker for worker in reversed(self) if word in worker.words)
+
+
+@pytest.fixture
+def launch():
+    return Launched()
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def heard():
+    """Collect what a signal says: ``heard(signal)`` returns the list that grows."""
+
+    def collect(signal):
+        said = []
+        signal.connect(lambda *values: said.append(values[0] if len(values) == 1 else values))
+        return said
+
+    return collect
+
+
+CURVE = np.sin(np.arange(100) * 0.1)
+
+
+@pytest.fixture
+def described():
+    """A run of ten seconds with two channels, a gap in the second, and two events, as a process writes it."""
+    numbers = CURVE.tolist()
+    gapped = [None if 40 <= i < 60 else value for i, value in enumerate(numbers)]
+    return {
+        "format": "run file",
+        "rig": "rig",
+        "sample_rate": 100.0,
+        "n_samples": 1000,
+        "duration": 10.0,
+        "start_time": 5.0,
+        "channels": [
+            {"name": "a.command", "role": "command", "unit": "m", "actuator": "a"},
+            {"name": "a.measured", "role": "measured", "unit": "m", "actuator": "a"},
+        ],
+        "columns": [],
+        "guess": None,
+        "problem": "",
+        "notes": [],
+        "events": [{"time": 2.0, "kind": "gap", "detail": ""}, {"time": 7.0, "kind": "note", "detail": "hello"}],
+        "overview": {
+            "seconds": [0.1 * i for i in range(100)],
+            "low": {"a.command": numbers, "a.measured": gapped},
+            "high": {"a.command": numbers, "a.measured": gapped},
+        },
+    }
+
+
+@pytest.fixture
+def table():
+    """A text file whose columns nobody can guess, as a process describes it."""
+    columns = [("t", "s"), ("p", "mm"), ("q", "mm"), ("r", "kN")]
+    return {
+        "format": "text file",
+        "rig": None,
+        "sample_rate": None,
+        "n_samples": 100,
+        "duration": None,
+        "start_time": None,
+        "channels": [],
+        "columns": [
+            {"name": name, "unit": unit, "number": n, "reference": name} for n, (name, unit) in enumerate(columns, 1)
+        ],
+        "guess": None,
+        "problem": "which column is the command, which the measured signal? name them with --command NAME",
+    }

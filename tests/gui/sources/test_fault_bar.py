@@ -1,0 +1,144 @@
+"""Faults by hand: what is switched is what the player is told, and what it says is what is shown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+
+from gui.sources.fault_bar import FaultBar
+from gui.sources.hand_faults import KINDS, HandFaults, read_hand_faults
+from gui.sources.player import Player
+from gui.theme import LIGHT
+from replay.faults import Faults, parse_faults
+
+STATE = {"type": "state", "duration": 10.0, "playing": True}
+
+
+@pytest.fixture
+def worker(qtbot, launch):
+    return launch(["replay"])
+
+
+@pytest.fixture
+def bar(qtbot, worker):
+    bar = FaultBar(LIGHT)
+    qtbot.addWidget(bar)
+    bar.set_player(Player(worker, bar))
+    return bar
+
+
+def told(worker):
+    """Return the faults that the player would make of the last line."""
+    return parse_faults(worker.told[-1]["text"])
+
+
+def test_it_is_hidden_until_asked_for(bar):
+    assert bar.isHidden()
+
+
+def test_switches_add_up(bar, worker):
+    bar.switches["drop"].box.click()
+    assert told(worker) == Faults(drop=0.01)
+    bar.switches["nan"].box.click()
+    bar.switches["jitter"].box.click()
+    assert told(worker) == Faults(drop=0.01, nan=0.001, jitter=0.002)
+    bar.switches["drop"].number.setValue(25.0)
+    assert told(worker) == Faults(drop=0.25, nan=0.001, jitter=0.002)
+    assert bar.on.text() == "▲ on: drop 25 %, NaN 0.1 %, jitter 2 ms"
+    bar.switches["drop"].box.click()
+    assert told(worker) == Faults(nan=0.001, jitter=0.002)
+    bar.off.click()
+    assert told(worker) == Faults()
+    assert bar.on.text() == "○ nothing is on"
+    assert not any(switch.box.isChecked() for switch in bar.switches.values())
+
+
+def test_a_number_of_what_is_off_tells_nothing(bar, worker):
+    bar.switches["reorder"].number.setValue(7.0)
+    assert worker.told == []
+    bar.switches["reorder"].box.click()
+    assert told(worker) == Faults(reorder=0.07)
+
+
+def test_numbers_stay_within_sense(bar, qtbot):
+    number = bar.switches["drop"].number
+    number.setValue(1000.0)
+    assert number.value() == 100.0
+    number.setValue(-3.0)
+    assert number.value() > 0.0
+
+
+def test_what_happens_once_is_told_once(bar, worker):
+    bar.switches["drop"].box.click()
+    bar.gap.click()
+    assert told(worker) == Faults(drop=0.01, gap=(0.0, 0.5))
+    bar.restart.click()
+    assert told(worker) == Faults(drop=0.01, restart=0.0)
+    bar.switches["drop"].box.click()
+    assert told(worker) == Faults()
+
+
+def test_delays_add_up_and_stay(bar, worker):
+    bar.delay.click()
+    bar.delay.click()
+    bar.switches["duplicate"].box.click()
+    assert told(worker) == Faults(duplicate=0.01, delay_step=(0.0, 0.01))
+    assert "measured 10 ms later" in bar.on.text()
+
+
+def test_what_the_player_says_counts(bar, worker):
+    worker.answer.emit(STATE | {"faults": "reorder=0.05,delay_step=3:0.02,gap=1:2"})
+    assert bar.switches["reorder"].box.isChecked()
+    assert bar.switches["reorder"].number.value() == 5.0
+    assert bar.faults.delay == 0.02
+    assert worker.told == []
+
+
+def test_a_state_from_before_a_change_does_not_undo_it(bar, worker):
+    bar.switches["drop"].box.click()
+    worker.answer.emit(STATE | {"faults": ""})
+    assert bar.switches["drop"].box.isChecked()
+    worker.answer.emit(STATE | {"faults": "drop=0.01"})
+    worker.answer.emit(STATE | {"faults": ""})
+    assert not bar.switches["drop"].box.isChecked()
+
+
+def test_what_is_refused_is_taken_back(bar, worker):
+    bar.delay.click()
+    worker.answer.emit({"type": "refused", "reason": "no"})
+    assert bar.faults == HandFaults()
+
+
+def test_another_player_begins_with_what_it_has(bar, worker, launch):
+    bar.switches["drop"].box.click()
+    bar.set_player(None)
+    assert not bar.isEnabled()
+    bar.set_player(Player(launch(["replay"]), bar))
+    assert bar.isEnabled()
+    assert bar.on.text() == "○ nothing is on"
+
+
+def test_space_switches(bar, worker, qtbot):
+    bar.show()
+    qtbot.keyClick(bar.switches["drop"].box, Qt.Key.Key_Space)
+    assert told(worker) == Faults(drop=0.01)
+
+
+values = st.dictionaries(st.sampled_from([kind.key for kind in KINDS]), st.floats(1e-6, 1.0))
+
+
+@given(values, st.floats(0.0, 1.0), st.lists(st.sampled_from(["gap=0:0.5", "restart=0"]), max_size=1))
+def test_the_text_is_read_back_and_understood(standing, delay, once):
+    faults = HandFaults(standing, delay if delay > 1e-9 else 0.0)
+    text = faults.text(*once)
+    again = read_hand_faults(text)
+    assert again.standing == pytest.approx(faults.standing)
+    assert again.delay == pytest.approx(faults.delay)
+    understood = parse_faults(text)
+    for key, value in standing.items():
+        assert getattr(understood, key) == pytest.approx(value)
+
+
+@given(st.text())
+def test_any_text_is_survived(text):
+    read_hand_faults(text)

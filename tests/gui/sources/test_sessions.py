@@ -1,0 +1,251 @@
+"""Sessions: which processes are started, with which words, and what is said when they go."""
+
+from pathlib import Path
+
+import pytest
+
+from gui.sources import loopback
+from gui.sources.connection import ConnectToService
+from gui.sources.description import read_description
+from gui.sources.ensemble_cache import EnsembleCache
+from gui.sources.offers import JudgedOffer
+from gui.sources.playback import Playback, PlayFile, PlaySimulation
+from gui.sources.rig import ServeRig
+from monitor.__main__ import _parser
+
+READY = "listening on x; results on tcp://127.0.0.1:40123"
+STATE = {"type": "state", "duration": 10.0, "subscribed": True}
+BEAM = JudgedOffer("beam", "deflection", "16%", "literal", ("accumulated=0.7:0.85",), 2000)
+
+
+def options(words):
+    """Read the words as the command does: a wrong one ends the test."""
+    return _parser().parse_args(list(words))
+
+
+@pytest.fixture
+def ended():
+    def count(session):
+        said = []
+        session.ended.connect(lambda: said.append(True))
+        return said
+
+    return count
+
+
+def test_a_connection_starts_nothing(qtbot, launch, heard, ended):
+    session = ConnectToService("tcp://host:5556").session(launch=launch)
+    ready, over = heard(session.ready), ended(session)
+    session.start()
+    assert ready == ["tcp://host:5556"]
+    assert session.results_url == "tcp://host:5556"
+    assert not launch
+    session.stop()
+    session.finish()
+    assert over == [True]
+
+
+def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, ended, monkeypatch):
+    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.USUAL)
+    source = ServeRig("tcp://rig:5555", config=Path("lab.toml"), words=("--window", "2"), record="runs/")
+    session = source.session(launch=launch)
+    ready, told, over = heard(session.ready), heard(session.told), ended(session)
+    session.start()
+    given = options(launch[0].words)
+    assert (given.connect, given.bind, given.record, given.window) == (["tcp://rig:5555"], None, "runs/", 2.0)
+    assert given.config == Path("lab.toml")
+    assert given.publish == loopback.USUAL
+    assert given.until_closed is not launch[0].outlives
+    launch[0].line.emit(READY)
+    assert ready == ["tcp://127.0.0.1:40123"]
+    assert not told
+    session.stop()
+    assert launch[0].stopped
+    launch[0].end()
+    assert over == [True]
+
+
+def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monkeypatch):
+    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.ANY)
+    session = ServeRig(bind="tcp://127.0.0.1:7000").session(launch=launch)
+    told = heard(session.told)
+    session.start()
+    assert options(launch[0].words).bind == ["tcp://127.0.0.1:7000"]
+    launch[0].line.emit(READY)
+    assert [level for level, _ in told] == ["info"]
+    assert "tcp://127.0.0.1:40123" in told[0][1]
+
+
+def test_ports_of_loopback_are_free():
+    first, second = loopback.free_endpoint(), loopback.free_endpoint()
+    assert first.startswith("tcp://127.0.0.1:")
+    assert first != second
+    assert loopback.usual_or_any() in (loopback.USUAL, loopback.ANY)
+
+
+@pytest.fixture
+def played(qtbot, launch, described):
+    source = PlayFile(Path("/data/x.csv"), ("--command=p", "--measured=q"), read_description(described))
+    return source.session(launch=launch)
+
+
+def test_a_file_is_played_by_a_service_and_a_player_that_meet(played, launch, heard):
+    played.start()
+    serve, play = (options(launch.of(word).words) for word in ("monitor", "replay"))
+    assert serve.connect == [play.bind]
+    assert (serve.record, serve.rig, serve.publish) == ("", "", loopback.ANY)
+    assert serve.until_closed
+    assert (play.source, play.command, play.measured) == ("/data/x.csv", ["p"], ["q"])
+    assert play.controlled
+    assert play.paused
+    assert all(worker.heeds_input and not worker.outlives for worker in launch)
+
+
+def test_it_begins_when_the_service_hears_and_the_results_are_watched(played, launch, heard):
+    changed = []
+    played.player_changed.connect(lambda: changed.append(played.player))
+    played.start()
+    service, player = launch.of("monitor"), launch.of("replay")
+    assert played.player is None
+    player.answer.emit({"type": "opened", "publishing": "x"})
+    assert changed == [played.player]
+    assert played.player.description.overview is not None
+    player.answer.emit(STATE | {"subscribed": False})
+    service.line.emit(READY)
+    played.watched()
+    assert player.told == []
+    player.answer.emit(STATE)
+    player.answer.emit(STATE)
+    assert player.told == [{"type": "resume"}]
+    # what is known already is not asked again
+    assert len(launch) == 2
+
+
+def test_one_that_shall_wait_waits(qtbot, launch, described):
+    source = PlayFile(Path("/x.h5"), description=read_description(described), paused=True)
+    session = source.session(launch=launch)
+    session.start()
+    launch.of("replay").answer.emit({"type": "opened", "publishing": "x"})
+    launch.of("monitor").line.emit(READY)
+    session.watched()
+    launch.of("replay").answer.emit(STATE)
+    assert launch.of("replay").told == []
+
+
+def test_all_processes_end_and_it_is_said_once(played, launch, ended):
+    over = ended(played)
+    played.start()
+    played.stop()
+    played.stop()
+    assert all(worker.stopped for worker in launch)
+    launch.of("replay").end()
+    assert not over
+    launch.of("monitor").end()
+    assert over == [True]
+
+
+def test_a_file_that_cannot_be_read_fails_in_one_line(played, launch, heard, ended):
+    failed, over = heard(played.failed), ended(played)
+    played.start()
+    launch.of("replay").end(2, "synchroscope replay: /data/x.csv: the file is empty")
+    assert failed == ["/data/x.csv: the file is empty"]
+    assert launch.of("monitor").stopped
+    launch.of("monitor").end()
+    assert over == [True]
+    assert len(failed) == 1
+
+
+def test_a_player_that_dies_is_told_and_what_came_stays(played, launch, heard):
+    told, failed = heard(played.told), heard(played.failed)
+    played.start()
+    launch.of("replay").answer.emit({"type": "opened", "publishing": "x"})
+    launch.of("replay").end(-11, "")
+    assert told == [("error", "the player ended: ended by signal 11; what it has sent can be looked at")]
+    assert played.player is None
+    assert not failed
+    assert not launch.of("monitor").stopped
+
+
+def test_a_service_that_dies_under_a_replay_is_told(played, launch, heard):
+    told = heard(played.told)
+    played.start()
+    launch.of("monitor").line.emit(READY)
+    launch.of("monitor").end(-9, "")
+    assert told[0][0] == "error"
+    assert "started again" in told[0][1]
+
+
+def test_a_refusal_is_a_line(played, launch, heard):
+    told = heard(played.told)
+    played.start()
+    launch.of("replay").answer.emit({"type": "refused", "reason": "nothing is there"})
+    assert told == [("warning", "the player refuses: nothing is there")]
+
+
+def test_a_simulation_is_described_while_it_plays(qtbot, launch, described):
+    session = PlaySimulation("hybrid").session(launch=launch)
+    session.start()
+    told = described | {"overview": None}
+    launch.of("--controlled").answer.emit({"type": "opened", "publishing": "x", "description": told})
+    assert session.player.description.duration == 10.0
+    assert launch[-1].words == ("replay", "hybrid", "--describe")
+    launch[-1].answer.emit(described)
+    assert session.player.description.overview is not None
+    launch[-1].end()
+
+
+def judged(launch, folder):
+    ensemble = EnsembleCache(BEAM, folder=folder, launch=launch)
+    return Playback("beam", ("beam",), PlaySimulation("beam", BEAM), ensemble=ensemble, launch=launch)
+
+
+def test_a_model_is_simulated_first_and_then_judged(qtbot, launch, heard, tmp_path):
+    session = judged(launch, tmp_path / "cache")
+    progress = heard(session.progress)
+    session.start()
+    assert len(launch) == 1
+    made = options(launch[0].words)
+    assert (made.model, made.realizations) == ("beam", 2000)
+    assert made.out.parent == tmp_path / "cache"
+    assert "2,000 realizations" in progress[0]
+    launch[0].end()
+    assert progress[-1] == ""
+    serve = options(launch.of("monitor").words)
+    assert (serve.ensemble, serve.response) == ([str(made.out)], ["deflection"])
+    assert (serve.tolerance, serve.policy, serve.limit) == ("16%", "literal", ["accumulated=0.7:0.85"])
+    assert options(launch.of("--controlled").words).source == "beam"
+
+
+def test_a_model_that_is_there_is_not_simulated_again(qtbot, launch, tmp_path):
+    first = EnsembleCache(BEAM, folder=tmp_path, launch=launch)
+    first.start()
+    Path(launch[0].words[-1]).touch()
+    judged(launch, tmp_path).start()
+    assert [worker.words[0] for worker in launch] == ["simulate", "monitor", "replay"]
+
+
+def test_a_model_that_cannot_be_simulated_fails(qtbot, launch, heard, ended, tmp_path):
+    session = judged(launch, tmp_path)
+    failed, over = heard(session.failed), ended(session)
+    session.start()
+    launch[0].end(2, "synchroscope simulate: the disk is full")
+    assert failed == ["the model beam could not be simulated: the disk is full"]
+    assert over == [True]
+    file = tmp_path / "file"
+    file.touch()
+    session = judged(launch, file / "below")
+    failed = heard(session.failed)
+    session.start()
+    assert len(failed) == 1
+
+
+def test_stopped_while_it_simulates_nothing_else_starts(qtbot, launch, heard, ended, tmp_path):
+    session = judged(launch, tmp_path)
+    failed, over = heard(session.failed), ended(session)
+    session.start()
+    session.stop()
+    assert launch[0].stopped
+    launch[0].end(-15, "")
+    assert over == [True]
+    assert not failed
+    assert len(launch) == 1
