@@ -15,7 +15,17 @@ from rich.console import Console
 
 from benchmarks.figures import Figure, table
 
-NAMES = ("kernels", "throughput", "latency", "recording", "realizations", "reliability")
+NAMES = (
+    "kernels",
+    "throughput",
+    "latency",
+    "recording",
+    "realizations",
+    "reliability",
+    "frames",
+    "window_latency",
+    "endurance",
+)
 
 
 def main(words: Sequence[str] | None = None) -> int:

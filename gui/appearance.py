@@ -53,9 +53,9 @@ class Appearance(QObject):
     def dress(self, window: MainWindow, actions: Actions, opener: Opener, say: Say) -> None:
         """Take charge of a window's looks."""
         self._window, self._actions, self._opener, self._say = window, actions, opener, say
-        self.layouts = Layouts(window, window.docks, self._store)
+        self.layouts = Layouts(window, window.desk.docks, self._store, window.desk)
         self.layouts.changed.connect(self._name_layouts)
-        self.operator = OperatorMode(window, actions, (window.replay, window.faults, window.bar))
+        self.operator = OperatorMode(window, actions, (window.replay, window.faults, window.bar), window.desk)
         self._dialog: SettingsDialog | None = None
         connect_all(
             actions,
@@ -86,14 +86,13 @@ class Appearance(QObject):
     def keep(self) -> None:
         """Remember everything for the next start."""
         self.operator.set(False)
-        self._window.show_data(True)
         self.layouts.store()
         keep_window_settings(self._store, self.settings)
         self._store.sync()
 
     def show_panel(self, key: str, layout: str) -> None:
         """Let a panel be seen: where it is hidden, by the layout that has it."""
-        if self._window.docks[key].isHidden():
+        if self._window.desk.docks[key].isHidden():
             self._tell(self.layouts.apply(layout))
 
     def _paint(self) -> None:
@@ -108,9 +107,9 @@ class Appearance(QObject):
         """Give the window what the settings say."""
         window, settings = self._window, self.settings
         lines = settings.limits.lines
-        window.panel(IndicatorsPanel).set_limits(lines)
-        window.panel(TilesPanel).set_limits(lines)
-        window.set_window_seconds(read_settings(self.service_file)[0].indicators.window)
+        window.desk.panel(IndicatorsPanel).set_limits(lines)
+        window.desk.panel(TilesPanel).set_limits(lines)
+        window.desk.set_window_seconds(read_settings(self.service_file)[0].indicators.window)
         window.watch.memory, window.watch.minutes = settings.memory << 20, settings.history_minutes
         if window.running:
             window.start(settings.frame_rate)

@@ -78,7 +78,7 @@ def bind_replay(actions: Actions, sessions: Sessions) -> None:
 
 def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
     """Let panels be shown and hidden, and the keys go from one to the next; and so the actuators."""
-    for key, dock in window.docks.items():
+    for key, dock in window.desk.docks.items():
         action = actions[f"panel.{key}"]
         action.triggered.connect(dock.setVisible)
         # a tab that lies behind another one is shown, too
@@ -87,7 +87,7 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
 
     def focus(by: int) -> None:
         shown = [
-            panel for panel in window.panels.values() if panel.isVisible() and not panel.visibleRegion().isEmpty()
+            panel for panel in window.desk.panels.values() if panel.isVisible() and not panel.visibleRegion().isEmpty()
         ]
         focused = window.focusWidget()
         at = next((i for i, panel in enumerate(shown) if focused in (panel, *panel.findChildren(QWidget))), -by)

@@ -99,7 +99,7 @@ class Exports:
 
     def _choose_panel(self, suffix: str) -> None:
         """Ask which panel: the one with the keys stands first."""
-        shown = [panel for panel in self._window.panels.values() if panel.isVisible()]
+        shown = list(self._window.desk.seen)
         if self._focused in shown:
             shown.sort(key=lambda panel: panel is not self._focused)
         menu = QMenu(self._window)

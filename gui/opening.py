@@ -14,8 +14,9 @@ class Opening:
     ----------
     connect : a service's endpoint.
     serve : a rig's endpoint, for which a service is started.
-    file : a recording; `columns` are the options that say which of its columns mean what.
+    file : a recording.
     simulation : its name.
+    words : options of `synchroscope replay` for the file or simulation, such as those that choose columns.
     config : settings of the service that the window starts; empty: those of the settings dialog.
     record : where that service keeps the run.
     layout, theme : instead of those that were used last.
@@ -26,7 +27,7 @@ class Opening:
     serve: str = ""
     file: str = ""
     simulation: str = ""
-    columns: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     config: str = ""
     record: str = ""
     layout: str = ""

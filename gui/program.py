@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings
@@ -24,7 +25,7 @@ from gui.shell.palette import Palette
 from gui.sources.connect_dialog import ConnectDialog
 from gui.sources.connection import ConnectToService
 from gui.sources.first_page import recent_files
-from gui.sources.offers import Offers, SimulationOffer
+from gui.sources.offers import Offers
 from gui.sources.open_dialog import Opener
 from gui.sources.playback import PlayFile, PlaySimulation
 from gui.sources.rig import ServeRig
@@ -80,9 +81,9 @@ class Program(QObject):
         elif opening.serve:
             self.open(ServeRig(connect=opening.serve, record=opening.record))
         elif opening.file:
-            self.opener.open_path(opening.file, opening.columns)
+            self.opener.open_path(opening.file, opening.words)
         elif opening.simulation:
-            self.simulate(opening.simulation)
+            self.simulate(opening.simulation, opening.words)
         if opening.operator:
             self.actions["window.operator"].trigger()
 
@@ -100,11 +101,11 @@ class Program(QObject):
         if isinstance(source, PlaySimulation) and source.judged is not None:
             self.appearance.show_panel("reliability", "Reliability")
 
-    def simulate(self, name: str) -> None:
-        """Play a simulation, and judge its model where it has one."""
+    def simulate(self, name: str, words: tuple[str, ...] = ()) -> None:
+        """Play a simulation, and judge its model where it has one; `words` are options of `replay`."""
         offer = self._offers.simulation(name)
         if offer is not None:
-            self.open(PlaySimulation(offer.name, offer.judged))
+            self.open(PlaySimulation(offer.name, offer.judged, words))
 
     def say(self, level: str, text: str) -> None:
         """Tell the user a line, quietly."""
@@ -137,7 +138,10 @@ class Program(QObject):
                 "help.palette": self._palette.present,
                 "help.keys": self._keys.present,
             }
-            | {f"source.simulate.{offer.name}": self._simulation(offer) for offer in self._offers.simulations},
+            | {
+                f"source.simulate.{offer.name}": partial(self.simulate, offer.name)
+                for offer in self._offers.simulations
+            },
         )
         sessions.ready.connect(self.watch.open)
         sessions.progress.connect(self._wait)
@@ -152,13 +156,10 @@ class Program(QObject):
         window.first.path_chosen.connect(self.opener.open_path)
         window.dropped.connect(self.opener.open_path)
         window.notes.written.connect(self._note)
-        window.panel(EventsPanel).note_wanted.connect(self._ask_note)
+        window.desk.panel(EventsPanel).note_wanted.connect(self._ask_note)
         window.ticked.connect(self._hear_answers)
-        window.panel(HistoriesPanel).detail = window.detail
+        window.desk.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self.appearance.keep)
-
-    def _simulation(self, offer: SimulationOffer) -> object:
-        return lambda: self.simulate(offer.name)
 
     def _ask_endpoint(self, *, serve: bool) -> None:
         dialog = ConnectDialog(self._store, self.appearance.theme, self.window, serve=serve)

@@ -43,7 +43,12 @@ class View(QObject):
     @property
     def instant(self) -> float:
         """What panels of one instant show."""
-        return self.right if self.pinned is None else self.pinned
+        return min(self.right, self._end) if self.pinned is None else self.pinned
+
+    @property
+    def newest(self) -> float:
+        """The right edge while following; a run that is shorter than the span grows from left to right."""
+        return max(self._end, self._begin + self.span)
 
     @property
     def behind(self) -> float:
@@ -53,8 +58,8 @@ class View(QObject):
     def extend(self, begin: float, end: float) -> None:
         """Say what there is to look at; while following, the right edge goes with `end`."""
         self._begin, self._end = begin, end
-        if self.following and end != self.right:
-            self.right = end
+        if self.following and self.newest != self.right:
+            self.right = self.newest
             self.moved.emit()
 
     def restart(self) -> None:
@@ -67,7 +72,7 @@ class View(QObject):
     def follow(self) -> None:
         """Go back to the newest sample, and stay with it."""
         self.following = True
-        self.right = self._end
+        self.right = self.newest
         self.moved.emit()
 
     def live(self) -> None:
@@ -77,8 +82,10 @@ class View(QObject):
 
     def pause(self) -> None:
         """Stand still; nothing is lost meanwhile."""
-        self.following = False
-        self.moved.emit()
+        if self.following:
+            # room for what is still to come would fill while the view stands
+            self.following, self.right = False, min(self.right, self._end)
+            self.moved.emit()
 
     def toggle(self) -> None:
         """Stand still, or follow again."""
@@ -92,7 +99,7 @@ class View(QObject):
         """Put the right edge somewhere; at the newest sample or beyond, follow."""
         earliest = min(self._end, self._begin + self.span)
         self.following = right >= self._end
-        self.right = self._end if self.following else max(right, earliest)
+        self.right = self.newest if self.following else max(right, earliest)
         self.moved.emit()
 
     def zoom(self, factor: float, at: float | None = None) -> None:
@@ -103,13 +110,13 @@ class View(QObject):
             self.right = at + (self.right - at) * span / self.span
         self.span = span
         if self.following:
-            self.moved.emit()
+            self.follow()
         else:
             self.look_at(self.right)
 
     def set_span(self, seconds: float) -> None:
         """Look at so many seconds, with the right edge where it is."""
-        self.show(self.right - seconds, self.right)
+        self.zoom(seconds / self.span)
 
     def show_all(self) -> None:
         """Look at all there is."""
@@ -131,8 +138,7 @@ class View(QObject):
         """Let the cursor stay at `x`, or let go of it; the view stands still while one is pinned."""
         self.pinned = x
         if x is not None:
-            self.following = False
-            self.moved.emit()
+            self.pause()
         self.pointed.emit()
 
     def choose(self, actuator: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from PySide6.QtCore import QObject
@@ -74,3 +75,5 @@ class Watch(QObject):
         if self._feed is not None:
             self._feed.close()
             self._feed = None
+            # what stands there is of no service any more
+            self.history.silence = self.history.age = math.inf

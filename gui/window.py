@@ -1,18 +1,16 @@
-"""The main window: panels in docks, a strip that says how the service is, and one timer that draws what is new."""
+"""The main window: the panels or the first page, a strip that says how the service is, and one timer that draws."""
 
 from __future__ import annotations
 
 from time import monotonic, time
-from typing import TypeVar
 
-from PySide6.QtCore import QByteArray, QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QSettings, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from gui.desk import Desk
 from gui.detail import DetailLoader
 from gui.note_bar import NoteBar
-from gui.panels.base import Panel
-from gui.panels.catalogue import PANELS
 from gui.shell.health_strip import HealthStrip
 from gui.shell.notification_bar import NotificationBar
 from gui.sources.fault_bar import FaultBar
@@ -23,8 +21,6 @@ from gui.theme import Theme
 from gui.view import View
 from gui.view_bar import ViewBar
 from gui.watch import Watch
-
-Kind = TypeVar("Kind", bound=Panel)
 
 _PULSE = 0.5  # s: what is silent grows old without a word from anybody
 
@@ -54,69 +50,52 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setObjectName("synchroscope")
         self.setWindowTitle("Synchroscope")
-        self.setDockNestingEnabled(True)
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setAcceptDrops(True)
         self.view, self.watch = view, watch
         self.detail = DetailLoader()
-        self.panels: dict[str, Panel] = {}
-        self.docks: dict[str, QDockWidget] = {}
-        for kind in PANELS:
-            self._add(kind(view, theme))
-        self.notices = NotificationBar(theme)
-        self.strip = HealthStrip(theme)
-        self.notes = NoteBar()
-        self.replay = ReplayBar(theme)
-        self.faults = FaultBar(theme)
+        self.desk = Desk(view, theme)
         self.first = FirstPage(offers, store, theme)
         self.bar = ViewBar(view, theme)
+        self.notices = NotificationBar(theme)
+        self.notes = NoteBar()
+        self.faults = FaultBar(theme)
+        self.replay = ReplayBar(theme)
+        self.strip = HealthStrip(theme)
+        self._pages = QStackedWidget()
+        for page in (self.first, self.desk):
+            self._pages.addWidget(page)
+        central = QWidget()
+        rows = QVBoxLayout(central)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        for row in (self._pages, self.notices, self.notes, self.faults, self.replay, self.strip):
+            rows.addWidget(row)
+        rows.setStretchFactor(self._pages, 1)
+        self.setCentralWidget(central)
         self.addToolBar(self.bar)
-        self.setCentralWidget(self.first)
-        self._below = self._stacked(self.notices, self.notes, self.faults, self.replay, self.strip)
-        self._generation: int | None = None
-        self._arrangement: QByteArray | None = None
         self.waiting_for = ""
+        self._generation: int | None = None
         self._stale = True
         self._drawn = -_PULSE
-        view.moved.connect(self.redraw)
-        view.pointed.connect(self.redraw)
-        view.chosen.connect(self.redraw)
+        for changed in (view.moved, view.pointed, view.chosen, self.desk.uncovered):
+            changed.connect(self.redraw)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.tick)
-
-    def start(self, frame_rate: float) -> None:
-        """Draw so many times a second from now on."""
-        self._timer.start(round(1000.0 / frame_rate))
-
-    def panel(self, kind: type[Kind]) -> Kind:
-        """Return the panel of that kind."""
-        panel = self.panels[kind.key]
-        assert isinstance(panel, kind)
-        return panel
 
     @property
     def running(self) -> bool:
         """It draws."""
         return self._timer.isActive()
 
-    def set_window_seconds(self, seconds: float) -> None:
-        """Say how long the windows of the indicators are."""
-        for panel in self.panels.values():
-            panel.window_seconds = seconds
+    def start(self, frame_rate: float) -> None:
+        """Draw so many times a second from now on."""
+        self._timer.start(round(1000.0 / frame_rate))
 
     def show_data(self, shown: bool) -> None:
-        """Show the panels where they stood; else the first page alone."""
-        if shown == self.first.isHidden():
-            return
-        if not shown:
-            self._arrangement = self.saveState()
-            for dock in self.docks.values():
-                dock.hide()
-        self.first.setVisible(not shown)
+        """Show the panels; else the first page."""
+        self._pages.setCurrentWidget(self.desk if shown else self.first)
         self.bar.setVisible(shown)
-        if shown and self._arrangement is not None:
-            self.restoreState(self._arrangement)
 
     def redraw(self) -> None:
         """Let the next tick draw, whether anything is new or not."""
@@ -124,9 +103,7 @@ class MainWindow(QMainWindow):
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
-        for panel in self.panels.values():
-            panel.restyle(theme)
-        for part in (self.bar, self.first, self.notices, self.strip, self.replay, self.faults):
+        for part in (self.desk, self.bar, self.first, self.notices, self.strip, self.replay, self.faults):
             part.restyle(theme)
         self.redraw()
 
@@ -139,21 +116,23 @@ class MainWindow(QMainWindow):
         fresh |= self.detail.tick()
         if history.generation != self._generation or not self.watch.configured:
             self._generation, self.watch.configured = history.generation, True
-            for panel in self.panels.values():
-                panel.configure(history)
+            self.desk.configure(history)
             self.bar.configure(history)
             self._stale = True
         if fresh or self._stale or now - self._drawn >= _PULSE:
             self._stale, self._drawn = False, now
-            for panel in self.panels.values():
-                if panel.isVisible() and not panel.visibleRegion().isEmpty():
-                    panel.refresh(history)
+            self.desk.refresh(history)
             if self.watch.watching:
                 self.strip.show_health(history, self.watch.dropped)
             else:
                 self.strip.show_nothing(self.waiting_for)
         self.notices.tick(time())
         self.ticked.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Take a message away at Esc, where nobody else wanted it."""
+        if event.key() != Qt.Key.Key_Escape or not self.notices.dismiss():
+            super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
         """Take files."""
@@ -174,24 +153,3 @@ class MainWindow(QMainWindow):
         self.watch.close()
         self.detail.close()
         super().closeEvent(event)
-
-    def _add(self, panel: Panel) -> None:
-        dock = QDockWidget(panel.title, self)
-        dock.setObjectName(panel.key)
-        dock.setWidget(panel)
-        dock.visibilityChanged.connect(self.redraw)
-        self.addDockWidget(Qt.DockWidgetArea.TopDockWidgetArea, dock)
-        self.panels[panel.key], self.docks[panel.key] = panel, dock
-
-    def _stacked(self, *rows: QWidget) -> QWidget:
-        """Put rows below the docks: the status bar is the one place that no dock can take."""
-        below = QWidget()
-        layout = QVBoxLayout(below)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        for row in rows:
-            layout.addWidget(row)
-        bar = self.statusBar()
-        bar.setSizeGripEnabled(False)
-        bar.addWidget(below, 1)
-        return below

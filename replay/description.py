@@ -45,7 +45,7 @@ class Description:
     start_time : of the first sample, on the clock of the recording, s.
     channels : as they are sent.
     columns : of a file whose columns the user may choose, in file order; else empty.
-    guess : what these were taken for; None where that is not clear, or not a choice.
+    guess : what these were taken for; None with a problem, or without columns.
     problem : one line that says what must be chosen; empty when nothing must.
     notes : what the reader took for granted.
     events : what happened in a recorded run.

@@ -86,7 +86,8 @@ class Pacer:
             left = deadline - self._clock()
             if left <= _INSTANT:
                 return False
-            self._sleep(min(left, self._due_in(position)))
+            # the clock goes on between two looks: what was not due may be late by now
+            self._sleep(max(0.0, min(left, self._due_in(position))))
         return True
 
     def _due_in(self, position: float) -> float:

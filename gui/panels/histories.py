@@ -28,8 +28,8 @@ _QUANTITIES = {
     "V": "voltage", "Hz": "frequency", "s": "time", "Pa": "stress", "MPa": "stress",
 }  # fmt: skip
 _NOTHING = (
-    "No signals yet. They come when a rig publishes, or a recording is replayed; a service that publishes results alone"
-    " (signals = false) has none to show."
+    "No signals yet. They come when a rig publishes, or a recording is replayed;\n"
+    "a service that publishes results alone (signals = false) has none to show."
 )
 
 Detail = Callable[[int, float, float, int, Sequence[int]], Envelope | None]
@@ -89,7 +89,7 @@ class HistoriesPanel(TimePanel):
         n_columns = self.stack.columns
         found = signals.envelope(left, right, n_columns, columns)
         stop = min(right, signals.kept_x)
-        # before `kept_x` memory has buckets alone: those of a wide picture are wide enough, or it would take long to read
+        # before `kept_x` memory has buckets alone; a wide picture needs no narrower ones
         if self.detail is None or not left < stop or found.rows >= _WIDE:
             return found
         parts = [

@@ -29,7 +29,7 @@ _REDRAWN = 64  # times in its length, at most, that the older part is drawn anew
 
 
 class HysteresisPanel(XYPanel):
-    """Show `view.actuator` up to `view.instant`; set `window_length` [s] to that of the indicators."""
+    """Show `view.actuator` up to `view.instant`; set `window_seconds` [s] to that of the indicators."""
 
     key: ClassVar[str] = "hysteresis"
     title: ClassVar[str] = "Hysteresis"
@@ -40,7 +40,7 @@ class HysteresisPanel(XYPanel):
         self.lengths.setCurrentIndex(1)
         self.lengths.setAccessibleName("how far back the loop goes")
         super().__init__(view, theme, self.lengths)
-        self.window_length = 2.0
+        self.window_seconds = 2.0
         self.plot = XYPlot(theme)
         self.pane.addItem(self.plot)
         self.older = pg.PlotCurveItem(skipFiniteCheck=False)
@@ -67,7 +67,7 @@ class HysteresisPanel(XYPanel):
     @property
     def length(self) -> float:
         """How far back the loop goes, s."""
-        return (self.window_length, 4.0 * self.window_length, max(self.view.span, self.window_length))[
+        return (self.window_seconds, 4.0 * self.window_seconds, max(self.view.span, self.window_seconds))[
             self.lengths.currentIndex()
         ]
 
@@ -81,7 +81,7 @@ class HysteresisPanel(XYPanel):
         when = self.tell(history, pair.actuator)
         of_measured, of_force = signals.channels[pair.measured], signals.channels[pair.force]
         self.plot.name_axes(("measured", of_measured.unit), ("restoring force", of_force.unit))
-        x, moved, force = self._samples(signals, pair, self.window_length)
+        x, moved, force = self._samples(signals, pair, self.window_seconds)
         shown = corners(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
         self._draw_older(signals, pair)
         reach = [_union(old, extent(new)) for old, new in zip(self._extent, (moved, force), strict=True)]
@@ -114,10 +114,10 @@ class HysteresisPanel(XYPanel):
         length, instant = self.length, self.view.instant
         if self._drawn is not None and self._drawn[:2] == (pair.actuator, length):
             behind = instant - self._drawn[2]
-            if 0.0 <= behind < min(0.5 * self.window_length, length / _REDRAWN):
+            if 0.0 <= behind < min(0.5 * self.window_seconds, length / _REDRAWN):
                 return
         self._drawn = pair.actuator, length, instant
-        if length <= self.window_length:
+        if length <= self.window_seconds:
             self._extent = (math.nan, math.nan), (math.nan, math.nan)
             self.older.setData(np.empty(0), np.empty(0))
             return

@@ -80,7 +80,7 @@ QUANTITIES = (
     Quantity("hsem_index", "energy error, of the work", _one("hsem", "HSEM"), usual=False),
     Quantity(
         "peak_error_relative",
-        "peak error, of the peak",
+        "peak error, relative",
         _one("peak_error_relative", "peak error"),
         1e2,
         "%",

@@ -19,8 +19,7 @@ from gui.theme import Theme
 from gui.view import View
 
 _NOTHING = (
-    "No indicators yet. The first values come when a window is full;
-"
+    "No indicators yet. The first values come when a window is full;\n"
     "a service that computes none, or whose measures are switched off, has nothing to show here."
 )
 _BANDS = "bands ± 1 sd"
@@ -145,7 +144,8 @@ class IndicatorsPanel(TimePanel):
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
         return Row(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),
-            _lines(self.limits, quantity.key, unit), least_span=quantity.least_span, prefixed=not quantity.unit and unit != "1", legend=legend,
+            _lines(self.limits, quantity.key, unit),
+            least_span=quantity.least_span, prefixed=not quantity.unit and unit != "1", legend=legend,
         )  # fmt: skip
 
     def _changed(self) -> None:

@@ -1,4 +1,4 @@
-"""What panels over time have in common: a stack of rows, a choice of them, and a picture only when there is a new one."""
+"""What panels over time have in common: a stack of rows, a choice of them, and no picture twice."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _channel(history: History, name: str) -> int | None:
 
 
 def _decided(history: History, site: str, x: float) -> tuple[str, Level]:
-    """Return the newest decision before `x` in the same run, as a shape, a word and its reason, and how grave it is."""
+    """Return the newest decision by `x` in the same run, a shape and words, and how grave it is."""
     results = history.results
     if results is None or not site:
         return "", Level.NONE

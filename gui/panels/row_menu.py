@@ -29,11 +29,11 @@ class Choice:
 class _StayingMenu(QMenu):
     """A menu that stays open while items are ticked; Enter ticks and closes, Esc closes."""
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         if not self._tick(self.activeAction()):
             super().mouseReleaseEvent(event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         if event.key() != Qt.Key.Key_Space or not self._tick(self.activeAction()):
             super().keyPressEvent(event)
 

@@ -23,14 +23,14 @@ from monitor.blocks import units_differ
 
 
 class SubspacePanel(XYPanel):
-    """Show `view.actuator` over the window that ends at `view.instant`; `window_length` [s] is the indicators'."""
+    """Show `view.actuator` over the window that ends at `view.instant`; `window_seconds` [s] is the indicators'."""
 
     key: ClassVar[str] = "subspace"
     title: ClassVar[str] = "Synchronization subspace"
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
-        self.window_length = 2.0
+        self.window_seconds = 2.0
         self.plot = XYPlot(theme, square=True)
         self.pane.addItem(self.plot)
         self.diagonal, self.ellipse = pg.InfiniteLine(angle=45.0), pg.PlotCurveItem(skipFiniteCheck=True)
@@ -71,7 +71,7 @@ class SubspacePanel(XYPanel):
 
         instant, rate = self.view.instant, signals.sample_rate
         # the window's own samples: the one before it belongs to the window before
-        x, samples = signals.samples(instant - self.window_length + 0.5 / rate, instant)
+        x, samples = signals.samples(instant - self.window_seconds + 0.5 / rate, instant)
         command, measured = samples[:, pair.command], samples[:, pair.measured]
         first = round(float(x[0]) * rate) if len(x) else 0
         shown = corners(first, command, measured)
@@ -90,8 +90,8 @@ class SubspacePanel(XYPanel):
         else:
             good = np.isfinite(command) & np.isfinite(measured)
             moves = (high - low) / self._farthest if self._farthest > 0.0 else 0.0
-            self.plot.say(why_no_ellipse(tracking, good, rate, self.window_length, moves), self.theme.muted)
-        self.caption = forgotten(history, instant - self.window_length)
+            self.plot.say(why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted)
+        self.caption = forgotten(history, instant - self.window_seconds)
         self._read_out()
 
     def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:

@@ -1,4 +1,4 @@
-"""Curves and bands as a painter takes them quickest: whole columns of pixels, or lines where there is room for them."""
+"""Curves and bands as a painter takes them quickest: columns of pixels, or lines where there is room."""
 
 from __future__ import annotations
 

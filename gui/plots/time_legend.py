@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
@@ -74,16 +75,14 @@ def draw_heading(
     number = _number_width(metrics, unit, limits)
     wanted = sum(_entry_width(metrics, entry, number) + _GAP for entry in found)
     name_end = _draw_name(painter, box, row, unit, theme, box.right() - wanted)
-    free, shown = box.right() - name_end - _GAP, []
-    reserved = metrics.horizontalAdvance("…+00") + _GAP
+    free = box.right() - name_end - _GAP
     if reading.stale:
         free -= metrics.horizontalAdvance(reading.stale) + _GAP
-    for i, entry in enumerate(found):
-        width = _entry_width(metrics, entry, number)
-        if width > free - (reserved if i + 1 < len(found) else 0.0):
-            break
-        free -= width + _GAP
-        shown.append((entry, width))
+    shown = _fitting(metrics, found, number, free)
+    if not shown:
+        # no room for any word: the colours say which is which, and the tool tip
+        wordless = [replace(entry, curve=replace(entry.curve, label="")) for entry in found]
+        shown = _fitting(metrics, wordless, number, free)
     right = box.right()
     if len(shown) < len(found):
         text = f"…+{len(found) - len(shown)}"
@@ -96,6 +95,17 @@ def draw_heading(
     if reading.stale:
         painter.setPen(QColor(theme.bad))
         painter.drawText(QRectF(name_end, box.top(), right - name_end, box.height()), _RIGHT, reading.stale)
+
+
+def _fitting(
+    metrics: QFontMetricsF, found: Sequence[Entry], number: float, free: float
+) -> list[tuple[Entry, float]]:
+    """Return the first entries that fit, and how wide they are; where some do not, their count must fit as well."""
+    widths = [_entry_width(metrics, entry, number) + _GAP for entry in found]
+    if sum(widths) - _GAP > free:
+        free -= metrics.horizontalAdvance("…+00")
+    ends = accumulate(widths)
+    return [(entry, width - _GAP) for entry, width, end in zip(found, widths, ends, strict=True) if end - _GAP <= free]
 
 
 def _draw_name(painter: QPainter, box: QRectF, row: Row, unit: ShownUnit, theme: Theme, end: float) -> float:

@@ -161,8 +161,8 @@ class StackPicture:
             width = self._metrics.horizontalAdvance(text)
             if x < taken or x + width > plot.right():
                 continue
-            self._tag(QRectF(x, plot.bottom() - self._metrics.height() - 1.0, width + 1.0, self._metrics.height()), text,
-                      level_colour(self._theme, kind_level(mark.event.kind)))  # fmt: skip
+            box = QRectF(x, plot.bottom() - self._metrics.height() - 1.0, width + 1.0, self._metrics.height())
+            self._tag(box, text, level_colour(self._theme, kind_level(mark.event.kind)))
             taken = x + width + 8.0
 
     def _ground(self, plot: QRectF, data: RowData | None) -> None:

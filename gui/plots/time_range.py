@@ -10,7 +10,7 @@ from gui.plots.time_ticks import nice_step
 PATIENCE = 50
 """Looks for which the values must have been small before the scale follows: two seconds of a live picture."""
 _ROOM = 0.03
-_STEPS = 8
+_STEPS = 20
 _SMALL = 0.5
 
 

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,7 @@ def visible(segments: Sequence[Segment], left: float, right: float) -> Iterator[
 
 def breaks(segments: Sequence[Segment], left: float, right: float) -> Iterator[tuple[float, float]]:
     """Give where, in sight, the rig's clock does not go on."""
-    for before, after in zip(segments, segments[1:], strict=False):
+    for before, after in pairwise(segments):
         if before.x_end < right and after.x_begin > left and after.x_begin > before.x_end:
             yield before.x_end, after.x_begin
 

@@ -241,7 +241,11 @@ class TimeStack(QAbstractScrollArea):
         if not places.plot_left <= at <= places.plot_left + places.plot_width:
             return
         painter.setPen(QPen(QColor(colour), 1, style))
-        painter.drawLine(QPointF(round(at), 0.0), QPointF(round(at), bottom))
+        first = self.verticalScrollBar().value()
+        for i in places.seen(first, first + bottom):
+            # not through the headings, which are read
+            top, end = places.rows[i].plot_top - first, min(places.rows[i].bottom - first, bottom)
+            painter.drawLine(QPointF(round(at), top), QPointF(round(at), end))
         text = self.instant(x)
         if self._view.pinned is not None and x == self._view.cursor:
             text += f"   Δt {duration_text(x - self._view.pinned)}"

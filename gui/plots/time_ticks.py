@@ -28,7 +28,7 @@ def decimals_of(step: float) -> int:
 
 
 def ticks(low: float, high: float, most: int) -> tuple[Samples, float]:
-    """Return the multiples of a round step within [low, high], rising, and the step: two or more, where there can be."""
+    """Return the multiples of a round step within [low, high], rising, two or more, and the step."""
     step = nice_step(high - low, most)
     first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
     if last - first < 1:

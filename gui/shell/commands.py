@@ -8,9 +8,9 @@ from typing import Protocol
 
 PANELS = (
     ("histories", "Time histories"),
-    ("indicators", "Indicators"),
+    ("indicators", "Tracking indicators"),
     ("tiles", "Tiles"),
-    ("subspace", "Subspace"),
+    ("subspace", "Synchronization subspace"),
     ("reliability", "Reliability"),
     ("transfer", "Transfer function"),
     ("hysteresis", "Hysteresis"),

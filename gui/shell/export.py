@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect
 from PySide6.QtGui import QFont, QFontInfo, QImage, QPainter, QPicture
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QGraphicsView, QWidget
 
 from gui.shell.whole_file import ExportError, whole_file
 
@@ -68,7 +70,8 @@ def svg_bytes(widget: QWidget, title: str = "") -> bytes:
     picture = QPicture()
     painter = QPainter(picture)
     painter.fillRect(widget.rect(), widget.palette().window())
-    widget.render(painter, QPoint(0, 0))
+    with _no_pixels(widget):
+        widget.render(painter, QPoint(0, 0))
     painter.end()
     data = QByteArray()
     buffer = QBuffer(data)
@@ -84,6 +87,20 @@ def svg_bytes(widget: QWidget, title: str = "") -> bytes:
     painter.drawPicture(0, 0, picture)
     painter.end()
     return _FAMILY.sub(_with_fallback, bytes(data.data()).decode()).encode()
+
+
+@contextmanager
+def _no_pixels(widget: QWidget) -> Iterator[None]:
+    """Let scenes draw their background, and not a copy of it in pixels."""
+    views = [view for view in (widget, *widget.findChildren(QGraphicsView)) if isinstance(view, QGraphicsView)]
+    modes = [view.cacheMode() for view in views]
+    for view in views:
+        view.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
+    try:
+        yield
+    finally:
+        for view, mode in zip(views, modes, strict=True):
+            view.setCacheMode(mode)
 
 
 def _with_fallback(found: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from gui.history.history import History
@@ -19,7 +20,7 @@ from gui.history.timeline import Segment, Timeline
 from gui.shell.whole_file import ExportError, whole_file
 from monitor.blocks import Samples
 
-_CHUNK = 2048
+_NUMBERS = 20_000  # written at once: a millisecond, in which no other thread has its turn
 _TIME = "time [s]"
 # a pause of the rig is longer, a clock that is followed makes none
 _STEPS_OF_A_PAUSE = 1.5
@@ -86,7 +87,7 @@ def write_tables(tables: tuple[CsvTable, ...], path: Path) -> tuple[Path, ...]:
     for table in tables:
         with whole_file(table.path(path)) as file:
             for text in _text(table):
-                file.write(text.encode())
+                file.write(text)
         written.append(table.path(path))
     return tuple(written)
 
@@ -131,7 +132,8 @@ def _instants(results: ResultHistory, left: float, right: float) -> tuple[Sample
     def kept(start: int) -> bool:
         return results.envelope(start / rate, stop / rate, stop - start + 1, names[:1]).exact
 
-    first += bisect_left(range(first, stop), True, key=kept)
+    if not kept(first):
+        first += bisect_left(range(first, stop), True, key=kept)
     if first >= stop:
         return np.zeros(0), np.zeros((0, len(names)))
     found = results.envelope(first / rate, stop / rate, stop - first + 1, names)
@@ -146,15 +148,15 @@ def _label(name: str, unit: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _text(table: CsvTable) -> Iterator[str]:
+def _text(table: CsvTable) -> Iterator[bytes]:
     """Give the file piece by piece; numbers with as many digits as tell them from any other."""
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow((_TIME, *table.header))
-    yield head.getvalue()
-    for start in range(0, len(table.times), _CHUNK):
-        times = table.times[start : start + _CHUNK].tolist()
-        rows = table.values[start : start + _CHUNK].tolist()
-        yield "".join(
-            f"{time!r},{','.join([repr(v) if v == v else '' for v in row])}\n"
-            for time, row in zip(times, rows, strict=True)
-        )
+    yield head.getvalue().encode()
+    n_rows = max(1, _NUMBERS // (1 + len(table.header)))
+    for start in range(0, len(table.times), n_rows):
+        piece = slice(start, start + n_rows)
+        rows = np.column_stack((table.times[piece], table.values[piece])).tolist()
+        # ten times as fast as `repr`; NaN becomes null
+        text = msgspec.json.encode(rows)[2:-2]
+        yield text.replace(b"],[", b"\n").replace(b"null", b"") + b"\n"

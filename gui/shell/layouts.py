@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from zlib import crc32
 
-from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from gui.shell.arrangement import BUILT_IN, Part, arrange
+from gui.shell.sealed import seal, unseal
 
 DEFAULT = "Operator"
 _GROUP = "layouts"
@@ -28,9 +29,10 @@ class Layouts(QObject):
 
     Parameters
     ----------
-    window : its docks are arranged.
+    window : where it stands is kept.
     docks : by the key of their panel, which is their object name where they have none.
     store : where layouts are kept.
+    desk : the main window that holds the docks, where that is a part of `window`.
 
     Signals
     -------
@@ -39,15 +41,22 @@ class Layouts(QObject):
 
     changed = Signal()
 
-    def __init__(self, window: QMainWindow, docks: Mapping[str, QDockWidget], store: QSettings) -> None:
+    def __init__(
+        self,
+        window: QMainWindow,
+        docks: Mapping[str, QDockWidget],
+        store: QSettings,
+        desk: QMainWindow | None = None,
+    ) -> None:
         super().__init__(window)
+        self._desk = desk or window
         self._window, self._docks, self._store = window, dict(docks), store
         self.current = DEFAULT
         for key, dock in self._docks.items():
             if not dock.objectName():
                 dock.setObjectName(key)
-        window.setDockNestingEnabled(True)
-        window.setAnimated(False)
+        self._desk.setDockNestingEnabled(True)
+        self._desk.setAnimated(False)
         # a state of other panels is of another version
         self._version = (crc32(",".join(sorted(self._docks)).encode()) & 0xFFFFFF) << 7 | _FORMAT
 
@@ -69,11 +78,11 @@ class Layouts(QObject):
         told = ""
         part: Part | None = BUILT_IN.get(name)
         if part is not None:
-            arrange(self._window, self._docks, part)
+            arrange(self._desk, self._docks, part)
         elif not self._restore(self._store.value(f"{_GROUP}/{_kept(name)}")):
             told = f"the layout {name!r} cannot be used any more: {DEFAULT} is shown instead"
             name = DEFAULT
-            arrange(self._window, self._docks, BUILT_IN[DEFAULT])
+            arrange(self._desk, self._docks, BUILT_IN[DEFAULT])
         self.current = name
         self.changed.emit()
         return told
@@ -94,7 +103,7 @@ class Layouts(QObject):
             raise ValueError(f"a layout's name has 1 to {_LONGEST_NAME} letters, this one {len(name)}")
         if name.casefold() in {known.casefold() for known in BUILT_IN}:
             raise ValueError(f"{name} is built in: choose another name")
-        self._store.setValue(f"{_GROUP}/{_kept(name)}", self._window.saveState(self._version))
+        self._store.setValue(f"{_GROUP}/{_kept(name)}", seal(self._desk.saveState(self._version)))
         self.current = name
         self.changed.emit()
 
@@ -108,13 +117,13 @@ class Layouts(QObject):
     def store(self) -> None:
         """Keep how the window stands, for the next start."""
         self._store.setValue(_LAST, self.current)
-        self._store.setValue(_STATE, self._window.saveState(self._version))
-        self._store.setValue(_GEOMETRY, self._window.saveGeometry())
+        self._store.setValue(_STATE, seal(self._desk.saveState(self._version)))
+        self._store.setValue(_GEOMETRY, seal(self._window.saveGeometry()))
 
     def restore(self) -> None:
         """Put the window where it stood when `store` was called last; at a first start, as `DEFAULT` has it."""
-        geometry = self._store.value(_GEOMETRY)
-        restored = isinstance(geometry, QByteArray) and self._window.restoreGeometry(geometry)
+        geometry = unseal(self._store.value(_GEOMETRY))
+        restored = geometry is not None and self._window.restoreGeometry(geometry)
         if not restored or not _reachable(self._window.frameGeometry()):
             self._window.setWindowState(Qt.WindowState.WindowNoState)
             self._window.resize(*_DEFAULT_SIZE)
@@ -130,9 +139,10 @@ class Layouts(QObject):
         else:
             self.apply(self.current)
 
-    def _restore(self, state: object) -> bool:
+    def _restore(self, kept: object) -> bool:
         """Arrange the panels as bytes say; whether they could be used."""
-        if not isinstance(state, QByteArray) or not self._window.restoreState(state, self._version):
+        state = unseal(kept)
+        if state is None or not self._desk.restoreState(state, self._version):
             return False
         for dock in self._docks.values():
             if dock.isFloating() and not _reachable(dock.frameGeometry()):

@@ -22,6 +22,7 @@ class OperatorMode(QObject):
     window : goes to the full screen; its menus and tool bars are hidden.
     actions : those that change anything are switched off.
     controls : what else is hidden, such as the replay bar.
+    desk : the main window that holds the docks, where that is a part of `window`.
 
     Signals
     -------
@@ -30,12 +31,15 @@ class OperatorMode(QObject):
 
     changed = Signal(bool)
 
-    def __init__(self, window: QMainWindow, actions: Actions, controls: Sequence[QWidget] = ()) -> None:
+    def __init__(
+        self, window: QMainWindow, actions: Actions, controls: Sequence[QWidget] = (), desk: QMainWindow | None = None
+    ) -> None:
         super().__init__(window)
+        self._desk = desk or window
         self._window, self._actions, self._controls = window, actions, tuple(controls)
         self._hidden: list[QWidget] = []
         self._features: dict[QDockWidget, QDockWidget.DockWidgetFeature] = {}
-        self._before = (window.windowState(), window.saveState(), window.contextMenuPolicy(), window.geometry())
+        self._before = (window.windowState(), self._desk.saveState(), window.contextMenuPolicy(), window.geometry())
         self.on = False
         self.hint = QLabel(_HINT, window)
         self.hint.setObjectName("operator-hint")
@@ -62,7 +66,7 @@ class OperatorMode(QObject):
 
     def _enter(self) -> None:
         window = self._window
-        self._before = (window.windowState(), window.saveState(), window.contextMenuPolicy(), window.geometry())
+        self._before = (window.windowState(), self._desk.saveState(), window.contextMenuPolicy(), window.geometry())
         candidates = [window.menuBar(), *window.findChildren(QToolBar), *self._controls]
         self._hidden = [widget for widget in candidates if not widget.isHidden()]
         for widget in self._hidden:
@@ -99,7 +103,7 @@ class OperatorMode(QObject):
         layout = window.layout()
         if layout is not None:
             layout.activate()
-        window.restoreState(arrangement)
+        self._desk.restoreState(arrangement)
         self._actions.lock(False)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 Qt's name

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 _TEXT = (QLineEdit, QTextEdit, QPlainTextEdit, QAbstractSpinBox)
 _MOVED_THROUGH = (QAbstractItemView, QAbstractSlider, QComboBox, QTabBar)
+_LIBRARIES = ("PySide6", "pyqtgraph", "Shiboken", "builtins")
 _K = Qt.Key
 _MOVES = frozenset(
     (_K.Key_Left, _K.Key_Right, _K.Key_Up, _K.Key_Down, _K.Key_Home, _K.Key_End, _K.Key_PageUp, _K.Key_PageDown)
@@ -33,8 +34,9 @@ _TEXT_MODIFIERS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.Keypad
 class TypingGuard(QObject):
     """Hears what no widget claimed before it becomes a shortcut, and claims it for the one that has the focus.
 
-    A text field keeps whatever can be typed and what moves its cursor; a list, slider or row of tabs what moves
-    through it; a button the space. Docks of the window that float are windows of their own, and guarded too.
+    A text field keeps whatever can be typed and what moves its cursor; a list, a slider, a row of tabs and a widget
+    of ours with keys of its own what moves through it; a button the space. Docks of the window that float are windows
+    of their own, and guarded too.
 
     Parameters
     ----------
@@ -66,6 +68,14 @@ def _is_claimed(focus: QWidget | None, event: QKeyEvent) -> bool:
     if isinstance(focus, _TEXT) or (isinstance(focus, QComboBox) and focus.isEditable()):
         by_word = not modifiers & ~(_TEXT_MODIFIERS | Qt.KeyboardModifier.ControlModifier)
         return (plain and (event.text().isprintable() and bool(event.text()))) or (by_word and key in _EDITS)
-    if isinstance(focus, _MOVED_THROUGH):
+    if isinstance(focus, _MOVED_THROUGH) or _has_own_keys(focus):
         return plain and (key in _MOVES or key == _K.Key_Space)
     return isinstance(focus, QAbstractButton) and plain and key == _K.Key_Space
+
+
+def _has_own_keys(focus: QWidget | None) -> bool:
+    """Whether a class of this program, and not of a library, says what the widget does with keys."""
+    if focus is None or focus.isWindow():
+        return False
+    kinds = (kind for kind in type(focus).__mro__ if not kind.__module__.startswith(_LIBRARIES))
+    return any("keyPressEvent" in vars(kind) for kind in kinds)

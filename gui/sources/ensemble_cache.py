@@ -48,7 +48,7 @@ class EnsembleCache(QObject):
         launch: Launch = Worker,
     ) -> None:
         super().__init__(parent)
-        self._judged, self._launch = judged, launch
+        self.judged, self._launch = judged, launch
         self._folder = cache_folder() if folder is None else folder
         self._path = self._folder / f"{judged.model}-{judged.realizations}.h5"
         self._worker: Worker | None = None
@@ -72,7 +72,7 @@ class EnsembleCache(QObject):
             self.failed.emit(f"{self._folder} cannot be made: {problem.strerror or problem}")
             return
         # a part that was broken off is gone on with
-        words = ["simulate", self._judged.model, "--realizations", str(self._judged.realizations)]
+        words = ["simulate", self.judged.model, "--realizations", str(self.judged.realizations)]
         self._worker = self._launch([*words, "--out", str(self._path)], self)
         self._worker.ended.connect(self._end)
         self._begun = monotonic()
@@ -81,7 +81,7 @@ class EnsembleCache(QObject):
         self._worker.start()
 
     def _tell(self) -> None:
-        what = f"{self._judged.realizations:,} realizations of the model {self._judged.model}"
+        what = f"{self.judged.realizations:,} realizations of the model {self.judged.model}"
         self.progress.emit(f"simulating {what}, once; they are kept: {monotonic() - self._begun:.0f} s")
 
     def _end(self, code: int, last: str) -> None:
@@ -91,6 +91,6 @@ class EnsembleCache(QObject):
         self._tick.stop()
         self.progress.emit("")
         if code:
-            self.failed.emit(f"the model {self._judged.model} could not be simulated: {reason(code, last)}")
+            self.failed.emit(f"the model {self.judged.model} could not be simulated: {reason(code, last)}")
         else:
             self.ready.emit(str(self._path))

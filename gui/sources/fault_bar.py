@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from gui.sources.flow_layout import FlowLayout
@@ -32,8 +31,7 @@ class FaultBar(QWidget):
         layout.addWidget(QLabel("Faults"))
         self.switches = {kind.key: _Switch(kind, self) for kind in KINDS}
         for switch in self.switches.values():
-            switch.box.toggled.connect(partial(self._switch, switch))
-            switch.number.valueChanged.connect(partial(self._switch, switch))
+            switch.changed.connect(self._switch)
             layout.addWidget(switch)
         self.gap = self._button(f"Gap {GAP:g} s", "leave samples out, once")
         self.restart = self._button("Restart", "let the publisher restart, once: its numbers begin again at 0")
@@ -75,7 +73,7 @@ class FaultBar(QWidget):
         button.setToolTip(tip)
         return button
 
-    def _switch(self, switch: _Switch, _change: object) -> None:
+    def _switch(self, switch: _Switch) -> None:
         value = switch.value
         if value != self.faults.standing.get(switch.kind.key):
             self._tell(self.faults.having(switch.kind.key, value))
@@ -119,7 +117,9 @@ class FaultBar(QWidget):
 
 
 class _Switch(QWidget):
-    """One fault: on or off, and how much."""
+    """One fault: on or off, and how much; `changed` hands itself on."""
+
+    changed = Signal(object)
 
     def __init__(self, kind: FaultKind, parent: QWidget) -> None:
         super().__init__(parent)
@@ -137,6 +137,8 @@ class _Switch(QWidget):
         layout.setSpacing(3)
         layout.addWidget(self.box)
         layout.addWidget(self.number)
+        self.box.toggled.connect(self._tell)
+        self.number.valueChanged.connect(self._tell)
 
     @property
     def value(self) -> float | None:
@@ -152,3 +154,6 @@ class _Switch(QWidget):
             self.number.setValue(value / self.kind.factor)
         for widget in (self.box, self.number):
             widget.blockSignals(False)
+
+    def _tell(self) -> None:
+        self.changed.emit(self)

@@ -92,8 +92,8 @@ class Worker(QObject):
         return int(self._process.processId())
 
     def tell(self, message: Mapping[str, object]) -> None:
-        """Write one line of JSON to its standard input; nothing where it has ended."""
-        if self.running:
+        """Write one line of JSON to its standard input; nothing where it has ended, or shall."""
+        if self.running and not self._steps:
             self._process.write(msgspec.json.encode(message) + b"\n")
 
     def stop(self) -> None:

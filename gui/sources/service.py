@@ -44,7 +44,7 @@ class Service(QObject):
     progress : what it does until it is ready.
     told : level and text.
     failed : it cannot run, and why; `ended` follows.
-    ended : there is no process any more, and will be none.
+    ended : there is no process any more, and will be none; once.
     """
 
     ready = Signal(str)
@@ -72,7 +72,7 @@ class Service(QObject):
         self._worker: Worker | None = None
         self._again = QTimer(self, singleShot=True)
         self._again.timeout.connect(self.start)
-        self._stopping = self._was_ready = self._is_ready = False
+        self._stopping = self._over = self._was_ready = self._is_ready = False
         self._tries, self._pause, self._begun = 0, _FIRST, 0.0
 
     @property
@@ -103,7 +103,7 @@ class Service(QObject):
         self._stopping = True
         self._again.stop()
         if self._worker is None:
-            self.ended.emit()
+            self._finish()
         else:
             self._worker.stop()
 
@@ -133,10 +133,10 @@ class Service(QObject):
         if self._stopping:
             if code:
                 self.told.emit("warning", f"the service did not end well: {why}")
-            self.ended.emit()
+            self._finish()
         elif not self._was_ready and (code == _MISTAKE or self._tries >= _TRIES):
             self.failed.emit(f"the service cannot run: {why}")
-            self.ended.emit()
+            self._finish()
         else:
             if was_listening and self._clock() - self._begun >= _STEADY:
                 self._pause = _FIRST
@@ -144,3 +144,9 @@ class Service(QObject):
             self.told.emit(level, f"the service died ({why}); it is started again in {self._pause:g} s")
             self._again.start(round(1000 * self._pause))
             self._pause = min(2.0 * self._pause, _LONGEST)
+
+    def _finish(self) -> None:
+        # who hears of a failure may stop it as well
+        if not self._over:
+            self._over = True
+            self.ended.emit()

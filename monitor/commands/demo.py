@@ -35,6 +35,9 @@ _FINISHING = 60.0  # s for the service to work off what has been sent
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.add_argument(
+        "--terminal", action="store_true", help="the dashboard of the terminal, though there is a display"
+    )
     parser.add_argument("--headless", action="store_true", help="no live dashboard: lines, and the table at the end")
     parser.add_argument("--duration", type=float, default=45.0, metavar="S", help="of the test (default 45 s)")
     parser.add_argument("--record", type=Path, metavar="PATH", help="run file (default runs/demo-TIME.h5)")
@@ -53,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     if record.exists():
         raise ValueError(f"--record {record}: is there already, give another name")
     record.parent.mkdir(parents=True, exist_ok=True)
+    if not (arguments.headless or arguments.terminal) and _has_display():
+        return _open_window(arguments, record)
     try:
         with _told_to_end():
             _watch(arguments, record)
@@ -64,6 +69,31 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     _report(record, min(_RAMP, arguments.duration / 6.0))
     return 0
+
+
+def _has_display() -> bool:
+    """Whether a window can be opened; where Qt lacks something, a line says so and the terminal serves."""
+    from gui.display import why_no_display
+
+    if why_no_display():
+        return False
+    try:
+        import PySide6.QtWidgets  # noqa: F401
+    except ImportError as problem:
+        _say(f"no window, as Qt cannot be loaded: {problem}")
+        return False
+    return True
+
+
+def _open_window(arguments: argparse.Namespace, record: Path) -> int:
+    from gui.opening import Opening
+    from monitor.commands.gui import open_window
+
+    words = ("--duration", f"{arguments.duration:g}", "--speed", f"{arguments.speed:g}")
+    code = open_window(Opening(simulation="hybrid", words=words, record=str(record)))
+    if record.exists():
+        _say(f"The run is in {record}.")
+    return code
 
 
 def _watch(arguments: argparse.Namespace, record: Path) -> None:

@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a recorded run or a text file to replay")
     parser.add_argument("--connect", metavar="URL", help="watch the service that publishes there")
     parser.add_argument("--serve", metavar="URL", help="start a service for the rig that publishes there")
-    parser.add_argument("--simulation", metavar="NAME", help="replay this simulation (synchroscope replay names them)")
+    parser.add_argument("--simulation", metavar="NAME", help="replay this simulation; the menu names all")
     parser.add_argument("--config", type=Path, metavar="TOML", help="settings of a service that the window starts")
     parser.add_argument("--record", metavar="PATH", help="where that service keeps the run: a file or a folder")
-    parser.add_argument("--layout", metavar="NAME", help="arrange the panels so: Operator, Tracking, Reliability, ...")
+    parser.add_argument("--layout", metavar="NAME", help="arrange the panels so: Operator, Tracking, ...")
     parser.add_argument("--theme", choices=("system", "light", "dark"), help="colours (default as set before)")
     parser.add_argument("--operator", action="store_true", help="full screen, read-only")
     add_column_options(parser)
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         connect=arguments.connect or "",
         serve=arguments.serve or "",
         file=str(arguments.file or ""),
-        columns=_column_words(arguments),
+        words=_column_words(arguments),
         simulation=arguments.simulation or "",
         config=str(arguments.config or ""),
         record=arguments.record or "",

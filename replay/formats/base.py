@@ -207,9 +207,9 @@ class Inspection:
 
     Parameters
     ----------
-    columns : all of them in file order; empty where the file itself knows its channels.
+    columns : all of them in file order; empty where the file itself knows its channels, so that none is chosen.
     n_rows : rows of numbers.
-    selection : which columns were taken for what, by their references; None when that is not clear, or not a choice.
+    selection : what the columns were taken for, by their references; None with a problem, or without columns.
     recording : the file as it is then read; None when that cannot be done.
     problem : one line that says what must be chosen; empty when nothing must.
     """

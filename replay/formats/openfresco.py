@@ -41,7 +41,7 @@ def open_halves(path: Path, selection: Selection) -> ArrayRecording:
 
 
 def inspect_halves(path: Path, selection: Selection) -> Inspection:
-    """Tell the columns of one half, and what the two are together as far as that is clear.
+    """Tell what the two halves are together; where that is not clear, the columns of this one.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def inspect_halves(path: Path, selection: Selection) -> Inspection:
     """
     own, other = read_table(path), _read_sibling(path)
     try:
-        return Inspection(file_columns(own), len(own.values), None, _pair(own, other, selection))
+        return Inspection((), len(own.values), None, _pair(own, other, selection))
     except RecordingError as problem:
         return Inspection(file_columns(own), len(own.values), None, None, str(problem).removeprefix(f"{path}: "))
 

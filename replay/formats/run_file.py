@@ -157,9 +157,15 @@ class RunRecording:
 
     def _row_of(self, reader: RunReader, number: int) -> int:
         """Return the row of the first sample at or after `number`; numbers rise from row to row."""
-        if number == 0:
+        if number == 0 or not self.epochs:
             return 0
-        return bisect_left(range(self._n_samples), number, key=lambda row: self._number_of(reader, row))
+        epoch = max((epoch for epoch in self.epochs if epoch.passed <= number), key=lambda epoch: epoch.passed)
+        most = min(epoch.row + number - epoch.passed, self._n_samples)
+        # as a rule nothing is missing, and the sample is where it would be then
+        if most < self._n_samples and self._number_of(reader, most) == number:
+            return most
+        rows = range(epoch.row, most)
+        return epoch.row + bisect_left(rows, number, key=lambda row: self._number_of(reader, row))
 
 
 def _sample(reader: RunReader, row: int) -> SignalBlock:

@@ -64,13 +64,12 @@ def inspect_text(path: Path, selection: Selection) -> Inspection:
     """
     table = read_table(path)
     columns, n_rows = file_columns(table), len(table.values)
-    chosen: Selection | None = None
     try:
         choice = _choose(table, selection)
-        chosen = _as_selection(choice, references(table.columns), selection)
-        return Inspection(columns, n_rows, chosen, _read(table, choice, selection))
+        found = _read(table, choice, selection)
     except RecordingError as problem:
-        return Inspection(columns, n_rows, chosen, None, str(problem))
+        return Inspection(columns, n_rows, None, None, str(problem))
+    return Inspection(columns, n_rows, _as_selection(choice, references(table.columns), selection), found)
 
 
 def file_columns(table: Table) -> tuple[FileColumn, ...]:

@@ -25,6 +25,9 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups and p
 
 def _start(folder: Path, *words: str, **streams) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "SYNCHROSCOPE_TEST": str(folder)}
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        # where there is a display, a window is opened instead
+        environment.pop(name, None)
     return subprocess.Popen(
         [sys.executable, "-m", "monitor", "demo", *words],
         cwd=folder,

@@ -17,7 +17,7 @@ from tests.gui.panels.tone_rig import AMPLITUDE, DAMPING, RATE, WINDOW, pulsatio
 @pytest.fixture
 def panel(qtbot):
     shown = HysteresisPanel(View(), LIGHT)
-    shown.window_length = WINDOW
+    shown.window_seconds = WINDOW
     qtbot.addWidget(shown)
     shown.resize(500, 400)
     shown.show()

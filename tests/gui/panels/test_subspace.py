@@ -29,7 +29,7 @@ def view():
 @pytest.fixture
 def panel(qtbot, view):
     shown = SubspacePanel(view, LIGHT)
-    shown.window_length = WINDOW
+    shown.window_seconds = WINDOW
     qtbot.addWidget(shown)
     shown.resize(500, 500)
     shown.show()
@@ -295,12 +295,14 @@ def test_dragging_pans(panel, qtbot):
 
 
 def test_samples_that_are_no_longer_kept_are_said_to_be(panel, view):
-    history = tone_history(9.0, minutes=0.05)
+    history = tone_history(12.0, memory=1 << 17)
+    kept = history.signals.kept_x
+    assert 2.5 < kept < 10.0
     look(panel, history)
     assert not panel.readout.text().strip()
     view.pin(2.5)
     panel.refresh(history)
-    assert panel.readout.text().startswith("drawn from ")
+    assert panel.readout.text().startswith(f"drawn from {kept:.2f} s on")
 
 
 def test_a_restart_is_no_line(panel):

@@ -38,10 +38,10 @@ def tone_stream(*, force=True, units=("m", "m"), epoch=1):
     return Stream("tones", epoch, RATE, (*channels, *([Channel("a.force", Role.FORCE, "N", "a")] if force else [])))
 
 
-def watch(stream, columns, *, measures=MEASURES, state="receiving", age=0.0, silence=0.0, minutes=10.0):
+def watch(stream, columns, *, measures=MEASURES, state="receiving", age=0.0, silence=0.0, memory=32 << 20):
     """Return a history of samples, (n_samples,) a column, that went through a monitor."""
     settings = IndicatorSettings(window=WINDOW, measures=measures, relative_gate=0.0, gate=1e-6)
-    monitor, history = Monitor(settings), History(memory=32 << 20, minutes=minutes)
+    monitor, history = Monitor(settings), History(memory=memory)
     samples = np.ascontiguousarray(np.stack(columns, axis=1))
     for first in range(0, len(samples), 20):
         block = SignalBlock(stream, first, first / RATE, samples[first : first + 20])

@@ -5,14 +5,30 @@ from __future__ import annotations
 import dataclasses
 from types import SimpleNamespace
 
+import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDockWidget, QLineEdit, QListWidget, QMainWindow, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QLineEdit,
+    QListWidget,
+    QMainWindow,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
+from gui.panels.catalogue import PANELS as CATALOGUE
+from gui.panels.tile_board import TileBoard
+from gui.panels.tiles import TilesPanel
 from gui.shell.actions import Actions, shown_text
 from gui.shell.commands import COMMANDS, GROUPS, PANELS, Command, simulation_commands
+from gui.sources.run_timeline import RunTimeline
+from gui.theme import LIGHT
+from gui.view import View
 
 NO = Qt.KeyboardModifier.NoModifier
 
@@ -129,6 +145,48 @@ def test_a_button_keeps_its_space_and_a_list_its_arrows(qtbot, window, actions, 
     assert fired == []
     QTest.keyClick(rows, Qt.Key.Key_N)
     assert fired == ["note.add"]
+
+
+class Board(QWidget):
+    """A widget that is moved through with keys of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.keys = []
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def keyPressEvent(self, event):  # noqa: N802
+        self.keys.append(event.key())
+
+
+def test_a_widget_with_keys_of_its_own_keeps_what_moves_through_it(qtbot, window, actions, fired):
+    board, curves = Board(), pg.PlotWidget()
+    _shown(qtbot, window, board, curves)
+    board.setFocus()
+    moves = [Qt.Key.Key_Left, Qt.Key.Key_Home, Qt.Key.Key_Down]
+    for key in (*moves, Qt.Key.Key_N):
+        QTest.keyClick(board, key)
+    assert board.keys == moves
+    assert fired == ["note.add"]
+    curves.setFocus()
+    QTest.keyClick(curves, Qt.Key.Key_Left)
+    assert fired == ["note.add", "view.back"]
+
+
+def test_tiles_and_the_timeline_of_a_replay_keep_their_arrows(qtbot, window, actions, fired):
+    tiles = TilesPanel(View(), LIGHT)
+    timeline = RunTimeline(LIGHT)
+    _shown(qtbot, window, tiles, timeline)
+    for widget in (tiles.findChild(TileBoard), timeline):
+        widget.setFocus()
+        assert QApplication.focusWidget() is widget
+        QTest.keyClick(widget, Qt.Key.Key_Left)
+        QTest.keyClick(widget, Qt.Key.Key_Home)
+    assert fired == []
+
+
+def test_the_panels_of_the_menu_are_those_of_the_window():
+    assert [(panel.key, panel.title) for panel in CATALOGUE] == list(PANELS)
 
 
 def test_menus_hold_every_command_once(window, actions):

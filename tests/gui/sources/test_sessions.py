@@ -9,7 +9,8 @@ from gui.sources.connection import ConnectToService
 from gui.sources.description import read_description
 from gui.sources.ensemble_cache import EnsembleCache
 from gui.sources.offers import JudgedOffer
-from gui.sources.playback import Playback, PlayFile, PlaySimulation
+from gui.sources.playback import PlayFile, PlaySimulation
+from gui.sources.playback_session import PlaybackSession
 from gui.sources.rig import ServeRig
 from monitor.__main__ import _parser
 
@@ -196,7 +197,7 @@ def test_a_simulation_is_described_while_it_plays(qtbot, launch, described):
 
 def judged(launch, folder):
     ensemble = EnsembleCache(BEAM, folder=folder, launch=launch)
-    return Playback("beam", ("beam",), PlaySimulation("beam", BEAM), ensemble=ensemble, launch=launch)
+    return PlaybackSession("beam", ("beam",), (), ensemble=ensemble, launch=launch)
 
 
 def test_a_model_is_simulated_first_and_then_judged(qtbot, launch, heard, tmp_path):

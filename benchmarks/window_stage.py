@@ -1,0 +1,130 @@
+"""The desktop window on a screen that nobody sees, fed by hand instead of by a service."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+# before anything of Qt is imported; a platform that was chosen is kept
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QEvent, QObject, QSettings
+from PySide6.QtWidgets import QApplication, QWidget
+
+from benchmarks.throughput import make_samples, make_stream
+from gui.history.history import History
+from gui.link import Arrivals
+from gui.shell.layouts import Layouts
+from gui.sources.offers import Offers
+from gui.theme import LIGHT, paint
+from gui.view import View
+from gui.watch import Watch
+from gui.window import MainWindow
+from monitor.blocks import SignalBlock
+from monitor.config import IndicatorSettings
+from monitor.engine import Monitor
+from monitor.health import Counts, Health
+
+RATE, N_PAIRS, WINDOW, SPAN = 1000.0, 8, 2.0, 60.0
+SIZE = 1600, 1000
+TICK = 40
+"""Samples from one frame to the next, at 25 a second."""
+
+
+class HandFed(Watch):
+    """Take what is put into `coming`, as if a service had sent it."""
+
+    coming = Arrivals()
+
+    @property
+    def watching(self) -> bool:
+        return True
+
+    def tick(self) -> bool:
+        arrivals, self.coming = self.coming, Arrivals()
+        keep(self.history, arrivals, self.view)
+        return bool(arrivals)
+
+
+def application() -> QApplication:
+    """Return the one application of this process, in the program's own style."""
+    found = QApplication.instance() or QApplication(["synchroscope"])
+    assert isinstance(found, QApplication)
+    paint(found, LIGHT)
+    return found
+
+
+def open_window(layout: str, folder: Path) -> MainWindow:
+    """Show the whole window with its panels in a layout that is built in; settings are kept in `folder`."""
+    view = View()
+    view.span = SPAN
+    store = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(view, HandFed(view, 512 << 20, 10.0), Offers(), store, LIGHT)
+    window.resize(*SIZE)
+    window.show()
+    window.show_data(True)
+    Layouts(window, window.docks, store).apply(layout)
+    return window
+
+
+def close(widget: QWidget) -> None:
+    """Close a window and let go of what it holds."""
+    widget.close()
+    widget.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+class _Paints(QObject):
+    """Count the widgets that are painted."""
+
+    n = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802, ARG002 - Qt's name and arguments
+        self.n += event.type() is QEvent.Type.Paint
+        return False
+
+
+def painted(frame: Callable[[], object]) -> bool:
+    """Return whether a frame ends with something painted, and does not only ask for it."""
+    paints = _Paints()
+    application().installEventFilter(paints)
+    frame()
+    application().removeEventFilter(paints)
+    return paints.n > 0
+
+
+def keep(history: History, arrivals: Arrivals, view: View) -> None:
+    """Take what has come, and let the view follow it."""
+    history.take(arrivals, silence=0.0, age=0.0)
+    view.extend(history.begin_x, history.end_x)
+
+
+def health(received: int) -> Health:
+    """Return how a service that lacks nothing would say it is."""
+    return Health("bench", "receiving", Counts(received), RATE, RATE)
+
+
+def sent(seconds: float, n_ticks: int) -> Iterator[Arrivals]:
+    """Give what a service sends: `seconds` in one, then tick after tick, one sample a message as it is hardest."""
+    monitor = Monitor(IndicatorSettings(window=WINDOW))
+    stream, before = make_stream("bench", N_PAIRS, RATE), int(seconds * RATE)
+    samples = make_samples(before + n_ticks * TICK, N_PAIRS, RATE)
+    yield _update(monitor, [SignalBlock(stream, i, i / RATE, samples[i : i + TICK]) for i in range(0, before, TICK)])
+    for start in range(before, len(samples), TICK):
+        yield _update(
+            monitor,
+            [SignalBlock(stream, i, i / RATE, samples[i : i + 1]) for i in range(start, start + TICK)],
+        )
+
+
+def _update(monitor: Monitor, blocks: list[SignalBlock]) -> Arrivals:
+    updates = [monitor.update(block) for block in blocks]
+    transfers = [update.transfer for update in updates if update.transfer is not None]
+    return Arrivals(
+        health(blocks[-1].index + len(blocks[-1])),
+        tuple(event for update in updates for event in update.events),
+        tuple(update.results for update in updates if update.results is not None),
+        transfers[-1] if transfers else None,
+        tuple(update.signals for update in updates if update.signals is not None),
+    )

@@ -1,0 +1,174 @@
+"""A replay at work: a player that is steered, and a service that hears it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, QTimer
+
+from gui.sources.describing import Describing
+from gui.sources.description import Description
+from gui.sources.ensemble_cache import EnsembleCache
+from gui.sources.loopback import ANY, free_endpoint
+from gui.sources.player import Player
+from gui.sources.processes import Worker
+from gui.sources.service import Launch, Service, reason
+from gui.sources.session import Session
+
+_GRACE = 1500  # ms after which it begins though nobody has said that the results are watched
+
+
+class PlaybackSession(Session):
+    """First the ensemble of the model that is judged, once; then the player and the service, side by side.
+
+    Parameters
+    ----------
+    title : of the session.
+    played : words of `replay` that say what is played.
+    service : words of `monitor`, without endpoints.
+    ensemble : makes the ensemble of a model that is judged; None where none is.
+    description : of what is played, where it is known.
+    paused : it waits for `Player.resume`.
+    launch : makes workers.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        played: tuple[str, ...],
+        service: tuple[str, ...],
+        parent: QObject | None = None,
+        *,
+        ensemble: EnsembleCache | None = None,
+        description: Description | None = None,
+        paused: bool = False,
+        launch: Launch = Worker,
+    ) -> None:
+        super().__init__(title, parent)
+        self._played, self._words, self._launch = played, service, launch
+        self._ensemble, self._description, self._paused = ensemble, description, paused
+        self._signals = ""
+        self._service: Service | None = None
+        self._process: Worker | None = None
+        self._describing: Describing | None = None
+        self._stopping = self._over = False
+        self._player: Player | None = None
+        self._watched = self._begun = False
+        self._grace = QTimer(self, singleShot=True, interval=_GRACE)
+        self._grace.timeout.connect(self.watched)
+        if ensemble is not None:
+            ensemble.setParent(self)
+            ensemble.ready.connect(self._play)
+            ensemble.progress.connect(self.progress)
+            ensemble.failed.connect(self._give_up)
+
+    @property
+    def workers(self) -> Sequence[Worker]:
+        """The processes that run for it."""
+        others = [part.worker for part in (self._service, self._ensemble, self._describing) if part is not None]
+        # the player first: the service then hears the end of the stream
+        return [worker for worker in (self._process, *others) if worker is not None]
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        if self._ensemble is None:
+            self._play("")
+        else:
+            self._ensemble.start()
+
+    def stop(self) -> None:
+        """Let its processes end; returns at once."""
+        if self._stopping:
+            return
+        self._stopping = True
+        self._grace.stop()
+        for worker in self.workers:
+            worker.ended.connect(self._end_when_all_have)
+            worker.stop()
+        if self._service is not None:
+            self._service.stop()
+        self._end_when_all_have()
+
+    def finish(self, seconds: float = 5.0) -> None:
+        """Let its processes end at the exit of the program."""
+        self.stop()
+        super().finish(seconds)
+
+    def watched(self) -> None:
+        """Say that the results are listened to: what is played from now on will be seen."""
+        self._watched = True
+        self._grace.stop()
+        self._begin()
+
+    def _play(self, ensemble: str) -> None:
+        if self._stopping:
+            return
+        self._signals = free_endpoint()
+        self._start_service(ensemble)
+        self._start_player()
+
+    def _start_service(self, ensemble: str) -> None:
+        words = [*self._words, "--connect", self._signals]
+        if self._ensemble is not None:
+            words += self._ensemble.judged.words(ensemble)
+        service = Service(words, ANY, self, launch=self._launch)
+        service.ready.connect(self.ready)
+        service.ready.connect(self._grace.start)
+        service.progress.connect(self.progress)
+        service.told.connect(self.told)
+        service.failed.connect(self._give_up)
+        self._service = service
+        service.start()
+
+    def _start_player(self) -> None:
+        words = ["replay", *self._played, "--controlled", "--paused", "--bind", self._signals]
+        process = self._launch(words, self, heeds_input=True)
+        self._process = process
+        player = Player(process, self, self._description)
+        player.opened.connect(self._opened)
+        player.changed.connect(self._begin)
+        player.refused.connect(self._tell_refusal)
+        process.ended.connect(self._player_ended)
+        self._player = player
+        process.start()
+
+    def _opened(self) -> None:
+        self.player = player = self._player
+        assert player is not None
+        self.player_changed.emit()
+        known = player.description
+        if known is None or known.overview is None:
+            self._describing = Describing(self._played, self, launch=self._launch)
+            self._describing.described.connect(player.describe)
+            self._describing.start()
+
+    def _begin(self) -> None:
+        """Play when the service hears the player and the results are watched: sooner, samples would be lost."""
+        if self._watched and not self._begun and self.player is not None and self.player.subscribed:
+            self._begun = True
+            if not self._paused:
+                self.player.resume()
+
+    def _player_ended(self, code: int, last: str) -> None:
+        self._process = None
+        if self._stopping:
+            return
+        if self.player is None:
+            self._give_up(reason(code, last))
+        else:
+            self.player = None
+            self.player_changed.emit()
+            self.told.emit("error", f"the player ended: {reason(code, last)}; what it has sent can be looked at")
+
+    def _tell_refusal(self, why: str) -> None:
+        self.told.emit("warning", f"the player refuses: {why}")
+
+    def _give_up(self, why: str) -> None:
+        if not self._stopping:
+            self.failed.emit(why)
+            self.stop()
+
+    def _end_when_all_have(self) -> None:
+        if not self._over and not any(worker.running for worker in self.workers):
+            self._over = True
+            self.ended.emit()

@@ -1,0 +1,229 @@
+"""A stack of rows as a hand moves it: wheel, drag, click and double click; and what is read in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.history.history import PlacedEvent
+from gui.history.timeline import Segment
+from gui.plots.time_row import Curve, Frame, Row, RowData, Strip
+from gui.plots.time_stack import TimeStack
+from gui.theme import DARK, LIGHT
+from gui.view import View
+from monitor.blocks import Event, EventKind
+
+SPAN = 10.0
+ROWS = tuple(Row(f"row{i}", f"a{i}", "displacement", "m", (Curve("command", "command"),), prefixed=True) for i in range(2))
+
+
+def numbers(begin=0.0, end=SPAN, amplitude=0.008, missing=(4.0, 6.0)):
+    x = np.arange(begin, end, 0.01)
+    y = amplitude * np.sin(2.0 * x)
+    y[(x >= missing[0]) & (x < missing[1])] = np.nan
+    edges = np.append(x, end)
+    return Strip(edges, x, y, y, exact=True)
+
+
+@pytest.fixture
+def view():
+    made = View()
+    made.span = SPAN
+    made.extend(-20.0, SPAN)
+    return made
+
+
+@pytest.fixture
+def stack(qtbot, view):
+    made = TimeStack(view, LIGHT)
+    qtbot.addWidget(made)
+    made.resize(800, 400)
+    made.set_rows(ROWS)
+    made.show()
+    draw(made)
+    return made
+
+
+def draw(stack, left=0.0, amplitude=0.008, **changes):
+    rows = tuple(RowData((numbers(left, left + SPAN, amplitude),)) for _ in stack.rows)
+    segments = (Segment(-20.0, 100.0, 1000.0, 1),)
+
+    def read(x):
+        return [[0.001 * x * (i + 1)] for i in range(len(stack.rows))]
+
+    stack.draw(Frame(left, left + SPAN, rows, segments, read=read, **changes))
+
+
+def place(stack, x, row=0):
+    """Return the pixel of an instant in the middle of a row."""
+    scale = stack.scale()
+    y = next(y for y in range(400) if stack.row_at(y) == row) + 60
+    return QPoint(round(scale.pixel(x)), y)
+
+
+def move(stack, at, buttons=Qt.MouseButton.NoButton):
+    from PySide6.QtGui import QMouseEvent
+
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, QPointF(at), QPointF(stack.viewport().mapToGlobal(at)), Qt.MouseButton.NoButton,
+        buttons, Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    QApplication.sendEvent(stack.viewport(), event)
+
+
+def wheel(stack, at, notches, modifiers=Qt.KeyboardModifier.NoModifier):
+    event = QWheelEvent(
+        QPointF(at), QPointF(stack.viewport().mapToGlobal(at)), QPoint(), QPoint(0, 120 * notches),
+        Qt.MouseButton.NoButton, modifiers, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(stack.viewport(), event)
+
+
+def colours(stack, x, row=0):
+    """Return the colours of the picture in a column of a row, below its heading."""
+    image = stack.viewport().grab().toImage()
+    at = place(stack, x, row)
+    return {image.pixelColor(at.x(), y).name() for y in range(at.y() - 35, 400) if stack.row_at(y + 8) == row}
+
+
+def test_the_wheel_zooms_in_time_around_the_mouse(stack, view):
+    view.pause()
+    view.look_at(SPAN - 1.0)
+    draw(stack, -1.0)
+    at = place(stack, 3.0)
+    x = stack.scale().x(at.x())
+    share = (x - view.left) / view.span
+    wheel(stack, at, 2)
+    assert view.span == pytest.approx(SPAN / 1.25**2)
+    assert (x - view.left) / view.span == pytest.approx(share)
+
+
+def test_the_wheel_with_ctrl_zooms_one_row_in_value(stack, view):
+    before, other = stack.limits("row0"), stack.limits("row1")
+    at = place(stack, 3.0, 0)
+    value = stack.value_at(0, at.y())
+    wheel(stack, at, 1, Qt.KeyboardModifier.ControlModifier)
+    after = stack.limits("row0")
+    assert after[1] - after[0] == pytest.approx((before[1] - before[0]) / 1.25)
+    assert stack.value_at(0, at.y()) == pytest.approx(value)
+    assert stack.limits("row1") == other
+    assert view.span == SPAN
+
+
+def test_a_double_click_lets_the_scale_follow_again_and_pins_nothing(stack, view):
+    before = stack.limits("row0")
+    at = place(stack, 3.0)
+    wheel(stack, at, 3, Qt.KeyboardModifier.ControlModifier)
+    draw(stack)
+    assert stack.limits("row0") != before
+    QTest.mouseClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    QTest.mouseDClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert stack.limits("row0") == pytest.approx(before)
+    assert view.pinned is None
+
+
+def test_dragging_scrubs_and_comes_back_to_live(stack, view):
+    begin, end = place(stack, 3.0), place(stack, 5.0)
+    QTest.mousePress(stack.viewport(), Qt.MouseButton.LeftButton, pos=begin)
+    move(stack, end, Qt.MouseButton.LeftButton)
+    assert not view.following
+    assert view.right == pytest.approx(SPAN - 2.0, abs=0.05)
+    move(stack, begin, Qt.MouseButton.LeftButton)
+    assert view.following
+    QTest.mouseRelease(stack.viewport(), Qt.MouseButton.LeftButton, pos=begin)
+    assert view.pinned is None
+
+
+def test_a_click_pins_and_another_one_lets_go(stack, view):
+    at = place(stack, 3.0)
+    QTest.mouseClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert view.pinned == pytest.approx(3.0, abs=0.02)
+    QTest.mouseClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=place(stack, 7.0))
+    assert view.pinned is None
+
+
+def test_the_mouse_points_and_takes_its_cursor_away(stack, view):
+    move(stack, place(stack, 7.0))
+    assert view.cursor == pytest.approx(7.0, abs=0.02)
+    QApplication.sendEvent(stack.viewport(), QEvent(QEvent.Type.Leave))
+    assert view.cursor is None
+
+
+def test_the_legend_has_newest_values_then_those_at_the_cursor_then_differences(stack, view):
+    assert stack.legend(0) == ["command 10.00 mm"]
+    view.point(4.0)
+    assert stack.legend(1) == ["command 8.00 mm"]
+    view.pin(3.0)
+    assert stack.legend(1) == ["command 8.00 mm Δ 2.00 mm"]
+    view.point(2.0)
+    assert stack.legend(0) == ["command 2.00 mm Δ −1.00 mm"]
+
+
+def test_the_rigs_time_is_told_as_fine_as_a_pixel(stack):
+    assert stack.instant(3.25) == "1003.25 s"
+    assert stack.instant(-30.0) == "—"
+
+
+def test_what_has_no_value_is_a_gap_on_grey(stack):
+    assert QColor(LIGHT.command).name() in colours(stack, 2.0)
+    assert QColor(LIGHT.base).name() in colours(stack, 2.0)
+    assert QColor(LIGHT.command).name() not in colours(stack, 5.0)
+    assert QColor(LIGHT.invalid).name() in colours(stack, 5.0)
+    assert QColor(LIGHT.base).name() not in colours(stack, 5.0)
+
+
+def test_another_theme_is_drawn(stack):
+    stack.restyle(DARK)
+    assert QColor(DARK.command).name() in colours(stack, 2.0)
+
+
+def test_events_are_lines_that_say_what_they_are(stack):
+    note = Event(EventKind.NOTE, 1007.0, 7000, detail="the clamp slipped")
+    draw(stack, marks=(PlacedEvent(7.0, note),))
+    assert QColor(LIGHT.info).name() in colours(stack, 7.0)
+    assert stack.tip(place(stack, 7.0)) == "1007 s  note  the clamp slipped"
+    assert stack.tip(place(stack, 3.0)) == ""
+
+
+def test_rows_without_room_are_scrolled(qtbot, stack):
+    assert stack.verticalScrollBar().maximum() == 0
+    stack.set_rows([Row(f"row{i}", f"a{i}", "", "m", (Curve("command", "command"),)) for i in range(20)])
+    draw(stack)
+    assert stack.verticalScrollBar().maximum() > 0
+    assert stack.seen.start == 0
+    with qtbot.waitSignal(stack.uncovered):
+        stack.verticalScrollBar().setValue(stack.verticalScrollBar().maximum())
+    assert stack.seen.stop == 20
+    # over the value axes the wheel scrolls
+    wheel(stack, QPoint(20, 100), 1)
+    assert stack.verticalScrollBar().value() < stack.verticalScrollBar().maximum()
+
+
+def test_the_value_axes_of_all_stacks_are_equally_wide(qtbot, stack, view):
+    other = TimeStack(view, LIGHT)
+    qtbot.addWidget(other)
+    other.resize(800, 300)
+    other.set_rows([Row("big", "big", "", "kN", (Curve("force", "force"),))])
+    other.draw(Frame(0.0, SPAN, (RowData((numbers(amplitude=8e7),)),)))
+    assert other.scale().begin == stack.scale().begin
+
+
+def test_nothing_is_said_as_text(qtbot, view):
+    made = TimeStack(view, LIGHT)
+    qtbot.addWidget(made)
+    made.message = "nothing yet"
+    made.resize(400, 200)
+    image = made.viewport().grab().toImage()
+    found = {image.pixelColor(x, y).name() for x in range(0, 400, 1) for y in range(80, 120)}
+    assert len(found) > 1
+
+
+def test_a_very_large_and_a_very_small_scale_keep_their_unit(stack):
+    stack.set_rows([Row("ti", "", "TI", "m^2", (Curve("TI", 0),))])
+    stack.draw(Frame(0.0, SPAN, (RowData((numbers(amplitude=4e-6),)),), read=lambda x: [[3.3e-6]]))
+    assert stack.legend(0) == ["TI 3.30 10⁻⁶ m²"]
+    assert all("e" not in text for text in stack.legend(0))

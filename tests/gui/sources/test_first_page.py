@@ -1,0 +1,172 @@
+"""The first page and the dialog about services: every choice by mouse and keyboard, wrong words refused at once."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from gui.sources.connect_dialog import ConnectDialog
+from gui.sources.connection import ConnectToService
+from gui.sources.first_page import FirstPage, recent_files
+from gui.sources.offers import JudgedOffer, Offers, SimulationOffer
+from gui.sources.playback import PlaySimulation
+from gui.sources.rig import ServeRig
+from gui.theme import DARK, LIGHT
+
+BEAM = JudgedOffer("beam", "deflection", "16%")
+OFFERS = Offers(
+    simulations=(
+        SimulationOffer("hybrid", "three actuators", "hybrid tests"),
+        SimulationOffer("beam", "an experiment", "models that are judged", BEAM),
+    )
+)
+
+
+@pytest.fixture
+def page(qtbot, settings, tmp_path):
+    recording = tmp_path / "run.h5"
+    recording.touch()
+    recent_files(settings).add(str(recording))
+    recent_files(settings).add(str(tmp_path / "gone.h5"))
+    page = FirstPage(OFFERS, settings, LIGHT)
+    qtbot.addWidget(page)
+    page.resize(1000, 700)
+    page.show()
+    qtbot.waitExposed(page)
+    return page
+
+
+def test_the_demonstration_is_one_click_away(page, heard, qtbot):
+    chosen = heard(page.chosen)
+    qtbot.mouseClick(page.demonstration, Qt.MouseButton.LeftButton)
+    assert chosen == [PlaySimulation("hybrid")]
+    qtbot.keyClick(page.demonstration, Qt.Key.Key_Space)
+    assert len(chosen) == 2
+
+
+def test_without_simulations_there_is_no_demonstration(qtbot, settings):
+    page = FirstPage(Offers(), settings, LIGHT)
+    qtbot.addWidget(page)
+    assert not page.demonstration.isEnabled()
+
+
+def test_simulations_start_by_enter_and_with_their_model(page, heard, qtbot):
+    chosen = heard(page.chosen)
+    tree = page.simulations
+    heads = [tree.topLevelItem(i) for i in range(tree.topLevelItemCount())]
+    assert [head.text(0) for head in heads] == ["hybrid tests", "models that are judged"]
+    tree.setCurrentItem(heads[1].child(0))
+    qtbot.keyClick(tree, Qt.Key.Key_Return)
+    assert chosen == [PlaySimulation("beam", BEAM)]
+    tree.itemActivated.emit(heads[0], 0)
+    assert len(chosen) == 1
+
+
+def test_recordings_of_the_last_time_are_there_while_they_exist(page, heard, qtbot, tmp_path):
+    chosen = heard(page.path_chosen)
+    assert page.recent.count() == 1
+    page.recent.setCurrentRow(0)
+    qtbot.keyClick(page.recent, Qt.Key.Key_Return)
+    assert chosen == [str(tmp_path / "run.h5")]
+    (tmp_path / "run.h5").unlink()
+    page.refresh()
+    assert page.recent.isHidden()
+
+
+def test_a_recording_can_be_looked_for(page, qtbot):
+    with qtbot.waitSignal(page.browse):
+        page.open.click()
+
+
+def test_a_service_is_watched_by_enter(page, heard, qtbot):
+    chosen = heard(page.chosen)
+    # a list that can be written in hands its keys to its field
+    box = page.watch.endpoint.box
+    field = box.lineEdit()
+    assert field.text() == "tcp://127.0.0.1:5556"
+    field.selectAll()
+    qtbot.keyClicks(box, "tcp://lab:70000")
+    assert not page.watch.go.isEnabled()
+    assert "65535" in page.watch.endpoint.fault.text()
+    assert page.watch.endpoint.fault.isVisible()
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert not chosen
+    field.selectAll()
+    qtbot.keyClicks(box, "tcp://lab:7000")
+    assert not page.watch.endpoint.fault.isVisible()
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert chosen == [ConnectToService("tcp://lab:7000")]
+
+
+def test_endpoints_are_remembered(qtbot, settings, page):
+    page.watch.endpoint.write("tcp://lab:7000")
+    page.watch.submit()
+    dialog = ConnectDialog(settings, LIGHT)
+    qtbot.addWidget(dialog)
+    assert dialog.watch.endpoint.url == "tcp://lab:7000"
+
+
+def test_a_rig_gets_a_service(page, heard, tmp_path):
+    chosen = heard(page.chosen)
+    page.serve.go.click()
+    page.serve.endpoint.write("tcp://rig:5555")
+    page.serve.folder.setText(str(tmp_path / "runs"))
+    page.serve.go.click()
+    assert chosen == [
+        ServeRig("tcp://127.0.0.1:5555"),
+        ServeRig("tcp://rig:5555", record=f"{tmp_path / 'runs'}/"),
+    ]
+
+
+def test_a_file_is_no_folder_for_recordings(page, tmp_path):
+    page.serve.folder.setText(str(tmp_path / "run.h5"))
+    assert not page.serve.go.isEnabled()
+    assert page.serve.fault.text().endswith("is a file: give a folder")
+    page.serve.folder.setText("")
+    assert page.serve.go.isEnabled()
+
+
+def test_other_machines_connect_only_when_that_is_said(qtbot, settings, heard):
+    dialog = ConnectDialog(settings, LIGHT, serve=True)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    chosen = heard(dialog.chosen)
+    serve = dialog.serve
+    serve.endpoint.write("tcp://*:5555")
+    assert "no single port" in serve.endpoint.fault.text()
+    serve.direction.setCurrentIndex(1)
+    assert "other machines" in serve.endpoint.fault.text()
+    assert not serve.go.isEnabled()
+    serve.insecure.click()
+    assert serve.go.isEnabled()
+    serve.go.click()
+    assert chosen == [ServeRig(bind="tcp://*:5555", words=("--insecure",))]
+    assert not dialog.isVisible()
+
+
+def test_enter_in_a_field_of_the_dialog_belongs_to_that_field(qtbot, settings, heard):
+    dialog = ConnectDialog(settings, LIGHT)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    chosen = heard(dialog.chosen)
+    qtbot.keyClick(dialog.serve.folder, Qt.Key.Key_Return)
+    assert chosen == [ServeRig("tcp://127.0.0.1:5555")]
+
+
+def test_everything_is_reached_by_tab(page, qtbot):
+    page.demonstration.setFocus()
+    reached = set()
+    for _ in range(20):
+        reached.add(page.focusWidget())
+        qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Tab)
+    wanted = {
+        page.demonstration, page.open, page.watch.endpoint.box, page.watch.go, page.serve.direction,
+        page.serve.endpoint.box, page.serve.folder, page.serve.browse, page.serve.go, page.simulations, page.recent,
+    }  # fmt: skip
+    assert wanted <= reached
+
+
+def test_other_colours_are_taken(page):
+    page.restyle(DARK)
+    assert DARK.bad in page.watch.endpoint.fault.styleSheet()
+    page.grab()

@@ -1,0 +1,183 @@
+"""Real processes: heard and steered without waiting, away from the terminal, ended in order, and surviving us."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from time import monotonic, sleep
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from gui.sources.loopback import ANY, free_endpoint
+from gui.sources.offers import Offers
+from gui.sources.open_dialog import Opener
+from gui.sources.processes import Worker, finish
+from gui.theme import LIGHT
+from monitor.recording import RunReader
+from monitor.transport.zeromq import ResultSubscriber
+
+PATIENCE = 90_000  # ms
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def workers():
+    """Take processes away that a failing test has left."""
+    made = []
+    yield made
+    finish(made, 0.1)
+
+
+def gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("outlives", [False, True])
+def test_its_last_word_says_why_it_ended(qtbot, workers, outlives):
+    worker = Worker(["replay", "/nowhere/at/all.csv"], outlives=outlives)
+    workers.append(worker)
+    lines = []
+    worker.line.connect(lines.append)
+    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
+        worker.start()
+    code, last = ended.args
+    assert code == 2
+    assert "/nowhere/at/all.csv" in last
+    assert lines[-1] == last
+    assert not worker.running
+    # nothing is left to end, and nobody is told twice
+    worker.stop()
+    worker.tell({"type": "pause"})
+
+
+def test_one_that_cannot_be_started_says_so(qtbot, workers, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    worker = Worker(["monitor"])
+    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
+        worker.start()
+    assert ended.args[0] < 0
+    assert "/nowhere/python cannot be started" in ended.args[1]
+
+
+def test_a_player_is_steered_and_ends_when_it_is_no_longer_told(qtbot, workers):
+    worker = Worker(["replay", "case-i", "--controlled", "--paused", "--bind", ANY], heeds_input=True)
+    workers.append(worker)
+    answers = []
+    worker.answer.connect(answers.append)
+    worker.start()
+    qtbot.waitUntil(lambda: len(answers) >= 2, timeout=PATIENCE)
+    assert [answer["type"] for answer in answers[:2]] == ["opened", "state"]
+    if os.name == "posix":
+        # in a session of its own: the terminal's Ctrl-C does not come to it
+        assert os.getsid(worker.process_id) == worker.process_id
+    worker.tell({"type": "speed", "speed": 2.0})
+    qtbot.waitUntil(lambda: answers[-1].get("speed") == 2.0, timeout=PATIENCE)
+    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
+        began = monotonic()
+        worker.stop()
+        assert monotonic() - began < 0.5
+    assert ended.args[0] == 0
+
+
+def write_table(path):
+    time = np.arange(400) / 100.0
+    command = np.sin(2.0 * np.pi * time)
+    table = np.column_stack([time, command, 0.9 * command])
+    np.savetxt(path, table, delimiter=",", header="time [s],cmd [mm],fbk [mm]", comments="")
+
+
+def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_kernels, tmp_path, settings):
+    path = tmp_path / "rig.csv"
+    write_table(path)
+    window = QWidget()
+    qtbot.addWidget(window)
+    opener = Opener(window, settings, Offers(), LIGHT)
+    with qtbot.waitSignal(opener.opened, timeout=PATIENCE) as opened:
+        opener.open_path(path)
+    source = opened.args[0]
+    assert source.description.overview.channels
+    session = source.session(window)
+    told, failed = [], []
+    session.told.connect(lambda *words: told.append(words))
+    session.failed.connect(failed.append)
+    with qtbot.waitSignal(session.ready, timeout=PATIENCE) as ready:
+        session.start()
+    link = ResultSubscriber(ready.args[0], kinds=("signals", "health"))
+    try:
+        received = []
+        session.player.set_speed(np.inf)
+
+        def listen():
+            for item in link.receive(0.0):
+                if not hasattr(item, "samples"):
+                    session.watched()
+                else:
+                    received.append(item.samples)
+            assert sum(map(len, received)) == 400
+
+        qtbot.waitUntil(listen, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.player.ended, timeout=PATIENCE)
+    finally:
+        link.close()
+    command = [channel.name for channel in source.description.channels].index("cmd")
+    expected = np.sin(2.0 * np.pi * np.arange(400) / 100.0)
+    np.testing.assert_allclose(np.concatenate(received)[:, command], expected, atol=1e-12)
+    processes = [worker.process_id for worker in session.workers]
+    with qtbot.waitSignal(session.ended, timeout=PATIENCE):
+        session.stop()
+    assert not session.workers
+    assert all(gone(pid) for pid in processes)
+    assert (told, failed) == ([], [])
+
+
+WINDOW = """
+    import os, sys
+    from PySide6.QtWidgets import QApplication
+    from gui.sources.rig import ServeRig
+
+    application = QApplication([])
+    session = ServeRig(sys.argv[1], record=sys.argv[2]).session()
+    session.ready.connect(lambda url: (print(session.workers[0].process_id, url, flush=True), os._exit(9)))
+    session.start()
+    application.exec()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere the service ends with the window, in good order")
+def test_the_service_of_a_rig_goes_on_when_the_window_crashes(tmp_path, warm_kernels):
+    rig = free_endpoint()
+    record = f"{tmp_path}/runs/"
+    script = [sys.executable, "-c", dedent(WINDOW), rig, record]
+    environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
+    crashed = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=90)
+    assert crashed.returncode == 9, crashed.stderr
+    process, results = crashed.stdout.split()
+    pid = int(process)
+    publisher = subprocess.run(
+        [sys.executable, "-m", "monitor", "replay", "case-i", "--bind", rig, "--speed", "max"],
+        cwd=ROOT, capture_output=True, text=True, timeout=90,
+    )  # fmt: skip
+    sent = int(publisher.stderr.split(" samples sent")[0].splitlines()[-1])
+    link = ResultSubscriber(results, kinds=("health",))
+    deadline = monotonic() + 90.0
+    try:
+        while not any(health.recorded == sent for health in link.receive(0.1)):
+            assert not gone(pid)
+            assert monotonic() < deadline
+    finally:
+        link.close()
+        os.kill(pid, signal.SIGTERM)
+    while not gone(pid):
+        assert monotonic() < deadline
+        sleep(0.02)
+    (run,) = Path(record).iterdir()
+    with RunReader(run) as reader:
+        assert reader.outcome == "clean"
