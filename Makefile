@@ -13,7 +13,7 @@ test: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=auto $(ARGS)
 
 benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

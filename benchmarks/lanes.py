@@ -34,12 +34,12 @@ class Lane(ABC):
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._publisher = self._context.socket(zmq.PUB)
         source = f"tcp://127.0.0.1:{self._publisher.bind_to_random_port('tcp://127.0.0.1')}"
-        results = f"tcp://127.0.0.1:{free_port()}"
-        given = {"SOURCE": source, "RESULTS": results}
+        self.results = f"tcp://127.0.0.1:{free_port()}"
+        given = {"SOURCE": source, "RESULTS": self.results}
         self._process = subprocess.Popen([sys.executable, "-m", *(given.get(word, word) for word in words)])
         self._subscriber = self._context.socket(zmq.SUB)
         self._subscriber.subscribe(topic)
-        self._subscriber.connect(results)
+        self._subscriber.connect(self.results)
 
     def __enter__(self) -> Self:
         return self

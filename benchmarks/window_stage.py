@@ -64,7 +64,7 @@ def open_window(layout: str, folder: Path) -> MainWindow:
     window.resize(*SIZE)
     window.show()
     window.show_data(True)
-    Layouts(window, window.docks, store).apply(layout)
+    Layouts(window, window.desk.docks, store, window.desk).apply(layout)
     return window
 
 

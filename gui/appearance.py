@@ -26,7 +26,7 @@ from monitor.config import Settings
 
 Say = Callable[[str, str], None]
 _ABOUT = (
-    "Synchroscope {version}\n\nLive tracking indicators for hybrid simulation: how late and how large each actuator is.\n"
+    "Synchroscope {version}\n\nLive tracking indicators for hybrid simulation:\nhow late and how large each actuator is.\n"
     "BSD-3-Clause. Soft real time: it is no interlock."
 )
 
@@ -109,7 +109,6 @@ class Appearance(QObject):
         lines = settings.limits.lines
         window.desk.panel(IndicatorsPanel).set_limits(lines)
         window.desk.panel(TilesPanel).set_limits(lines)
-        window.desk.set_window_seconds(read_settings(self.service_file)[0].indicators.window)
         window.watch.memory, window.watch.minutes = settings.memory << 20, settings.history_minutes
         if window.running:
             window.start(settings.frame_rate)

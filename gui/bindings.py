@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.sessions import Sessions
 from gui.shell.actions import Actions
@@ -80,15 +80,12 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
     """Let panels be shown and hidden, and the keys go from one to the next; and so the actuators."""
     for key, dock in window.desk.docks.items():
         action = actions[f"panel.{key}"]
-        action.triggered.connect(dock.setVisible)
-        # a tab that lies behind another one is shown, too
+        action.triggered.connect(partial(_show, dock))
         dock.toggleViewAction().toggled.connect(action.setChecked)
         action.setChecked(dock.toggleViewAction().isChecked())
 
     def focus(by: int) -> None:
-        shown = [
-            panel for panel in window.desk.panels.values() if panel.isVisible() and not panel.visibleRegion().isEmpty()
-        ]
+        shown = window.desk.seen
         focused = window.focusWidget()
         at = next((i for i, panel in enumerate(shown) if focused in (panel, *panel.findChildren(QWidget))), -by)
         if shown:
@@ -122,6 +119,14 @@ def _plain(deed: Callable[[], object]) -> Callable[[bool], None]:
         deed()
 
     return do
+
+
+def _show(dock: QDockWidget, shown: bool) -> None:
+    dock.setVisible(shown)
+    if shown:
+        # a tab may lie in front of it
+        dock.raise_()
+        dock.widget().setFocus(Qt.FocusReason.ShortcutFocusReason)
 
 
 def _next_speed(speed: float, by: int) -> float:

@@ -58,18 +58,16 @@ class Desk(QMainWindow):
 
     def refresh(self, history: History) -> None:
         """Let those that are seen draw."""
+        health = history.health
         for panel in self.seen:
+            if health is not None and health.window:
+                panel.window_seconds = health.window
             panel.refresh(history)
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
         for panel in self.panels.values():
             panel.restyle(theme)
-
-    def set_window_seconds(self, seconds: float) -> None:
-        """Say how long the windows of the indicators are."""
-        for panel in self.panels.values():
-            panel.window_seconds = seconds
 
     def _add(self, panel: Panel) -> None:
         dock = QDockWidget(panel.title, self)

@@ -56,6 +56,8 @@ class Health:
     recording, recorded, unrecorded, disk_free : as in `Recording`.
     requests : endpoint that takes requests, as it is bound; empty when there is none.
     requests_refused : how many of them could not be read or carried out.
+    window : s, of the indicators' windows; 0 from a service that does not say it.
+    transfer_memory : s, after which a segment of the transfer functions counts for a third; 0 likewise.
     """
 
     rig: str = ""
@@ -71,6 +73,8 @@ class Health:
     disk_free: int = 0
     requests: str = ""
     requests_refused: int = 0
+    window: float = 0.0
+    transfer_memory: float = 0.0
 
 
 _decoder = msgspec.json.Decoder(Health)

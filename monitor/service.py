@@ -178,6 +178,8 @@ class Service:
             disk_free=kept.disk_free,
             requests="" if self._inlet is None else self._inlet.endpoint,
             requests_refused=0 if self._inlet is None else self._inlet.refused,
+            window=self._monitor.settings.window,
+            transfer_memory=self._monitor.settings.transfer_memory,
         )
         self._latency = 0.0
         for sink in self._sinks:

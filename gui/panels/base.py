@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from gui.history.history import History
 from gui.theme import Theme
 from gui.view import View
+from monitor.config import IndicatorSettings
 
 
 class Panel(QWidget):
@@ -28,8 +29,8 @@ class Panel(QWidget):
         super().__init__()
         self.view = view
         self.theme = theme
-        self.window_seconds = 2.0
-        """s, of the indicators' windows, as far as this program knows."""
+        self.window_seconds = IndicatorSettings().window
+        """s, of the indicators' windows; set from what the service says."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def configure(self, history: History) -> None:

@@ -105,7 +105,11 @@ class HistoriesPanel(TimePanel):
             # it may come later, without anything else being new
             self._drawn = None
             return found
-        return spliced(found, finer.scaled(1.0, -segment.offset))
+        finer = finer.scaled(1.0, -segment.offset)
+        slack = 2.0 * (finer.edges[1] - finer.edges[0]) if len(finer) else 0.0
+        if len(finer) and finer.edges[0] <= left + slack and finer.edges[-1] >= right - slack:
+            return finer
+        return spliced(found, finer)
 
 
 def _read(signals: SignalHistory | None, columns: Sequence[tuple[int, ...]], x: float) -> list[list[float]]:

@@ -29,7 +29,7 @@ _REDRAWN = 64  # times in its length, at most, that the older part is drawn anew
 
 
 class HysteresisPanel(XYPanel):
-    """Show `view.actuator` up to `view.instant`; set `window_seconds` [s] to that of the indicators."""
+    """Show `view.actuator` up to `view.instant`."""
 
     key: ClassVar[str] = "hysteresis"
     title: ClassVar[str] = "Hysteresis"
@@ -40,7 +40,6 @@ class HysteresisPanel(XYPanel):
         self.lengths.setCurrentIndex(1)
         self.lengths.setAccessibleName("how far back the loop goes")
         super().__init__(view, theme, self.lengths)
-        self.window_seconds = 2.0
         self.plot = XYPlot(theme)
         self.pane.addItem(self.plot)
         self.older = pg.PlotCurveItem(skipFiniteCheck=False)

@@ -23,14 +23,13 @@ from monitor.blocks import units_differ
 
 
 class SubspacePanel(XYPanel):
-    """Show `view.actuator` over the window that ends at `view.instant`; `window_seconds` [s] is the indicators'."""
+    """Show `view.actuator` over the window that ends at `view.instant`."""
 
     key: ClassVar[str] = "subspace"
     title: ClassVar[str] = "Synchronization subspace"
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
-        self.window_seconds = 2.0
         self.plot = XYPlot(theme, square=True)
         self.pane.addItem(self.plot)
         self.diagonal, self.ellipse = pg.InfiniteLine(angle=45.0), pg.PlotCurveItem(skipFiniteCheck=True)

@@ -37,7 +37,7 @@ _STYLES = (
 
 
 class TransferPanel(XYPanel):
-    """Show the newest transfer function of `view.actuator` or of all; set `memory` [s] to `transfer_memory`."""
+    """Show the newest transfer function of `view.actuator` or of all."""
 
     key: ClassVar[str] = "transfer"
     title: ClassVar[str] = "Transfer function"
@@ -47,7 +47,6 @@ class TransferPanel(XYPanel):
         self.logarithmic = _toggle("Log", "a logarithmic frequency axis")
         self.everyone = _toggle("All", "all actuators, not only the chosen one")
         super().__init__(view, theme, self.phase, self.logarithmic, self.everyone)
-        self.memory = 20.0
         self.pane.setMinimumHeight(_LEAST_HEIGHT)
         self.rows = tuple(
             XYPlot(theme, left=left, axes={"bottom": FrequencyAxis()}) for left in (None, None, (0.0, 1.05))
@@ -127,7 +126,9 @@ class TransferPanel(XYPanel):
         if block is None:
             return name
         # older ones are not kept: what is shown need not be of the instant that is looked at
-        return f"{name} · newest, up to {instant_text(block.time, 2)}, averaged over {self.memory:g} s"
+        told = f"{name} · newest, up to {instant_text(block.time, 2)}"
+        memory = 0.0 if history.health is None else history.health.transfer_memory
+        return told + (f", averaged over {memory:g} s" if memory else "")
 
     def _begin(self, shown: tuple[str, ...]) -> None:
         """Make curves for the actuators that are shown, and choose scales afresh."""

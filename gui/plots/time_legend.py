@@ -97,15 +97,15 @@ def draw_heading(
         painter.drawText(QRectF(name_end, box.top(), right - name_end, box.height()), _RIGHT, reading.stale)
 
 
-def _fitting(
-    metrics: QFontMetricsF, found: Sequence[Entry], number: float, free: float
-) -> list[tuple[Entry, float]]:
+def _fitting(metrics: QFontMetricsF, found: Sequence[Entry], number: float, free: float) -> list[tuple[Entry, float]]:
     """Return the first entries that fit, and how wide they are; where some do not, their count must fit as well."""
     widths = [_entry_width(metrics, entry, number) + _GAP for entry in found]
     if sum(widths) - _GAP > free:
         free -= metrics.horizontalAdvance("…+00")
     ends = accumulate(widths)
-    return [(entry, width - _GAP) for entry, width, end in zip(found, widths, ends, strict=True) if end - _GAP <= free]
+    return [
+        (entry, width - _GAP) for entry, width, end in zip(found, widths, ends, strict=True) if end - _GAP <= free
+    ]
 
 
 def _draw_name(painter: QPainter, box: QRectF, row: Row, unit: ShownUnit, theme: Theme, end: float) -> float:

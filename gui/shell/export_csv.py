@@ -17,6 +17,7 @@ import numpy as np
 from gui.history.history import History
 from gui.history.results import ResultHistory
 from gui.history.timeline import Segment, Timeline
+from gui.instant_text import instant_text
 from gui.shell.whole_file import ExportError, whole_file
 from monitor.blocks import Samples
 
@@ -74,6 +75,15 @@ def tables_in_view(history: History, left: float, right: float) -> tuple[CsvTabl
     if not tables:
         raise ExportError("there are no samples in view: nothing is exported")
     return tuple(tables)
+
+
+def left_out(history: History, left: float) -> str:
+    """Return a line that says which samples after `left` [s of the display] are not exported; empty if all are."""
+    signals = history.signals
+    if signals is None or not signals.kept_x > max(left, signals.begin_x):
+        return ""
+    since = instant_text(history.timeline.time_at(signals.kept_x))
+    return f"samples before {since} are no longer kept one by one and are left out"
 
 
 def write_tables(tables: tuple[CsvTable, ...], path: Path) -> tuple[Path, ...]:

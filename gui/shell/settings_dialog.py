@@ -7,7 +7,7 @@ from typing import cast
 
 from pydantic import BaseModel
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QKeyEvent, QPalette
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -87,7 +87,6 @@ class SettingsDialog(QDialog):
         ):
             button = QPushButton(text)
             button.setToolTip(tip)
-            button.setAutoDefault(False)
             button.clicked.connect(act)
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.accepted.connect(self.accept)
@@ -160,6 +159,11 @@ class SettingsDialog(QDialog):
         if window is not None and service is not None:
             super().accept()
             self.accepted_settings.emit(window, service)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 Qt's name
+        """Let Enter end a search or an entry, and not the dialog."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
 
     def _show_service(self, settings: Settings) -> None:
         for section in SERVICE_SECTIONS:

@@ -11,7 +11,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from gui.shell.field_editors import FieldEditor, editor_of
+from gui.shell.field_editor import FieldEditor
+from gui.shell.field_editors import editor_of
 from gui.shell.setting_field import SettingField, SettingsSection
 
 _OPTIONS = re.compile(r" \([^()]*--[^()]*\)")
@@ -86,7 +87,6 @@ class SettingsPage(QWidget):
         self.rows = {field.key: _Row(field, grid) for field in section.fields}
         defaults = QPushButton("Restore defaults")
         defaults.setToolTip(f"Let the settings of this page be as at first: {section.title}")
-        defaults.setAutoDefault(False)
         defaults.clicked.connect(self.restore_defaults)
         last = QHBoxLayout()
         last.addStretch(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from PySide6.QtCore import Signal
@@ -9,20 +10,21 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QDialogButtonBox,
-    QFormLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
-from gui.sources.actuator_row import ActuatorRow, ColumnBox
+from gui.sources.actuator_row import ActuatorRow
 from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
 from gui.sources.column_preview import ColumnPreview
 from gui.sources.description import Description, Overview
+from gui.sources.time_form import TimeForm
 from gui.theme import Theme
+
+_OPTIONS = re.compile(r"[\s:;,(]*(name them with|give) --.*$")
 
 
 class ColumnChooser(QDialog):
@@ -66,12 +68,8 @@ class ColumnChooser(QDialog):
         self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
         self.auxiliary.setChecked(choice.auxiliary)
         self.add = QPushButton("&Add an actuator")
-        self.time = ColumnBox(self._columns, "found by itself")
-        self.time.choose(choice.time)
-        self.time.setAccessibleName("time column")
-        self.rate = QLineEdit(choice.rate, placeholderText="only where no column tells the time")
-        self.rate.setAccessibleName("sample rate in Hz")
-        self.problems = {field: self._problem_label() for field in (RATE, ACTUATORS, (FILE, "file"))}
+        self.time = TimeForm(self._columns, choice.time, choice.rate, theme)
+        self.problems = {field: self._problem_label() for field in (ACTUATORS, (FILE, "file"))}
         self.preview = ColumnPreview(theme)
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Open | QDialogButtonBox.StandardButton.Cancel, self
@@ -82,8 +80,7 @@ class ColumnChooser(QDialog):
             self._add_row(actuator)
         self.add.clicked.connect(self._add_empty)
         self.auxiliary.toggled.connect(self._check)
-        self.time.currentIndexChanged.connect(self._check)
-        self.rate.textChanged.connect(self._check)
+        self.time.changed.connect(self._check)
         self.buttons.accepted.connect(self._want)
         self.buttons.rejected.connect(self.reject)
         self._check()
@@ -91,9 +88,8 @@ class ColumnChooser(QDialog):
     @property
     def choice(self) -> ColumnChoice:
         """What is chosen now, right or wrong."""
-        rate = self.rate.text().strip().replace(",", ".")
         columns = tuple(row.columns for row in self.rows)
-        return ColumnChoice(columns, self.time.column, rate, self.auxiliary.isChecked())
+        return ColumnChoice(columns, self.time.column.column, self.time.rate_text, self.auxiliary.isChecked())
 
     @property
     def can_open(self) -> bool:
@@ -125,17 +121,13 @@ class ColumnChooser(QDialog):
         scroll = QScrollArea(widgetResizable=True)
         scroll.setWidget(inner)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        form = QFormLayout()
-        form.addRow("&Time column", self.time)
-        form.addRow("Sample &rate [Hz]", self.rate)
-        form.addRow("", self.problems[RATE])
         layout = QVBoxLayout(self)
         layout.addWidget(self.heading)
         layout.addWidget(self.auxiliary)
         layout.addWidget(scroll, 2)
         layout.addWidget(self.problems[ACTUATORS])
         layout.addWidget(self.add)
-        layout.addLayout(form)
+        layout.addWidget(self.time)
         layout.addWidget(self.preview, 1)
         layout.addWidget(self.problems[FILE, "file"])
         layout.addWidget(self.buttons)
@@ -176,8 +168,7 @@ class ColumnChooser(QDialog):
             row.setEnabled(not choice.auxiliary)
             row.show_problems(place, problems)
         self.add.setEnabled(not choice.auxiliary)
-        # the rate makes the times of the file of no interest
-        self.time.setEnabled(not choice.rate)
+        self.time.show_problem(problems.get(RATE, ""))
         for field in self.problems:
             self._show(field, problems.get(field, ""))
         self._enable(problems)
@@ -212,6 +203,6 @@ class ColumnChooser(QDialog):
 
 def _question(problem: str) -> str:
     """Return what must be chosen, without the words for those who type options."""
-    asked = problem.partition("name them with")[0].rstrip(" :;,(")
+    asked = _OPTIONS.sub("", problem)
     asked = asked[:1].upper() + asked[1:]
     return asked or "What do the columns of this file mean?"

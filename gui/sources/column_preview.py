@@ -61,9 +61,11 @@ class ColumnPreview(QWidget):
         seconds = overview.seconds
         # the columns are equally wide; the last has no edge of its own
         end = seconds[-1] + (seconds[-1] - seconds[-2] if len(seconds) > 1 else 1.0)
-        for name, colour in self.curves:
-            draw_curve(painter, where, overview, name, end, colour, span)
         metrics = painter.fontMetrics()
+        # the names stand above, so that they hide nothing
+        below = where.adjusted(0.0, metrics.height() + 2.0, 0.0, 0.0)
+        for name, colour in self.curves:
+            draw_curve(painter, below, overview, name, end, colour, span)
         x = where.left() + 4.0
         for name, colour in self.curves:
             painter.setPen(QColor(colour))

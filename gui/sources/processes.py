@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from time import monotonic
 
 import msgspec
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from gui.sources.lines import Lines
+from gui.sources.process_log import ProcessLog
 
 _LOOK = 100  # ms between two looks at what an outliving process has said
 _ASKED = 2.0  # s that a process has to heed the end of its standard input, before it is told by a signal
 _PATIENCE = 15.0  # s to close a recording, before it is killed
+_NOT_STARTED = 127  # exit code, as a shell has it
 _AT_EXIT = 1.0  # s for the system to take a killed process away
 
 
@@ -33,7 +33,7 @@ class Worker(QObject):
     -------
     line : a line that it has said to people.
     answer : a JSON object that it has written, as a dictionary.
-    ended : exit code, negative where a signal or the system ended it, and the last line that it has said.
+    ended : exit code, negative where a signal ended it, and the last line that it has said.
     """
 
     line = Signal(str)
@@ -54,7 +54,7 @@ class Worker(QObject):
         self._said, self._written = Lines(), Lines()
         self._last = ""
         self._over = False
-        self._log: _Log | None = None
+        self._log: ProcessLog | None = None
         self._process = QProcess(self)
         self._process.setProgram(sys.executable)
         self._process.setArguments(["-m", "monitor", *words])
@@ -68,7 +68,7 @@ class Worker(QObject):
         self._patience.timeout.connect(self._insist)
         self._steps: list[tuple[float, Callable[[], None]]] = []
         if outlives:
-            self._log = _Log()
+            self._log = ProcessLog()
             self._process.setStandardInputFile(QProcess.nullDevice())
             self._process.setStandardOutputFile(QProcess.nullDevice())
             self._process.setStandardErrorFile(str(self._log.path))
@@ -158,35 +158,7 @@ class Worker(QObject):
         # what goes wrong later is told by `finished`
         if error is QProcess.ProcessError.FailedToStart:
             self._last = f"{sys.executable} cannot be started: {self._process.errorString()}"
-            self._finish(1, QProcess.ExitStatus.CrashExit)
-
-
-class _Log:
-    """What an outliving process says: a file, so that nobody has to read it for the process to go on."""
-
-    def __init__(self) -> None:
-        handle, name = tempfile.mkstemp(prefix="synchroscope-", suffix=".log")
-        os.close(handle)
-        self.path = Path(name)
-        self._read = 0
-
-    def read(self) -> bytes:
-        """Return what is new."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._read)
-                new = file.read()
-        except OSError:
-            return b""
-        self._read += len(new)
-        return new
-
-    def remove(self) -> None:
-        """Delete it, where the system lets us."""
-        try:
-            self.path.unlink(missing_ok=True)
-        except OSError:
-            return
+            self._finish(_NOT_STARTED, QProcess.ExitStatus.NormalExit)
 
 
 def finish(workers: Sequence[Worker], seconds: float) -> None:

@@ -6,8 +6,6 @@ import math
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QAction,
-    QActionGroup,
     QColor,
     QContextMenuEvent,
     QHelpEvent,
@@ -21,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
+from gui.sources.channel_menu import ChannelMenu
 from gui.sources.description import Description
 from gui.sources.run_picture import RunPicture
 from gui.theme import Theme
@@ -152,15 +151,8 @@ class RunTimeline(QWidget):
 
     def channel_menu(self) -> QMenu:
         """Return a menu of the channels; it goes when it is closed."""
-        menu = QMenu("Channel of the overview", self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        group = QActionGroup(menu)
-        for name in self.channels:
-            action = QAction(name, menu, checkable=True, checked=name == self.channel)
-            action.setData(name)
-            group.addAction(action)
-            menu.addAction(action)
-        group.triggered.connect(self._choose_action)
+        menu = ChannelMenu(self.channels, self.channel, self)
+        menu.chosen.connect(self.choose)
         return menu
 
     def event(self, event: QEvent) -> bool:
@@ -208,9 +200,6 @@ class RunTimeline(QWidget):
             # there by now
             self._sent = self.wanted = None
             self.update()
-
-    def _choose_action(self, action: QAction) -> None:
-        self.choose(str(action.data()))
 
     def _redraw(self) -> None:
         self._pixmap = None

@@ -22,9 +22,10 @@ _STEADY = 60.0  # s after which a service that ran is taken for well
 
 
 def reason(code: int, last: str) -> str:
-    """Return why a process ended, in its own last words."""
-    words = _PREFIX.sub("", last)
-    return words or (f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}")
+    """Return why a process ended, in its own last words where it has ended itself."""
+    if code < 0:
+        return f"ended by signal {-code}"
+    return _PREFIX.sub("", last) or f"ended with exit code {code}"
 
 
 class Service(QObject):

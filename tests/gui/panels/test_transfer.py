@@ -46,7 +46,7 @@ def heard(transfer, *, frequency=2.2, state="receiving"):
     rows = np.tile([frequency, 3.3], (50, 1))
     rows[:25, 0] = 4.4
     results = ResultBlock(stream, 0, 11.0, rows)
-    history.take(Arrivals(health=Health(rig="rig", state=state), results=(results,), transfer=transfer), age=0.1)
+    history.take(Arrivals(health=Health(rig="rig", state=state, transfer_memory=30.0), results=(results,), transfer=transfer), age=0.1)
     return history
 
 
@@ -150,7 +150,6 @@ def test_the_dominant_frequency_is_that_of_the_instant(panel):
 
 
 def test_it_says_of_which_time_it_is(panel):
-    panel.memory = 30.0
     look(panel, heard(block(time=12.5)))
     assert panel.heading.text() == "● live · a · newest, up to 12.50 s, averaged over 30 s"
     panel.view.pin(0.2)

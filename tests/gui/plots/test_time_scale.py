@@ -44,10 +44,18 @@ def test_which_segment_an_instant_is_in(x, epoch):
 
 
 def test_a_clock_that_counts_from_1970_is_shown_as_time_of_day():
-    begin = datetime(2026, 3, 1, 14, 3, 20).timestamp()  # noqa: DTZ001 - of this place, as a person reads it
+    begin = datetime(2026, 3, 1, 14, 3, 20).timestamp()
     segments = (Segment(0.0, 60.0, begin, 1),)
     found = time_ticks(TimeScale(0.0, 60.0, 0.0, 600.0), segments, 90.0)
-    assert [tick.text for tick in found] == ["14:03:20", "14:03:30", "14:03:40", "14:03:50", "14:04:00", "14:04:10", "14:04:20"]
+    assert [tick.text for tick in found] == [
+        "14:03:20",
+        "14:03:30",
+        "14:03:40",
+        "14:03:50",
+        "14:04:00",
+        "14:04:10",
+        "14:04:20",
+    ]
     assert axis_unit(segments) == "h:min:s"
     assert axis_unit(TWO) == "time [s]"
     finer = time_ticks(TimeScale(0.0, 0.6, 0.0, 600.0), segments, 90.0)

@@ -18,7 +18,9 @@ from gui.view import View
 from monitor.blocks import Event, EventKind
 
 SPAN = 10.0
-ROWS = tuple(Row(f"row{i}", f"a{i}", "displacement", "m", (Curve("command", "command"),), prefixed=True) for i in range(2))
+ROWS = tuple(
+    Row(f"row{i}", f"a{i}", "displacement", "m", (Curve("command", "command"),), prefixed=True) for i in range(2)
+)
 
 
 def numbers(begin=0.0, end=SPAN, amplitude=0.008, missing=(4.0, 6.0)):
@@ -169,16 +171,16 @@ def test_the_rigs_time_is_told_as_fine_as_a_pixel(stack):
 
 
 def test_what_has_no_value_is_a_gap_on_grey(stack):
-    assert QColor(LIGHT.command).name() in colours(stack, 2.0)
-    assert QColor(LIGHT.base).name() in colours(stack, 2.0)
-    assert QColor(LIGHT.command).name() not in colours(stack, 5.0)
-    assert QColor(LIGHT.invalid).name() in colours(stack, 5.0)
-    assert QColor(LIGHT.base).name() not in colours(stack, 5.0)
+    assert QColor(LIGHT.command).name() in colours(stack, 2.3)
+    assert QColor(LIGHT.base).name() in colours(stack, 2.3)
+    assert QColor(LIGHT.command).name() not in colours(stack, 5.3)
+    assert QColor(LIGHT.invalid).name() in colours(stack, 5.3)
+    assert QColor(LIGHT.base).name() not in colours(stack, 5.3)
 
 
 def test_another_theme_is_drawn(stack):
     stack.restyle(DARK)
-    assert QColor(DARK.command).name() in colours(stack, 2.0)
+    assert QColor(DARK.command).name() in colours(stack, 2.3)
 
 
 def test_events_are_lines_that_say_what_they_are(stack):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ def test_ticks_lie_within_the_axis_a_step_apart(low, span, most):
     assert len(found) >= 2
     assert found[0] >= low - 1e-4 * step
     assert found[-1] <= low + span + 1e-4 * step
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         assert after - before == pytest.approx(step, rel=1e-3, abs=1e-12 * abs(low))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from gui.history.history import History
 from gui.link import Arrivals
-from gui.shell.export_csv import tables_in_view, write_tables
+from gui.shell.export_csv import left_out, tables_in_view, write_tables
 from gui.shell.whole_file import ExportError
 from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from replay.formats import Selection, open_recording
@@ -182,3 +182,17 @@ def test_results_older_than_every_instant_is_kept_are_left_out(tmp_path):
     assert np.diff(table.times) == pytest.approx(0.04)
     assert table.times[-1] == pytest.approx(1200.0 - 1 / RATE)
     assert table.times[0] > 300.0
+
+
+def test_samples_that_are_no_longer_kept_are_told():
+    n, n_samples = 4000, 60_000
+    history = History(memory=1 << 20, minutes=1e-3)
+    sent = _samples(n_samples)
+    for first in range(0, n_samples, n):
+        history.take(Arrivals(signals=(SignalBlock(_stream(), first, 50.0 + first / RATE, sent[first : first + n]),)))
+    (table,) = tables_in_view(history, -10.0, 1e6)
+    assert np.array_equal(table.values, sent[-len(table.times) :])
+    assert 0 < len(table.times) < n_samples
+    assert left_out(history, -10.0).startswith(f"samples before {table.times[0]:.7g} s are no longer kept")
+    assert left_out(history, history.end_x - 1.0) == ""
+    assert left_out(History(memory=1 << 20), 0.0) == ""

@@ -56,3 +56,9 @@ def test_it_holds_nothing_up_and_escape_closes_it(keys):
     assert keys.isVisible()
     QTest.keyClick(keys, Qt.Key.Key_Escape)
     assert not keys.isVisible()
+
+
+def test_enter_ends_a_search_and_not_the_window(keys):
+    QTest.keyClicks(keys.line, "pause")
+    QTest.keyClick(keys.line, Qt.Key.Key_Return)
+    assert keys.isVisible()

@@ -254,3 +254,14 @@ def test_a_store_of_other_kinds_of_values_is_a_first_start(qtbot, make, store, j
     _show(qtbot, window)
     assert layouts.names == tuple(BUILT_IN)
     assert set(_places(docks)) == set(panels_of(BUILT_IN["Operator"]))
+
+
+def test_shares_hold_for_a_window_that_was_arranged_before_it_was_shown(qtbot, make):
+    window, docks, layouts = make()
+    window.resize(1200, 800)
+    layouts.apply("Tracking")
+    _show(qtbot, window)
+    places = _places(docks)
+    _, _, width, height = places["histories"]
+    assert width == pytest.approx(1200 * 3 / 5, abs=8)
+    assert height == pytest.approx(400, abs=8)

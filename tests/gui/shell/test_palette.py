@@ -158,3 +158,12 @@ def test_a_rank_is_given_only_where_every_letter_is_there_in_order(wanted, text)
 
 def test_a_beginning_ranks_before_a_middle_and_a_middle_before_scattered_letters():
     assert rank("pa", "Pause") < rank("pa", "Export panel") < rank("pa", "unpaid") < rank("pa", "plan a")
+
+
+def test_a_click_runs_what_it_hits(palette, window):
+    item = palette.list.topLevelItem(2)
+    QTest.mouseClick(
+        palette.list.viewport(), Qt.MouseButton.LeftButton, pos=palette.list.visualItemRect(item).center()
+    )
+    assert window.run == ["file.export_svg"]
+    assert not palette.isVisible()

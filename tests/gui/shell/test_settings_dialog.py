@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from pydantic import BaseModel
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from gui.shell.service_fields import SERVICE_SECTIONS
 from gui.shell.settings import LimitSettings, WindowSettings
@@ -244,3 +245,33 @@ def test_cancel_applies_nothing(dialog):
     assert agreed == []
     assert not dialog.isVisible()
     assert not dialog.isModal()
+
+
+def test_enter_in_a_field_does_not_close_the_dialog(dialog):
+    agreed = []
+    dialog.accepted_settings.connect(lambda *settings: agreed.append(settings))
+    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
+    QTest.keyClick(dialog.pages["indicators"].rows["window"].editor.line, Qt.Key.Key_Return)
+    assert dialog.isVisible()
+    assert agreed == []
+    dialog.ok.setFocus()
+    QTest.keyClick(dialog.ok, Qt.Key.Key_Return)
+    assert len(agreed) == 1
+
+
+def test_a_wheel_over_a_choice_scrolls_and_chooses_nothing(dialog, qtbot):
+    box = dialog.pages["window"].rows["theme"].editor.box
+    place = box.rect().center()
+    turned = QWheelEvent(
+        QPointF(place),
+        QPointF(box.mapToGlobal(place)),
+        QPoint(0, 0),
+        QPoint(0, -120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(box, turned)
+    assert box.currentIndex() == 0
+    assert not turned.isAccepted()

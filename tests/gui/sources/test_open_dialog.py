@@ -147,10 +147,10 @@ def test_actuators_come_and_go(opener, launch, table, qtbot):
     assert "add an actuator" in chooser.problems[-1, "actuators"].text()
     chooser.auxiliary.click()
     assert button(chooser).isEnabled()
-    chooser.rate.setText("fast")
-    assert not chooser.problems[-1, "rate"].isHidden()
+    chooser.time.rate.setText("fast")
+    assert not chooser.time.fault.isHidden()
     assert not button(chooser).isEnabled()
-    chooser.rate.setText("100")
+    chooser.time.rate.setText("100")
     assert chooser.choice.words == ("--auxiliary", "--rate=100")
 
 

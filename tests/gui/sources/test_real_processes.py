@@ -63,7 +63,7 @@ def test_one_that_cannot_be_started_says_so(qtbot, workers, monkeypatch):
     worker = Worker(["monitor"])
     with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
         worker.start()
-    assert ended.args[0] < 0
+    assert ended.args[0] == 127
     assert "/nowhere/python cannot be started" in ended.args[1]
 
 

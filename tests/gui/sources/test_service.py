@@ -45,7 +45,7 @@ def test_one_that_dies_is_started_again_where_it_was(service, launch, heard, qtb
     launch[0].line.emit(READY)
     launch[0].end(-9, "at 3 s: the stream starts")
     assert not service.listening
-    assert told == [("error", "the service died (at 3 s: the stream starts); it is started again in 1 s")]
+    assert told == [("error", "the service died (ended by signal 9); it is started again in 1 s")]
     service.start()
     assert launch[1].words[launch[1].words.index("--publish") + 1] == "tcp://127.0.0.1:40123"
     launch[1].line.emit(READY)
@@ -132,5 +132,5 @@ def test_stopped_while_it_waits_for_a_new_start_it_does_not_start(at_once, launc
 def test_why_it_ended_is_its_own_last_word():
     assert reason(2, "synchroscope replay: x.csv: the file is empty") == "x.csv: the file is empty"
     assert reason(2, "synchroscope: no") == "no"
-    assert reason(-9, "") == "ended by signal 9"
+    assert reason(-9, "at 3 s: samples lost") == "ended by signal 9"
     assert reason(3, "") == "ended with exit code 3"

@@ -1,0 +1,103 @@
+"""The real window without a screen and without a human: with its service and player in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QSettings, QSize
+from PySide6.QtWidgets import QApplication, QWidget
+
+from docs.picturing.small_png import write_png
+from gui.opening import Opening
+from gui.program import Program
+from monitor.commands.gui import _offers as offers
+
+_PATIENCE = 180.0  # s: kernels that nobody has compiled before take long
+_SETTLED = 0.4  # s, until what was asked for is drawn
+WINDOW = QSize(1440, 900)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A program at work, and what a photographer can ask of it."""
+
+    program: Program
+
+    def trigger(self, *keys: str) -> None:
+        """Give commands, as a menu would."""
+        for key in keys:
+            self.program.actions[key].trigger()
+        self.wait(_SETTLED)
+
+    def theme(self, name: str) -> None:
+        """Take the colours of a theme."""
+        self.trigger(f"theme.{name}")
+
+    def layout(self, name: str, size: QSize = WINDOW) -> None:
+        """Arrange the panels."""
+        self.program.window.resize(size)
+        self.wait(_SETTLED)
+        self.program.appearance.layouts.apply(name)
+        self.wait(_SETTLED)
+
+    def live_until(self, seconds: float) -> None:
+        """Let the rig run until so many of its seconds are shown."""
+        self.until(lambda: self.program.watch.history.end_x >= seconds)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Let time pass until something is so."""
+        limit = time.monotonic() + _PATIENCE
+        while not condition():
+            if time.monotonic() > limit:
+                said = [str(notice) for notice in self.program.window.notices.notices.log]
+                raise TimeoutError(f"the window is not where it should be after {_PATIENCE:g} s: {said}")
+            self.wait(0.02)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            QApplication.processEvents()
+            time.sleep(0.002)
+
+    def shoot(self, path: Path, widget: QWidget | None = None) -> None:
+        """Take a picture of the window, or of a part of it."""
+        write_png((widget or self.program.window).grab().toImage(), path)
+
+    def shoot_panel(self, key: str, size: QSize, path: Path) -> None:
+        """Take a picture of a panel alone, in a dock that floats."""
+        dock = self.program.window.desk.docks[key]
+        hidden = dock.isHidden()
+        dock.setFloating(True)
+        dock.show()
+        dock.resize(size)
+        self.wait(_SETTLED)
+        self.shoot(path, dock.widget())
+        dock.setFloating(False)
+        dock.setHidden(hidden)
+
+
+@contextmanager
+def stage(opening: Opening, size: QSize = WINDOW) -> Iterator[Stage]:
+    """Open a window with settings that nobody has touched, and close it with all that it started."""
+    application = QApplication.instance() or QApplication([])
+    with tempfile.TemporaryDirectory() as folder:
+        store = QSettings(str(Path(folder) / "settings.ini"), QSettings.Format.IniFormat)
+        program = Program(offers(), store, opening)
+        try:
+            program.start()
+            program.window.resize(size)
+            yield Stage(program)
+        finally:
+            program.window.close()
+            program.finish()
+            program.deleteLater()
+            application.processEvents()

@@ -1,0 +1,64 @@
+"""No widget and no session outlives its parent: nothing here keeps a reference that it should not."""
+
+import gc
+import weakref
+
+import pytest
+import shiboken6
+from PySide6.QtWidgets import QWidget
+
+from gui.sources.column_choice import ColumnChoice
+from gui.sources.column_chooser import ColumnChooser
+from gui.sources.connect_dialog import ConnectDialog
+from gui.sources.description import read_description
+from gui.sources.fault_bar import FaultBar
+from gui.sources.first_page import FirstPage
+from gui.sources.offers import Offers
+from gui.sources.open_dialog import Opener
+from gui.sources.playback import PlaySimulation
+from gui.sources.player import Player
+from gui.sources.replay_bar import ReplayBar
+from gui.theme import LIGHT
+
+
+def steered(kind, parent, launch):
+    bar = kind(LIGHT, parent)
+    bar.set_player(Player(launch(["replay"], parent), parent))
+    return bar
+
+
+def opening(parent, settings, launch):
+    opener = Opener(parent, settings, Offers(), LIGHT, launch=launch)
+    opener.open_path("/x.csv")
+    return opener
+
+
+def playing(parent, launch):
+    session = PlaySimulation("hybrid").session(parent, launch=launch)
+    session.start()
+    launch.of("replay").answer.emit({"type": "opened", "publishing": "x"})
+    return session
+
+
+MAKERS = {
+    "replay bar": lambda parent, settings, launch, table: steered(ReplayBar, parent, launch),
+    "fault bar": lambda parent, settings, launch, table: steered(FaultBar, parent, launch),
+    "first page": lambda parent, settings, launch, table: FirstPage(Offers(), settings, LIGHT, parent),
+    "connect dialog": lambda parent, settings, launch, table: ConnectDialog(settings, LIGHT, parent),
+    "opener": lambda parent, settings, launch, table: opening(parent, settings, launch),
+    "session": lambda parent, settings, launch, table: playing(parent, launch),
+    "chooser": lambda parent, settings, launch, table: ColumnChooser(
+        "x", read_description(table), ColumnChoice(), LIGHT, parent
+    ),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_it_goes_with_its_parent(qtbot, settings, launch, table, make):
+    parent = QWidget()
+    made = weakref.ref(make(parent, settings, launch, table))
+    assert made() is not None
+    shiboken6.delete(parent)
+    launch.clear()
+    gc.collect()
+    assert made() is None
