@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich import box
 from rich.table import Table
 
-NS, US, MS, SECONDS, COUNT, REAL_TIME = "ns", "us", "ms", "s", "", "of real time"
+NS, US, MS, SECONDS, MB, COUNT, REAL_TIME = "ns", "us", "ms", "s", "MB", "", "of real time"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,9 @@ def run(quick: bool) -> Iterator[Figure]:
             stage.close(widget)
     panel, plain, window = ([1e3 * s for s in taken[name]] for name in ("panel", "plain", "window"))
     ratio = median_ratio(panel, plain)
-    yield Figure("frames", "the histories alone", median(panel), MS, min(panel), "pyqtgraph", median(plain), ratio, MOST)
+    yield Figure(
+        "frames", "the histories alone", median(panel), MS, min(panel), "pyqtgraph", median(plain), ratio, MOST
+    )
     yield Figure("frames", "the operator's window", median(window), MS, min(window), most=MOST)
 
 

@@ -13,7 +13,7 @@ from gui.bindings import connect_all
 from gui.panels.base import Panel
 from gui.shell.actions import Actions
 from gui.shell.export import export_picture
-from gui.shell.export_csv import tables_in_view, write_tables
+from gui.shell.export_csv import left_out, tables_in_view, write_tables
 from gui.shell.whole_file import ExportError
 from gui.window import MainWindow
 
@@ -79,6 +79,9 @@ class Exports:
         except ExportError as problem:
             self._say("error", str(problem))
             return
+        missing = left_out(history, view.left)
+        if missing:
+            self._say("warning", missing)
         self._writing = self._thread.submit(write_tables, tables, path)
 
     def _report(self) -> None:

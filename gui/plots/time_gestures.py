@@ -1,11 +1,11 @@
-"""What mouse and wheel do over a stack of rows."""
+"""What mouse, wheel and keys do over a stack of rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPointF, Qt
-from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip
 
 from gui.view import View
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 NEAR = 5.0
 """Pixels that a hand is off."""
 _NOTCH = 1.25  # times as long a span, a notch of the wheel
+_STEP = 0.01  # of the span, that a key moves the cursor
 
 
 class TimeGestures(QObject):
-    """Turn events of a stack's viewport into a view that is zoomed, scrubbed, pointed at and pinned.
+    """Turn events of a stack and its viewport into a view that is zoomed, scrubbed, pointed at and pinned.
+
+    With the focus on the stack, Ctrl+Left and Ctrl+Right move the cursor, Enter pins it or lets go, Shift+Up and
+    Shift+Down zoom all values, and Shift+Home lets the scales follow them again.
 
     Parameters
     ----------
@@ -35,9 +39,12 @@ class TimeGestures(QObject):
         self._pinned_before: float | None = None
         stack.viewport().setMouseTracking(True)
         stack.viewport().installEventFilter(self)
+        stack.installEventFilter(self)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802, ARG002 - Qt's name and arguments
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Take what is a gesture; leave the rest, such as the wheel over the value axes, to the stack."""
+        if watched is self._stack:
+            return isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self._key(event)
         match event.type():
             case QEvent.Type.Wheel if isinstance(event, QWheelEvent):
                 return self._wheel(event)
@@ -54,6 +61,25 @@ class TimeGestures(QObject):
         if isinstance(event, QMouseEvent) and event.button() is Qt.MouseButton.LeftButton:
             return self._button(event)
         return False
+
+    def _key(self, event: QKeyEvent) -> bool:
+        key, modifiers, view = event.key(), event.modifiers(), self._view
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            view.pin((view.right if view.cursor is None else view.cursor) if view.pinned is None else None)
+        elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            step = _STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
+            at = (view.right if view.cursor is None else view.cursor) + step
+            view.point(min(max(at, view.left), view.right))
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            for row in range(len(self._stack.rows)):
+                low, high = self._stack.limits(self._stack.rows[row].key)
+                self._stack.zoom_values(row, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
+            for row in range(len(self._stack.rows)):
+                self._stack.release(row)
+        else:
+            return False
+        return True
 
     def _wheel(self, event: QWheelEvent) -> bool:
         notches = (event.angleDelta().y() or event.angleDelta().x()) / 120.0

@@ -25,6 +25,7 @@ from monitor.blocks import Samples
 
 _BAND_ALPHA = 56
 _FAINT_ALPHA = 110
+_MOST_DASHED = 20  # lines; more of them take too long
 _TICK_ROOM = 26  # pixels of height that a label wants
 _SCALES = 1e5, 1e-4  # numbers beyond which, and below which, a power of ten is set apart
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -227,10 +228,15 @@ class StackPicture:
                 self._tag(box, text, colour)
 
     def _marks(self, plot: QRectF) -> None:
-        for mark in self._frame.marks:
-            x = round(self._time.pixel(mark.x))
-            pen = QPen(QColor(level_colour(self._theme, kind_level(mark.event.kind))), 1)
-            pen.setDashPattern([2.0, 2.0])
+        # many marks of one kind in one place are one line
+        lines = {
+            round(self._time.pixel(mark.x)): level_colour(self._theme, kind_level(mark.event.kind))
+            for mark in self._frame.marks
+        }
+        for x, colour in lines.items():
+            pen = QPen(QColor(colour), 1)
+            if len(lines) <= _MOST_DASHED:
+                pen.setDashPattern([2.0, 2.0])
             self._painter.setPen(pen)
             self._painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
 

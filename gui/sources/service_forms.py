@@ -88,7 +88,7 @@ class ServeForm(QWidget):
         self.endpoint = EndpointField(_SIGNALS, Recent(settings, "serve/recent"), theme, "endpoint of the rig")
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
-        self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: not recorded")
+        self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as the settings say")
         self.folder.setAccessibleName("folder of the recordings")
         self.browse = QPushButton("Browse…")
         self.fault = QLabel()

@@ -91,3 +91,48 @@ def watched(hybrid_arrivals):
 def judged(judged_arrivals):
     """The history of the beam and its model, all of it taken."""
     return _watched(judged_arrivals)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """What a window remembers, in a file of the test's own."""
+    from PySide6.QtCore import QSettings
+
+    return QSettings(str(tmp_path / "settings" / "synchroscope.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def rig():
+    """Two actuators that move when the test says so."""
+    from tests.gui.live_service import Rig
+
+    rig = Rig()
+    yield rig
+    rig.close()
+
+
+@pytest.fixture
+def service(warm_kernels, rig, tmp_path):
+    """A service that judges and records the rig."""
+    from tests.gui.live_service import LiveService
+
+    service = LiveService(rig, tmp_path / "run.h5")
+    yield service
+    service.die()
+
+
+@pytest.fixture
+def begin(qtbot, store):
+    """Start the program on something, as `synchroscope gui` does; returns hands for it."""
+    from tests.gui.hands import Hands, left_over
+
+    begun = []
+
+    def start(**opening):
+        begun.append(Hands(qtbot, store, **opening))
+        return begun[-1]
+
+    yield start
+    while begun:
+        begun.pop().leave()
+    assert not left_over()

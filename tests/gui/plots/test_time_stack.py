@@ -229,3 +229,64 @@ def test_a_very_large_and_a_very_small_scale_keep_their_unit(stack):
     stack.draw(Frame(0.0, SPAN, (RowData((numbers(amplitude=4e-6),)),), read=lambda x: [[3.3e-6]]))
     assert stack.legend(0) == ["TI 3.30 10⁻⁶ m²"]
     assert all("e" not in text for text in stack.legend(0))
+
+
+def test_all_that_a_mouse_does_can_be_done_by_keys(stack, view):
+    view.point(5.0)
+    QTest.keyClick(stack, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
+    assert view.cursor == pytest.approx(4.9)
+    QTest.keyClick(stack, Qt.Key.Key_Return)
+    assert view.pinned == pytest.approx(4.9)
+    QTest.keyClick(stack, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
+    assert stack.legend(0) == ["command 5.00 mm Δ 0.10 mm"]
+    QTest.keyClick(stack, Qt.Key.Key_Return)
+    assert view.pinned is None
+    before = stack.limits("row0")
+    QTest.keyClick(stack, Qt.Key.Key_Up, Qt.KeyboardModifier.ShiftModifier)
+    assert stack.limits("row0")[1] < before[1]
+    QTest.keyClick(stack, Qt.Key.Key_Home, Qt.KeyboardModifier.ShiftModifier)
+    assert stack.limits("row0") == pytest.approx(before)
+
+
+def test_the_cursor_stays_in_sight(stack, view):
+    for _ in range(3):
+        QTest.keyClick(stack, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
+    assert view.cursor == view.right
+
+
+def test_what_is_written_to_a_file_keeps_its_text(stack, tmp_path):
+    from PySide6.QtCore import QSize
+    from PySide6.QtGui import QPainter
+    from PySide6.QtSvg import QSvgGenerator
+
+    path = tmp_path / "stack.svg"
+    made = QSvgGenerator()
+    made.setFileName(str(path))
+    made.setSize(QSize(800, 400))
+    painter = QPainter(made)
+    stack.render(painter, QPoint())
+    painter.end()
+    text = path.read_text()
+    assert "displacement [mm]" in text
+    assert "10.00 mm" in text
+    assert text.count("<polyline") >= 2
+
+
+def test_no_stack_outlives_its_parent(qtbot, view):
+    import gc
+    import weakref
+
+    from PySide6.QtWidgets import QWidget
+    from shiboken6 import isValid
+
+    parent = QWidget()
+    made = TimeStack(view, LIGHT, parent)
+    made.set_rows(ROWS)
+    seen = weakref.ref(made)
+    parent.deleteLater()
+    QApplication.sendPostedEvents(parent, QEvent.Type.DeferredDelete.value)
+    assert not isValid(made)
+    view.point(1.0)
+    del made, parent
+    gc.collect()
+    assert seen() is None

@@ -156,7 +156,7 @@ def test_the_service_of_a_rig_goes_on_when_the_window_crashes(tmp_path, warm_ker
     rig = free_endpoint()
     record = f"{tmp_path}/runs/"
     script = [sys.executable, "-c", dedent(WINDOW), rig, record]
-    environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
+    environment = os.environ | {"QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(tmp_path)}
     crashed = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=90)
     assert crashed.returncode == 9, crashed.stderr
     process, results = crashed.stdout.split()

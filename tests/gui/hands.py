@@ -1,0 +1,160 @@
+"""Eyes and hands of somebody before the window: keys, mouse, and what can be read."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QKeySequence, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from gui.opening import Opening
+from gui.panels.events import EventsPanel
+from gui.panels.histories import HistoriesPanel
+from gui.panels.tiles import TilesPanel
+from gui.program import Program
+from monitor.commands.gui import _offers
+
+PATIENCE = 90_000  # ms
+
+
+class Hands:
+    """One program at work; the keys go where the focus is, as a window system sends them."""
+
+    def __init__(self, qtbot, store, **opening) -> None:
+        self._qtbot = qtbot
+        self.program = Program(_offers(), store, Opening(**opening))
+        self.window = self.program.window
+        self.view, self.watch = self.program.view, self.program.watch
+        with qtbot.waitActive(self.window):
+            self.program.start()
+            self.window.resize(1280, 800)
+            self.window.activateWindow()
+
+    # reading
+
+    @property
+    def history(self):
+        return self.watch.history
+
+    @property
+    def notices(self) -> list[str]:
+        """All that was told, the newest last."""
+        return [notice.line for notice in self.window.notices.notices.log]
+
+    @property
+    def faces(self) -> dict[str, str]:
+        """What the tiles say."""
+        return {tile.face.name: tile.face.text for tile in self.window.desk.panel(TilesPanel)._board.tiles}
+
+    @property
+    def strip(self) -> str:
+        return " | ".join(self.window.strip.texts)
+
+    @property
+    def events(self) -> list[str]:
+        table = self.window.desk.panel(EventsPanel).events.table
+        return [table.index(row, 2).data() for row in range(table.rowCount())]
+
+    @property
+    def first_page(self) -> bool:
+        return self.window.first.isVisible()
+
+    @property
+    def stack(self):
+        """The picture of the time histories."""
+        return self.window.desk.panel(HistoriesPanel).stack
+
+    @property
+    def modal(self) -> QWidget | None:
+        return QApplication.activeModalWidget()
+
+    def until(self, condition) -> None:
+        self._qtbot.waitUntil(condition, timeout=PATIENCE)
+
+    def ticks(self, n: int = 2) -> None:
+        """Let the window look `n` times."""
+        with self._qtbot.waitSignals([self.window.ticked] * n, timeout=PATIENCE):
+            pass
+
+    # doing
+
+    def key(self, keys: str) -> None:
+        """Press ``Ctrl+K``."""
+        (combination,) = QKeySequence(keys)
+        target = QApplication.activePopupWidget() or QApplication.focusWidget() or self.window
+        target = target.focusWidget() or target
+        QTest.keyClick(target, combination.key(), combination.keyboardModifiers())
+
+    def type(self, text: str) -> None:
+        target = QApplication.activePopupWidget() or QApplication.focusWidget() or self.window
+        QTest.keyClicks(target.focusWidget() or target, text)
+
+    def click(self, widget: QWidget, at: QPoint | None = None) -> None:
+        self._qtbot.mouseClick(widget, Qt.MouseButton.LeftButton, pos=at or widget.rect().center())
+
+    def wheel(self, widget: QWidget, notches: int, at: QPoint | None = None) -> None:
+        """Turn the wheel away from oneself, or towards oneself if negative."""
+        place = at or widget.rect().center()
+        event = QWheelEvent(
+            QPointF(place),
+            QPointF(widget.mapToGlobal(place)),
+            QPoint(),
+            QPoint(0, 120 * notches),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(widget, event)
+
+    def drag(self, widget: QWidget, by: int) -> None:
+        """Draw the mouse `by` pixels to the right with its left button down."""
+        begin, left = widget.rect().center(), Qt.MouseButton.LeftButton
+        QTest.mousePress(widget, left, Qt.KeyboardModifier.NoModifier, begin)
+        for part in (by // 2, by):
+            QTest.mouseMove(widget, begin + QPoint(part, 0))
+            QApplication.processEvents()
+        QTest.mouseRelease(widget, left, Qt.KeyboardModifier.NoModifier, begin + QPoint(by, 0))
+
+    def save_as(self, path: Path) -> None:
+        """Answer a dialog that asks for the name of a file."""
+        from PySide6.QtWidgets import QFileDialog, QLineEdit
+
+        dialog = self.window.findChild(QFileDialog)
+        field = dialog.findChild(QLineEdit)
+        field.selectAll()
+        QTest.keyClicks(field, str(path))
+        QTest.keyClick(field, Qt.Key.Key_Return)
+
+    def leave(self) -> None:
+        """Close the window as its user does, and end the program as `run_window` does."""
+        if self.program is not None:
+            self.window.close()
+            self.program.finish()
+        self.program = self.window = self.view = self.watch = None
+
+
+def left_over() -> list[str]:
+    """Return what a program that was left has forgotten to take with it."""
+    for _ in range(3):
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        QApplication.processEvents()
+        gc.collect()
+    found = [repr(widget) for widget in QApplication.topLevelWidgets()]
+    found += [thread.name for thread in threading.enumerate() if thread.name in ("feed", "run-detail_0", "export_0")]
+    return found + [f"process {pid}" for pid in children()]
+
+
+def children() -> list[int]:
+    """Return the processes that this one has started and that have not ended."""
+    found: list[int] = []
+    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
+        with suppress(OSError):
+            found += [int(pid) for pid in (task / "children").read_text().split()]
+    return found
