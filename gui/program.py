@@ -60,6 +60,7 @@ class Program(QObject):
         self.window.bar.fill(self.actions)
         self.sessions = Sessions(self)
         self.opener = Opener(self.window, store, offers, self.appearance.theme)
+        self._source: Source | None = None
         self._notes = Notes()
         self.exports = Exports(self.window, self.actions, self.say)
         self.appearance.dress(self.window, self.actions, self.opener, self.say)
@@ -97,6 +98,7 @@ class Program(QObject):
         if isinstance(source, PlayFile):
             recent_files(self._store).add(str(source.path))
         self.watch.close()
+        self._source = source
         self.sessions.open(source)
         if isinstance(source, PlaySimulation) and source.judged is not None:
             self.appearance.show_panel("reliability", "Reliability")
@@ -118,6 +120,9 @@ class Program(QObject):
         self._notes.close()
         self.watch.close()
         self.sessions.finish()
+        # the parts know each other by what they have connected: they go together, or not at all
+        self.window.deleteLater()
+        self.deleteLater()
 
     def _bind(self) -> None:
         window, actions, sessions = self.window, self.actions, self.sessions
@@ -128,6 +133,7 @@ class Program(QObject):
             actions,
             {
                 "file.open": self.opener.ask,
+                "file.columns": self._choose_columns,
                 "file.quit": window.close,
                 "source.connect": lambda: self._ask_endpoint(serve=False),
                 "source.serve": lambda: self._ask_endpoint(serve=True),
@@ -157,7 +163,7 @@ class Program(QObject):
         window.dropped.connect(self.opener.open_path)
         window.notes.written.connect(self._note)
         window.desk.panel(EventsPanel).note_wanted.connect(self._ask_note)
-        window.ticked.connect(self._hear_answers)
+        window.ticked.connect(self._hear)
         window.desk.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self.appearance.keep)
 
@@ -166,6 +172,10 @@ class Program(QObject):
         dialog.chosen.connect(self.open)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _choose_columns(self) -> None:
+        if isinstance(self._source, PlayFile):
+            self.opener.open_path(self._source.path, choose=True)
 
     def _disconnect(self) -> None:
         self.watch.close()
@@ -183,6 +193,7 @@ class Program(QObject):
         window.replay.set_player(player)
         window.faults.set_player(player)
         window.faults.setVisible(player is not None and self.actions["replay.faults"].isChecked())
+        self.actions.enable("file.columns", session is not None and isinstance(self._source, PlayFile))
         self.actions.enable("source.disconnect", session is not None)
         self.actions.enable("note.add", session is not None)
         self.exports.allow(session is not None)
@@ -206,7 +217,10 @@ class Program(QObject):
         except (ValueError, OSError) as problem:
             self.say("error", f"the note is not kept: {problem}")
 
-    def _hear_answers(self) -> None:
+    def _hear(self) -> None:
+        """Pass on what came with the last look."""
+        if self.sessions.current is not None and self.watch.history.health is not None:
+            self.sessions.current.watched()
         for level, text in self._notes.answers():
             self.say(level, text)
         if self.watch.failed:

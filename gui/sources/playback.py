@@ -79,4 +79,4 @@ class PlaySimulation:
 def _service_words(source: PlayFile | PlaySimulation) -> tuple[str, ...]:
     """Return the options of `monitor`: a file of settings speaks of the laboratory's rig and where its runs go."""
     words = [] if source.config is None else [str(source.config)]
-    return (*words, "--rig", "", "--record", source.record, *source.service)
+    return (*words, "--bind", "", "--rig", "", "--record", source.record, *source.service)

@@ -142,7 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace) -> Settings:
     from monitor.config import load_settings
 
-    stream = {"connect": arguments.connect, "bind": arguments.bind, "rig": arguments.rig}
+    # an empty endpoint takes the place of those in the file, and is none
+    binds = None if arguments.bind is None else [url for url in arguments.bind if url]
+    stream = {"connect": arguments.connect, "bind": binds, "rig": arguments.rig}
     stream |= {"sample_rate": arguments.rate}
     sections = {
         "stream": stream,
