@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from shiboken6 import isValid
 
 LONGEST = 200
 """Bytes of a note that a run file keeps."""
 
 
 class NoteBar(QWidget):
-    """Ask for a text; hidden until asked for.
+    """Ask for a text; hidden until asked for, and the focus goes back where it was.
 
     Signals
     -------
@@ -23,6 +24,7 @@ class NoteBar(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._instant = 0.0
+        self._before: QWidget | None = None
         self._label = QLabel()
         self._text = QLineEdit(placeholderText="what happened; Enter stores it with the run, Esc forgets it")
         self._text.setAccessibleName("text of the note")
@@ -42,6 +44,9 @@ class NoteBar(QWidget):
     def ask(self, instant: float, said: str) -> None:
         """Ask for a note at `instant`, which is called `said`."""
         self._instant = instant
+        focused = QApplication.focusWidget()
+        if focused is None or not self.isAncestorOf(focused):
+            self._before = focused
         self._label.setText(f"Note at {said}:")
         self._text.clear()
         self.show()
@@ -50,7 +55,7 @@ class NoteBar(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Forget the note at Esc."""
         if event.key() == Qt.Key.Key_Escape:
-            self.hide()
+            self._leave()
         else:
             super().keyPressEvent(event)
 
@@ -63,5 +68,15 @@ class NoteBar(QWidget):
 
     def _write(self) -> None:
         if self._store.isEnabled():
-            self.hide()
+            self._leave()
             self.written.emit(self._text.text().strip(), self._instant)
+
+    def _leave(self) -> None:
+        """Hide; a button that came by the focus would take the space for itself."""
+        before, self._before = self._before, None
+        if before is not None and isValid(before) and before.isVisible():
+            before.setFocus()
+        else:
+            self._text.clearFocus()
+            self.window().setFocus()
+        self.hide()

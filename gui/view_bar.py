@@ -29,6 +29,7 @@ class ViewBar(QToolBar):
         self.setMovable(False)
         self.toggleViewAction().setEnabled(False)
         self._view, self.theme = view, theme
+        self._coloured: bool | None = None
         self._state = QLabel()
         self._state.setAccessibleName("live or paused")
         self._state.setMinimumWidth(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8)
@@ -43,11 +44,14 @@ class ViewBar(QToolBar):
         self._actuators.setToolTip("The actuator that panels of a single one show (Ctrl+Up, Ctrl+Down)")
         self._actuators.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._actuators.textActivated.connect(view.choose)
+        for box in (self._spans, self._actuators):
+            # a click leaves the keys where they are: Space and Left are not meant for a list
+            box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._title = QLabel()
         self._title.setTextFormat(Qt.TextFormat.PlainText)
-        view.moved.connect(self._show)
+        view.moved.connect(self.refresh)
         view.chosen.connect(self._choose)
-        self._show()
+        self.refresh()
 
     def fill(self, actions: Actions) -> None:
         """Put buttons for the commands that are needed most beside the fields."""
@@ -82,7 +86,22 @@ class ViewBar(QToolBar):
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
-        self._show()
+        self._colour()
+
+    def refresh(self) -> None:
+        """Say where the view stands; what is newest goes on without it."""
+        view = self._view
+        words = "● live" if view.following else f"❚❚ paused, {duration_text(view.behind)} behind"
+        if words != self._state.text():
+            self._state.setText(words)
+        if view.following != self._coloured:
+            self._colour()
+        usual = next((i for i, seconds in enumerate(_SPANS) if abs(seconds - view.span) < 1e-6 * seconds), -1)
+        if usual != self._spans.currentIndex():
+            self._spans.setCurrentIndex(usual)
+        if usual < 0:
+            self._spans.setPlaceholderText(_span_text(view.span))
+
 
     def _set_span(self) -> None:
         self._view.set_span(float(self._spans.currentData()))
@@ -90,20 +109,10 @@ class ViewBar(QToolBar):
     def _choose(self) -> None:
         self._actuators.setCurrentIndex(self._actuators.findText(self._view.actuator))
 
-    def _show(self) -> None:
-        view = self._view
-        if view.following:
-            words, colour = "● live", self.theme.good
-        else:
-            words, colour = f"❚❚ paused, {duration_text(view.behind)} behind", self.theme.warn
-        if words != self._state.text():
-            self._state.setText(words)
+    def _colour(self) -> None:
+        self._coloured = self._view.following
+        colour = self.theme.good if self._coloured else self.theme.warn
         self._state.setStyleSheet(f"color: {colour}; font-weight: bold")
-        usual = next((i for i, seconds in enumerate(_SPANS) if abs(seconds - view.span) < 1e-6 * seconds), -1)
-        if usual != self._spans.currentIndex():
-            self._spans.setCurrentIndex(usual)
-        if usual < 0:
-            self._spans.setPlaceholderText(_span_text(view.span))
 
 
 def _span_text(seconds: float) -> str:

@@ -122,6 +122,7 @@ class MainWindow(QMainWindow):
         if fresh or self._stale or now - self._drawn >= _PULSE:
             self._stale, self._drawn = False, now
             self.desk.refresh(history)
+            self.bar.refresh()
             if self.watch.watching:
                 self.strip.show_health(history, self.watch.dropped)
             else:

@@ -20,17 +20,27 @@ _SHORTEST = 0.1  # s
 _PLANT_RATE = 4096.0  # Hz
 _PLANT_SWEEP = 1.0, 8.0  # Hz
 _PLANT_STROKE = 0.002  # m
-# s that each case of the tracking paper lasts
+# each case of the tracking paper: s that it lasts, and what the measured signal does in it
 _CASES = {
-    "i": 6.0, "ii-a": 10.0, "ii-b": 10.0, "iii": 10.0, "iv": 30.0, "v": 20.0, "vi": 10.0, "vii": 30.0
-}  # fmt: skip
+    "i": (6.0, "leads by 15 ms and is 33 % too large"),
+    "ii-a": (10.0, "linear frame at 50 kN, 5 ms late and 10 % too large"),
+    "ii-b": (10.0, "linear frame at 100 kN, 5 ms late and 10 % too large"),
+    "iii": (10.0, "yielding frame, 5 ms late, 10 % too large, from 5 s on 25 % too small"),
+    "iv": (30.0, "earthquake, 2 ms late"),
+    "v": (20.0, "leads by 24 ms and is 100 % too large, under noise"),
+    "vi": (10.0, "leads by 29 ms and is 20 % too small, while the motion grows"),
+    "vii": (30.0, "earthquake, leads, is late from 16 to 21 s, leads again"),
+}
 
 # s that an experiment of each model lasts, and the longest: the beam's loads hang together over all of it
-_EXPERIMENTS = {"beam": (5.0, 60.0), "sandia": (0.1, 10.0)}
+_EXPERIMENTS = {
+    "beam": (5.0, 60.0, "beam under random loads"),
+    "sandia": (0.1, 10.0, "masses on a driven beam"),
+}
 
-HYBRID_TESTS = "hybrid tests"
-JUDGED_MODELS = "models that are judged"
-PAPER_CASES = "cases of the tracking paper"
+HYBRID_TESTS = "Hybrid tests"
+JUDGED_MODELS = "Models that are judged"
+PAPER_CASES = "Cases of the paper on tracking indicators"
 
 Build = Callable[[float, int], Recording]
 
@@ -134,7 +144,7 @@ def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Re
     return known.build(duration, seed)
 
 
-@register("hybrid", "three actuators of a hybrid test, each with its faults", faulty=True)
+@register("hybrid", "three actuators, each with faults that change", faulty=True)
 def _hybrid(duration: float, seed: int) -> Recording:
     from sim.demonstration import demonstration_tests
     from sim.hybrid import simulate
@@ -145,7 +155,7 @@ def _hybrid(duration: float, seed: int) -> Recording:
     return _recording("hybrid", rate, {actuator: _columns(record) for actuator, record in records.items()})
 
 
-@register("plant", "the benchmark plant of the community under a slow sweep from 1 to 8 Hz")
+@register("plant", "benchmark plant under a slow sweep from 1 to 8 Hz")
 def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
     from sim.actuator import amplitude_ratio, phase_error
     from sim.benchmark_plant import BenchmarkPlant
@@ -194,10 +204,10 @@ def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
     return ArrayRecording(Stream(model, 0, round(1.0 / dt, 6), (channel,)), replicates(experiment, 1, seed, bad=bad))
 
 
-for _model, (_lasts, _) in _EXPERIMENTS.items():
+for _model, (_lasts, _, _specimen) in _EXPERIMENTS.items():
     for _name, _summary, _bad in (
-        (_model, f"an experiment on the {_model} model, which describes it well", False),
-        (f"{_model}-bad", f"an experiment that the {_model} model describes badly", True),
+        (_model, f"{_specimen}, which its model describes well", False),
+        (f"{_model}-bad", f"{_specimen}, which its model describes badly", True),
     ):
         register(_name, _summary, _lasts, group=JUDGED_MODELS, faulty=_bad, judged=_JUDGED[_model])(
             partial(_experiment, _model, _bad)
@@ -214,14 +224,8 @@ def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
     return ArrayRecording(whole.stream, whole.samples[: round(duration * whole.stream.sample_rate)])
 
 
-for _name, _lasts in _CASES.items():
-    register(
-        f"case-{_name}",
-        f"case ({_name}) of the paper on tracking indicators",
-        _lasts,
-        group=PAPER_CASES,
-        faulty=True,
-    )(partial(_case, _name, _lasts))
+for _name, (_lasts, _summary) in _CASES.items():
+    register(f"case-{_name}", _summary, _lasts, group=PAPER_CASES, faulty=True)(partial(_case, _name, _lasts))
 
 
 def _columns(record: HybridRecord) -> tuple[Samples, ...]:

@@ -140,7 +140,7 @@ class IndicatorsPanel(TimePanel):
         if not curves:
             return None
         self._sources[quantity.key] = tuple(sources)
-        by = "" if actuator else f"by {measures[0].label}"
+        by = f"by {measures[0].label}" if len(quantity.measures) > len(measures) else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
         return Row(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),

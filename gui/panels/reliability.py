@@ -166,7 +166,7 @@ def _reliability_row(results: ResultHistory, owner: str) -> Row:
     name = "all sites" if results.column(owner, "model_median") is None else owner
     return Row(
         f"reliability:{owner}", name, "reliability", "1", curves, tuple(curve.colour for _, curve in _WITH_ERROR),
-        fixed=_FROM_0_TO_1, legend="bands ± 1 standard error",
+        fixed=_FROM_0_TO_1, legend="bands ± 1 se",
     )  # fmt: skip
 
 

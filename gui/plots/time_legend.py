@@ -10,10 +10,10 @@ from itertools import accumulate
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from gui.plots.time_picture import ShownUnit
 from gui.plots.time_range import ValueRange
 from gui.plots.time_row import Curve, Row, colour_of
 from gui.plots.time_ticks import MINUS, value_text
+from gui.plots.time_unit import ShownUnit
 from gui.theme import Theme
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

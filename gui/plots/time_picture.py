@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,52 +18,16 @@ from gui.plots.time_raster import ColumnsImage
 from gui.plots.time_row import Curve, Frame, Row, RowData, Strip, colour_of
 from gui.plots.time_scale import TimeScale, axis_unit, breaks, time_ticks
 from gui.plots.time_ticks import decimals_of, ticks, value_text
-from gui.plots.xy_scale import readable
+from gui.plots.time_unit import ShownUnit, most_ticks, shown_unit, unit_text
 from gui.theme import Theme
 from monitor.blocks import Samples
 
 _BAND_ALPHA = 56
 _FAINT_ALPHA = 110
 _MOST_DASHED = 20  # lines; more of them take too long
-_TICK_ROOM = 26  # pixels of height that a label wants
-_SCALES = 1e5, 1e-4  # numbers beyond which, and below which, a power of ten is set apart
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-
-
-@dataclass(frozen=True, slots=True)
-class ShownUnit:
-    """Values are shown times `factor` in `unit`, with so many decimals on the axis."""
-
-    factor: float
-    unit: str
-    decimals: int
-
-
-def shown_unit(row: Row, limits: ValueRange, height: float) -> ShownUnit:
-    """Return how the values of a row are written on an axis of `height` pixels."""
-    largest = max(abs(limits.low), abs(limits.high))
-    factor, unit = readable(row.unit, (limits.low, limits.high)) if row.prefixed else (1.0, row.unit)
-    if factor == 1.0 and not _SCALES[1] <= largest < _SCALES[0] and largest > 0.0:
-        power = 3 * int(np.floor(np.log10(largest) / 3.0))
-        factor, unit = 10.0**-power, f"10{_raised(power)} {'' if unit == '1' else unit}".rstrip()
-    _, step = ticks(limits.low * factor, limits.high * factor, most_ticks(height))
-    return ShownUnit(factor, unit_text(unit), decimals_of(step))
-
-
-def most_ticks(height: float) -> int:
-    """Return how many parts an axis of `height` pixels is divided into at most."""
-    return max(3, int(height / _TICK_ROOM))
-
-
-def unit_text(unit: str) -> str:
-    """Return a unit as it is written by hand: m² for m^2; nothing for a plain number."""
-    return "" if unit == "1" else unit.replace("^2", "²").replace("^3", "³").replace("*", "·")
-
-
-def _raised(power: int) -> str:
-    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 class StackPicture:
@@ -169,14 +132,17 @@ class StackPicture:
     def _ground(self, plot: QRectF, data: RowData | None) -> None:
         """Grey what has no value, and hatch where the rig's clock does not go on."""
         grey = QColor(self._theme.invalid)
+        segments = self._frame.segments
+        # what is to come is not missing
+        newest = min(self._frame.right, segments[-1].x_end) if segments else self._frame.right
         if data is None or not data.curves:
             self._painter.fillRect(plot, grey)
         else:
-            for begin, end in unknown_spans(data.curves, self._frame.left, self._frame.right):
+            for begin, end in unknown_spans(data.curves, self._frame.left, newest):
                 left, right = self._time.pixel(begin), self._time.pixel(end)
                 if right - left >= 0.5:
                     self._painter.fillRect(QRectF(left, plot.top(), right - left, plot.height()), grey)
-        for begin, end in breaks(self._frame.segments, self._frame.left, self._frame.right):
+        for begin, end in breaks(segments, self._frame.left, self._frame.right):
             left, right = self._time.pixel(begin), self._time.pixel(end)
             self._painter.setPen(Qt.PenStyle.NoPen)
             self._painter.setBrush(QColor(self._theme.muted))
@@ -251,7 +217,14 @@ def unknown_spans(curves: Sequence[Strip], left: float, right: float) -> list[tu
     """Return where, within [left, right], no curve has a value."""
     covered: list[tuple[float, float]] = []
     for edges in {id(strip.edges): strip.edges for strip in curves}.values():
-        known: NDArray[np.bool_] = np.any([strip.known for strip in curves if strip.edges is edges], axis=0)
+        known: NDArray[np.bool_] = np.zeros(len(edges) - 1, dtype=bool)
+        for strip in curves:
+            # the first that is known everywhere answers for all
+            if strip.edges is edges and not known.all():
+                known |= strip.known
+        if len(known) and known.all():
+            covered.append((float(edges[0]), float(edges[-1])))
+            continue
         covered += [(float(edges[begin]), float(edges[end])) for begin, end in runs(known)]
     found, reached = [], left
     for begin, end in sorted(covered):

@@ -12,6 +12,7 @@ PATIENCE = 50
 _ROOM = 0.03
 _STEPS = 20
 _SMALL = 0.5
+_SHORTEST, _LONGEST = 1e-30, 1e30
 
 
 def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[float, float]:
@@ -78,8 +79,11 @@ class ValueRange:
 
     def zoom(self, factor: float, at: float) -> None:
         """Make the scale `factor` times as long around the value `at`, and let it stay so."""
-        self.low, self.high = at + (self.low - at) * factor, at + (self.high - at) * factor
-        self._by_hand = True
+        low, high = at + (self.low - at) * factor, at + (self.high - at) * factor
+        # beyond, floats no longer tell one place from another
+        if max(1e-12 * max(abs(low), abs(high)), _SHORTEST) < high - low < _LONGEST:
+            self.low, self.high = low, high
+            self._by_hand = True
 
     def release(self) -> None:
         """Follow the values again, from the next look on."""

@@ -25,11 +25,12 @@ from gui.plots.time_curves import ValueScale
 from gui.plots.time_gestures import NEAR, TimeGestures
 from gui.plots.time_layout import MARGIN, StackLayout, layout
 from gui.plots.time_legend import Reading, draw_heading, entries
-from gui.plots.time_picture import StackPicture, shown_unit
+from gui.plots.time_picture import StackPicture
 from gui.plots.time_range import ValueRange
 from gui.plots.time_row import Frame, Row, RowData
 from gui.plots.time_scale import TimeScale, segment_at
 from gui.plots.time_ticks import duration_text
+from gui.plots.time_unit import shown_unit
 from gui.theme import Theme
 from gui.view import View
 
@@ -331,7 +332,10 @@ class TimeStack(QAbstractScrollArea):
         y = at.y() + self.verticalScrollBar().value()
         row = places.row_at(y)
         if row is not None and y < places.rows[row].plot_top:
-            return "\n".join([f"{self._rows[row].name} {self._rows[row].quantity}".strip(), *self.legend(row)])
+            shown = self._rows[row]
+            return "\n".join(
+                filter(None, (f"{shown.name} {shown.quantity}".strip(), *self.legend(row), shown.legend))
+            )
         near = [mark for mark in self._frame.marks if abs(scale.pixel(mark.x) - at.x()) <= NEAR]
         lines = (
             f"{instant_text(mark.event.time)}  {kind_word(mark.event.kind)}  {sentence(mark.event)}".strip()

@@ -29,11 +29,11 @@ def decimals_of(step: float) -> int:
 
 def ticks(low: float, high: float, most: int) -> tuple[Samples, float]:
     """Return the multiples of a round step within [low, high], rising, two or more, and the step."""
-    step = nice_step(high - low, most)
-    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
-    if last - first < 1:
-        step = nice_step(high - low, 2 * most)
+    for parts in (most, 2 * most, 4 * most):
+        step = nice_step(high - low, parts)
         first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+        if last > first:
+            break
     # whole numbers divided are rounder than steps multiplied
     return np.round(np.arange(first, last + 1) * step, decimals_of(step) + 1), step
 

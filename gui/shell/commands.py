@@ -91,6 +91,7 @@ def simulation_commands(offers: Iterable[Offered]) -> tuple[Command, ...]:
 
 _FILE = (
     Command("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file and play it."),
+    Command("file.columns", "C&hoose columns…", "File", (), "Choose anew what the columns of this file mean."),
     Command(
         "file.export_png", "Export panel as &PNG…", "File", ("Ctrl+Shift+P",), "A picture in pixels.", apart=True
     ),

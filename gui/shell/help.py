@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell.actions import Actions, shown_keys, shown_text
+from gui.shell.roomy_rows import make_roomy
 
 GESTURES = (
     ("wheel", "zoom in time, around the mouse"),
@@ -55,6 +56,7 @@ class KeyList(QDialog):
         self.tree.setRootIsDecorated(False)
         self.tree.setIndentation(12)
         self.tree.setUniformRowHeights(True)
+        make_roomy(self.tree)
         self.tree.setAccessibleName("Keys")
         for column in (0, 1):
             self.tree.header().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTree
 
 from gui.shell.actions import Actions, shown_keys, shown_text
 from gui.shell.matching import has_unit, rank, seconds
+from gui.shell.roomy_rows import make_roomy
 
 _WIDTH, _ROWS = 560, 14
 _MOVES = frozenset((Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown))
@@ -51,6 +52,7 @@ class Palette(QFrame):
         self.list.setHeaderHidden(True)
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
+        make_roomy(self.list)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setAccessibleName("Commands that fit")
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.shell.roomy_rows import make_roomy
 from gui.shell.service_fields import SERVICE_SECTIONS
 from gui.shell.settings import LimitSettings, WindowSettings
 from gui.shell.settings_file import write_settings
@@ -62,6 +63,7 @@ class SettingsDialog(QDialog):
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName("Pages")
+        make_roomy(self.list)
         self.stack = QStackedWidget()
         self.pages: dict[str, SettingsPage] = {}
         self._items: dict[str, QListWidgetItem] = {}
@@ -88,7 +90,8 @@ class SettingsDialog(QDialog):
             button = QPushButton(text)
             button.setToolTip(tip)
             button.clicked.connect(act)
-            buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+            # apart from what closes the dialog
+            buttons.addButton(button, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         middle = QHBoxLayout()

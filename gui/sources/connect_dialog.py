@@ -49,7 +49,7 @@ class ConnectDialog(QDialog):
         layout.addStretch(1)
         layout.addWidget(buttons)
         (self.serve if serve else self.watch).endpoint.setFocus()
-        self.resize(560, 300)
+        self.resize(560, self.sizeHint().height())
 
     def _take(self, source: object) -> None:
         self.accept()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, Qt, Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QCommandLinkButton,
     QFrame,
-    QGridLayout,
+    QHeaderView,
     QLabel,
     QListWidget,
     QListWidgetItem,
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.shell.roomy_rows import make_roomy
 from gui.sources.media_icons import media_icon
 from gui.sources.offers import Offers, SimulationOffer
 from gui.sources.playback import PlaySimulation
@@ -28,7 +30,9 @@ from gui.sources.service_forms import ServeForm, WatchForm
 from gui.theme import Theme
 
 DEMONSTRATION = "hybrid"
-_WIDEST = 1080
+_WIDEST = 1120
+_TWO_COLUMNS = 820
+"""Pixels; what is narrower has the parts under each other."""
 _OFFER = Qt.ItemDataRole.UserRole
 
 
@@ -99,12 +103,19 @@ class FirstPage(QScrollArea):
         self.watch.restyle(theme)
         self.serve.restyle(theme)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Put the parts beside each other where there is room."""
+        super().resizeEvent(event)
+        wide = self.width() >= _TWO_COLUMNS
+        self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
+
     def _lay_out(self) -> None:
         page = QWidget()
         page.setMaximumWidth(_WIDEST)
-        grid = QGridLayout(page)
-        grid.setContentsMargins(24, 24, 24, 24)
-        grid.setHorizontalSpacing(32)
+        rows = QVBoxLayout(page)
+        rows.setContentsMargins(24, 24, 24, 24)
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts.setSpacing(32)
         left, right = QVBoxLayout(), QVBoxLayout()
         left.addWidget(self.demonstration)
         left.addWidget(self.open)
@@ -119,26 +130,34 @@ class FirstPage(QScrollArea):
         left.addStretch(1)
         right.addWidget(_heading("Simulations"))
         right.addWidget(self._sentence("Streams with known errors: see how every number answers."))
-        right.addWidget(self.simulations, 3)
+        right.addWidget(self.simulations)
+        right.addSpacing(12)
         self._recent_heading = _heading("Opened last")
         right.addWidget(self._recent_heading)
-        right.addWidget(self.recent, 1)
-        grid.addWidget(_title("Synchroscope"), 0, 0, 1, 2)
-        grid.addLayout(left, 1, 0)
-        grid.addLayout(right, 1, 1)
-        grid.setColumnStretch(0, 1)
-        grid.setColumnStretch(1, 1)
-        grid.setRowStretch(1, 1)
+        right.addWidget(self.recent)
+        right.addStretch(1)
+        rows.addWidget(_title("Synchroscope"))
+        rows.addWidget(self._sentence("How late and how large each actuator of a hybrid test moves, live and afterwards."))
+        rows.addSpacing(12)
+        rows.addLayout(self._parts, 1)
+        self._parts.addLayout(left, 4)
+        self._parts.addLayout(right, 5)
         self.setWidget(page)
         self.setWidgetResizable(True)
         self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.simulations.setHeaderHidden(True)
         self.simulations.setRootIsDecorated(False)
-        self.simulations.setMinimumSize(240, 160)
+        self.simulations.setIndentation(12)
+        self.simulations.setColumnCount(2)
+        self.simulations.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        self.simulations.setMinimumWidth(240)
+        make_roomy(self.simulations)
+        make_roomy(self.recent)
         self.simulations.setAccessibleName("simulations; Enter starts one")
         self.recent.setAccessibleName("recordings opened last; Enter opens one")
         self.recent.setMaximumHeight(140)
+        self.recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def _sentence(self, text: str) -> QLabel:
         label = QLabel(text)
@@ -154,10 +173,14 @@ class FirstPage(QScrollArea):
             font.setBold(True)
             head.setFont(0, font)
             head.setExpanded(True)
+            head.setFirstColumnSpanned(True)
             for offer in offers:
-                item = QTreeWidgetItem(head, [f"{offer.name}: {offer.summary}"])
-                item.setToolTip(0, offer.summary)
+                item = QTreeWidgetItem(head, [offer.name, offer.summary])
+                item.setToolTip(1, offer.summary)
                 item.setData(0, _OFFER, offer.name)
+        # as high as its rows: the page is scrolled, and not a part of it
+        n_rows = sum(1 + len(offers) for offers in self._offers.groups.values())
+        self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + 2 * self.simulations.frameWidth() + 2)
 
     def _demonstrate(self) -> None:
         self._play(self._offers.simulation(DEMONSTRATION))

@@ -136,3 +136,20 @@ def begin(qtbot, store):
     while begun:
         begun.pop().leave()
     assert not left_over()
+
+
+@pytest.fixture
+def fed(monkeypatch, begin):
+    """Start the program on a service that is played by the test, with a clock of the test's own."""
+    from gui.link import ResultLink
+    from tests.gui.hands import Played
+
+    played = Played()
+    monkeypatch.setattr(ResultLink, "connect", lambda url, signals: ResultLink(played, played.clock))
+
+    def start(**opening):
+        hands = begin(connect="tcp://127.0.0.1:1", **opening)
+        hands.played = played
+        return hands
+
+    return start

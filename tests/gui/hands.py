@@ -7,12 +7,14 @@ import os
 import threading
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from gui.link import Arrivals
 from gui.opening import Opening
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
@@ -23,11 +25,37 @@ from monitor.commands.gui import _offers
 PATIENCE = 90_000  # ms
 
 
+class Played:
+    """What a window hears of a service: what the test says, at a time that the test says."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._said: SimpleQueue[Arrivals] = SimpleQueue()
+
+    def clock(self) -> float:
+        return self.now
+
+    def say(self, *arrivals: Arrivals) -> None:
+        for each in arrivals:
+            self._said.put(each)
+
+    def receive(self, timeout: float) -> list[object]:
+        try:
+            said = self._said.get(timeout=timeout)
+        except Empty:
+            return []
+        return [item for item in (*said.in_order, said.transfer, said.health) if item is not None]
+
+    def close(self) -> None:
+        pass
+
+
 class Hands:
     """One program at work; the keys go where the focus is, as a window system sends them."""
 
     def __init__(self, qtbot, store, **opening) -> None:
         self._qtbot = qtbot
+        self.played: Played | None = None
         self.program = Program(_offers(), store, Opening(**opening))
         self.window = self.program.window
         self.view, self.watch = self.program.view, self.program.watch

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QApplication, QLineEdit
 
-from tests.gui.live_service import DELAY
+from monitor.blocks import EventKind
+from monitor.recording import RunReader
+from tests.gui.live_service import DELAY, RATE
 
 
 @pytest.fixture
 def live(begin, service, rig):
-    """A window that has watched the rig for three seconds of its time."""
+    """A window that has watched the rig for eight seconds of its time, and looks at five of them."""
     hands = begin(connect=service.url)
     hands.until(lambda: hands.history.health is not None)
-    rig.move(3.0)
-    hands.until(lambda: hands.history.end_x > 2.9 and "delay" in hands.faces.get("south", ""))
+    rig.move(8.0)
+    hands.until(lambda: hands.history.end_x > 7.9 and "phase" in hands.faces.get("south", ""))
+    hands.key("1")
     return hands
 
 
 def test_values_appear(live):
-    live.until(lambda: "window not full" not in live.faces["south"])
-    assert not live.first_page
     for name, delay in DELAY.items():
-        assert f"delay {1e3 * delay:.1f} ms" in live.faces[name]
+        live.until(lambda name=name, delay=delay: f"delay {1e3 * delay:.1f} ms" in live.faces[name])
+    assert not live.first_page
     assert "● receiving" in live.strip
-    assert "● live" in live.window.bar._state.text()
+    assert live.window.bar._state.text() == "● live"
+    assert live.view.span == 5.0
     assert live.modal is None
 
 
@@ -31,12 +36,112 @@ def test_space_pauses_the_picture_and_nothing_is_lost(live, rig):
     live.key("Space")
     live.ticks()
     right, end, picture = live.view.right, live.history.end_x, live.stack.grab().toImage()
-    rig.move(2.0)
-    live.until(lambda: live.history.end_x > end + 1.9)
+    rig.move(2.5)
+    live.until(lambda: live.history.end_x > end + 2.4)
     live.ticks(3)
     assert live.view.right == right
     assert live.stack.grab().toImage() == picture
-    assert "paused" in live.window.bar._state.text()
-    live.key("Home")
+    assert "paused, 2 s behind" in live.window.bar._state.text()
+    live.key("Space")
     live.ticks()
+    assert live.view.right == live.history.end_x
+    assert live.stack.grab().toImage() != picture
+    assert live.history.signals.samples(0.0, 20.0)[0].size == rig.sent
+
+
+def test_the_keys_scrub(live):
+    end = live.history.end_x
+    live.key("Left")
+    assert live.view.right == pytest.approx(end - 0.5)
+    live.key("Shift+Left")
+    # no further back than to the first sample
+    assert live.view.right == pytest.approx(live.history.begin_x + 5.0)
+    live.key("Right")
+    assert live.view.right == pytest.approx(live.history.begin_x + 5.5)
+    assert not live.view.following
+    live.key("Home")
     assert live.view.following
+    assert live.view.right == end
+
+
+def test_the_mouse_scrubs_zooms_and_pins(live):
+    end, viewport = live.history.end_x, live.stack.viewport()
+    live.drag(viewport, 100)
+    scrubbed = 100.0 * live.view.span / live.stack.scale().width
+    assert live.view.right == pytest.approx(end - scrubbed, abs=0.02)
+    live.wheel(viewport, 1)
+    assert live.view.span == pytest.approx(5.0 / 1.25)
+    live.wheel(viewport, -1)
+    assert live.view.span == pytest.approx(5.0)
+    live.ticks()
+    place = viewport.rect().center() + QPoint(50, 0)
+    live.click(viewport, place)
+    assert live.view.pinned == pytest.approx(live.stack.scale().x(place.x()))
+    live.until(lambda: "at " in live.faces["north"])
+    # what stands there is of that instant, and the rig was as late then
+    assert "delay 10.0 ms" in live.faces["north"]
+    live.key("Home")
+    assert live.view.pinned is None
+    assert live.view.following
+
+
+def test_a_note_is_in_the_events_and_in_the_run_file(live, service, rig):
+    live.key("Left")
+    instant = live.view.right
+    live.key("N")
+    field = QApplication.focusWidget()
+    assert isinstance(field, QLineEdit)
+    # each of these letters is a key of the window, and so is the space
+    live.type("p n 1.0, +-")
+    live.key("Home")
+    live.key("Left")
+    assert field.text() == "p n 1.0, +-"
+    assert live.view.right == instant
+    assert live.view.span == 5.0
+    live.key("Return")
+    assert not live.window.notes.isVisible()
+    live.until(lambda: any("p n 1.0, +-" in text for text in live.events))
+    live.until(lambda: "● info: the note is kept with the run" in live.notices)
+    # the keys are the window's again
+    live.key("Space")
+    assert live.view.following
+    live.leave()
+    service.die()
+    with RunReader(service.record) as run:
+        (note,) = (event for event in run.events() if event.kind is EventKind.NOTE)
+    assert note.detail == "p n 1.0, +-"
+    assert (note.time, note.index) == (pytest.approx(instant), round(instant * RATE))
+
+
+def test_esc_forgets_a_note_and_gives_the_keys_back(live):
+    stack = live.stack
+    live.click(stack.viewport())
+    assert stack.hasFocus()
+    live.key("Home")
+    live.key("N")
+    live.type("nothing")
+    live.key("Esc")
+    assert not live.window.notes.isVisible()
+    assert stack.hasFocus()
+    live.key("Space")
+    assert not live.view.following
+    assert live.events == [text for text in live.events if "nothing" not in text]
+
+
+def test_a_span_chosen_by_mouse_leaves_the_keys_where_they_are(live):
+    box = live.window.bar._spans
+    live.click(box)
+    popup = QApplication.activePopupWidget()
+    assert popup is not None
+    live.key("Home")
+    live.key("Return")
+    assert live.view.span == 1.0
+    live.key("Space")
+    assert not live.view.following
+    assert QApplication.activePopupWidget() is None
+
+
+def test_a_service_that_takes_no_notes_any_more_says_so(live, service):
+    service.die()
+    live.window.notes.written.emit("x" * 300, 1.0)
+    assert "the note is not kept" in live.notices[-1]

@@ -148,12 +148,42 @@ def test_a_run_without_truth_is_refused(tmp_path):
         compare(tmp_path / "run.h5")
 
 
+@pytest.mark.parametrize(
+    ("name", "instant", "large"),
+    [
+        ("i", 3.0, True),
+        ("ii-a", 5.0, True),
+        ("ii-b", 5.0, True),
+        ("iii", 4.0, True),
+        ("iii", 6.0, True),
+        ("iv", 15.0, False),
+        ("v", 10.0, True),
+        ("vi", 5.0, True),
+    ],
+)
+def test_the_line_about_a_case_tells_its_truth(name, instant, large):
+    said = next(each.summary for each in simulations() if each.name == f"case-{name}")
+    case = tracking_case(name)
+    at = int(instant * case.sample_rate)
+    delay, excess = 1e3 * case.true_delay[at], 100.0 * (1.0 / case.true_ratio[at] - 1.0)
+    assert (f"{delay:.0f} ms late" if delay > 0.0 else f"leads by {-delay:.0f} ms") in said
+    if large:
+        assert f"{abs(excess):.0f} % too {'large' if excess > 0.0 else 'small'}" in said
+
+
+def test_the_line_about_case_vii_tells_when_it_lags():
+    said = next(each.summary for each in simulations() if each.name == "case-vii")
+    case = tracking_case("vii")
+    late = case.time[case.true_delay > 0.0]
+    assert f"leads, is late from {late[0]:.0f} to {late[-1]:.0f} s, leads again" in said
+
+
 def test_a_menu_of_simulations_has_groups_and_what_judges_them():
     found = simulations()
     assert tuple(each.name for each in found) == names()
     groups = [each.group for each in found]
     assert groups == sorted(groups, key=groups.index)  # those of a group stand together
-    assert set(groups) == {"hybrid tests", "models that are judged", "cases of the tracking paper"}
+    assert set(groups) == {"Hybrid tests", "Models that are judged", "Cases of the paper on tracking indicators"}
     judged = {each.name: each.judged for each in found if each.judged is not None}
     assert set(judged) == {"beam", "beam-bad", "sandia", "sandia-bad"}
     for name, how in judged.items():

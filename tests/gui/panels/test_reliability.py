@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint
 
 from gui.history.history import History
 from gui.link import Arrivals
@@ -58,7 +59,11 @@ def test_the_reliabilities_are_drawn_from_0_to_1_with_their_errors(qtbot, two_si
         np.testing.assert_array_equal(curve.low, values[places, at])
         np.testing.assert_array_equal(band.high, values[places, at] + values[places, at + 1])
         np.testing.assert_array_equal(band.low, values[places, at] - values[places, at + 1])
-    assert "standard error" in row.legend
+    assert "± 1 se" in row.legend
+    tip = panel.stack.tip(QPoint(20, 5)).splitlines()
+    assert tip[0] == "deck reliability"
+    assert tip[1:5] == panel.stack.legend(0)
+    assert tip[5] == row.legend
 
 
 def test_the_measurement_lies_over_the_models_band(qtbot, judged, judged_arrivals):

@@ -103,3 +103,13 @@ def test_what_stands_still_is_not_magnified():
     low, high = round_limits(0.0200001, 0.0200002, least_span=1.0)
     assert high - low >= 1.0
     assert low <= 0.02 <= high
+
+
+@given(st.lists(st.sampled_from([1e3, 1e-3]), max_size=60), values)
+def test_no_zooming_leaves_what_can_be_drawn(factors, at):
+    found = ValueRange()
+    found.follow(-1.0, 1.0)
+    for factor in factors:
+        found.zoom(factor, at)
+        assert found.low < found.high
+        assert math.isfinite(found.high - found.low)

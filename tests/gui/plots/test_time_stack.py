@@ -178,6 +178,12 @@ def test_what_has_no_value_is_a_gap_on_grey(stack):
     assert QColor(LIGHT.base).name() not in colours(stack, 5.3)
 
 
+def test_what_is_to_come_is_not_grey(stack):
+    frame = stack.frame
+    stack.draw(Frame(0.0, 2.0 * SPAN, frame.rows, (Segment(0.0, SPAN, 0.0, 1),), read=frame.read))
+    assert QColor(LIGHT.invalid).name() not in colours(stack, 1.5 * SPAN)
+
+
 def test_another_theme_is_drawn(stack):
     stack.restyle(DARK)
     assert QColor(DARK.command).name() in colours(stack, 2.3)

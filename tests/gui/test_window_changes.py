@@ -1,0 +1,148 @@
+"""What a window shows when the service or the rig is not what it was: silent, dead, another one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.gui.live_service import RATE, samples_of
+
+DASHES = "delay — ms; phase — deg; ratio — %"
+
+
+@pytest.fixture
+def watched(begin, service, rig):
+    hands = begin(connect=service.url)
+    hands.until(lambda: hands.history.health is not None)
+    rig.move(3.0)
+    hands.until(lambda: "delay 25.0 ms" in hands.faces.get("south", ""))
+    return hands
+
+
+def at_most(seconds, arrivals):
+    return [each for each in arrivals if not each.signals or each.signals[0].index / 1000.0 <= seconds]
+
+
+def test_a_service_that_falls_silent_leaves_no_number_on_the_tiles(fed, hybrid_arrivals):
+    hands = fed()
+    hands.played.say(*hybrid_arrivals[:100])
+    hands.until(lambda: hands.faces and "ms" in hands.faces["north"] and DASHES not in hands.faces["north"])
+    end = hands.history.end_x
+    hands.played.now += 10.0
+    hands.until(lambda: all(DASHES in face for face in hands.faces.values()))
+    assert all("no word" in face for face in hands.faces.values())
+    assert "▲ no word from the service" in hands.strip
+    # what has been stays to be looked at
+    hands.key("Left")
+    hands.until(lambda: all(DASHES not in face for face in hands.faces.values()))
+    assert all("at " in face for face in hands.faces.values())
+    hands.key("Home")
+    hands.until(lambda: all(DASHES in face for face in hands.faces.values()))
+    hands.played.say(*hybrid_arrivals[100:200])
+    hands.until(lambda: hands.history.end_x > end + 1.0)
+    hands.until(lambda: all(DASHES not in face for face in hands.faces.values()))
+
+
+def test_results_that_stop_while_the_service_speaks_are_stale(fed, hybrid_arrivals):
+    hands = fed()
+    hands.played.say(*hybrid_arrivals[:100])
+    hands.until(lambda: hands.faces and DASHES not in hands.faces["north"])
+    hands.played.now += 10.0
+    alone = replace(hybrid_arrivals[99], signals=(), results=(), events=(), transfer=None, order=())
+    hands.played.say(alone)
+    hands.until(lambda: all(DASHES in face and "stale" in face for face in hands.faces.values()))
+    hands.until(lambda: "▲ stale" in hands.strip)
+
+
+def test_dead_transducers_show_no_number_and_a_gap_in_the_curve(watched, rig):
+    rig.move(1.5, invalid=True)
+    watched.until(lambda: DASHES in watched.faces["north"])
+    assert "delay 25.0 ms" in watched.faces["south"]
+    signals = watched.history.signals
+    index = np.arange(rig.sent)
+    expected = samples_of(("north", "south"), index)
+    expected[index >= 3 * RATE, 1] = np.nan
+    watched.until(lambda: signals.end_x > rig.sent / RATE - 1.5 / RATE)
+    np.testing.assert_array_equal(signals.samples(0.0, 10.0)[1], expected)
+    rig.move(1.5)
+    watched.until(lambda: "delay 10.0 ms" in watched.faces["north"])
+
+
+def test_a_service_that_dies_and_comes_back_with_other_channels(watched, service, rig):
+    ticked = []
+    count = ticked.append
+    watched.window.ticked.connect(lambda: count(1))
+    service.die()
+    watched.played = None
+    before = len(ticked)
+    # the window goes on looking, and its keys work
+    watched.ticks(5)
+    assert len(ticked) >= before + 5
+    watched.key("Space")
+    assert not watched.view.following
+    watched.key("Space")
+    rig.restart(("south",), epoch=2)
+    service.start()
+    rig.move(2.0)
+    watched.until(lambda: list(watched.faces) == ["south"] and "delay 25.0 ms" in watched.faces["south"])
+    watched.until(lambda: [row.name for row in watched.stack.rows] == ["south"])
+    assert watched.window.bar._actuators.count() == 1
+    assert watched.view.actuator == "south"
+    assert watched.modal is None
+    assert not [line for line in watched.notices if "error" in line]
+
+
+def test_a_rig_that_starts_again_goes_on_on_the_same_axis(watched, rig):
+    end, generation = watched.history.end_x, watched.history.generation
+    rig.restart(("north", "south"), epoch=2)
+    rig.move(3.0)
+    watched.until(lambda: watched.history.end_x > end + 2.9)
+    watched.until(lambda: any("2" in text or "again" in text for text in watched.events))
+    assert watched.history.generation == generation
+    watched.until(lambda: "delay 10.0 ms" in watched.faces["north"])
+    assert [segment.epoch for segment in watched.history.timeline.segments] == [1, 2]
+    # in the break there is nothing to read
+    first, second = watched.history.timeline.segments
+    assert second.x_begin > first.x_end
+    watched.view.pin(0.5 * (first.x_end + second.x_begin))
+    watched.until(lambda: "in a break" in watched.faces["north"])
+    assert DASHES in watched.faces["north"]
+
+
+def test_no_tick_waits(fed, hybrid_arrivals, monkeypatch):
+    """Whatever a tick does, it sleeps for nothing, joins nothing and polls nothing with a time-out."""
+    import threading
+    import time
+
+    import zmq
+
+    hands = fed()
+    hands.played.say(*hybrid_arrivals[:100])
+    hands.until(lambda: hands.history.end_x > 3.5)
+    waited = []
+    here = threading.get_ident()
+
+    def watch(owner, name, bound):
+        real = getattr(owner, name)
+
+        def told(*args, **kwargs):
+            if threading.get_ident() == here:
+                limit = kwargs.get("timeout", args[bound] if len(args) > bound else None)
+                waited.append((name, limit)) if limit != 0 else None
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, told)
+
+    watch(time, "sleep", 0)
+    watch(threading.Thread, "join", 1)
+    watch(threading.Condition, "wait", 1)
+    watch(zmq.Socket, "poll", 1)
+    for arrived in hybrid_arrivals[100:130]:
+        hands.played.say(arrived)
+        hands.window.tick()
+    hands.played.now += 10.0
+    hands.window.tick()
+    monkeypatch.undo()
+    assert waited == []
