@@ -13,7 +13,7 @@ from benchmarks import window_stage as stage  # isort: skip
 
 import numpy as np
 import pyqtgraph
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from benchmarks.figures import MS, Figure
 from benchmarks.timing import in_turns, median_ratio
@@ -63,7 +63,7 @@ def _panel(first: Arrivals, rest: list[Arrivals]) -> tuple[QWidget, Frame]:
     def frame() -> None:
         stage.keep(history, next(coming), view)
         panel.refresh(history)
-        QApplication.processEvents()
+        stage.settle()
 
     return panel, frame
 
@@ -74,7 +74,7 @@ def _window(first: Arrivals, rest: list[Arrivals], folder: str) -> tuple[QWidget
     def frame() -> None:
         window.watch.coming = next(coming)
         window.tick()
-        QApplication.processEvents()
+        stage.settle()
 
     frame()
     return window, frame
@@ -103,7 +103,7 @@ def _plain(first: Arrivals, rest: list[Arrivals]) -> tuple[QWidget, Frame]:
         for column, curve in enumerate(curves):
             curve.setData(time[shown], samples[shown, column])
         plots[0].setXRange(time[place - 1] - stage.SPAN, time[place - 1], padding=0.0)
-        QApplication.processEvents()
+        stage.settle()
 
     return widget, frame
 
@@ -111,4 +111,4 @@ def _plain(first: Arrivals, rest: list[Arrivals]) -> tuple[QWidget, Frame]:
 def _show(widget: QWidget) -> None:
     widget.resize(*stage.SIZE)
     widget.show()
-    QApplication.processEvents()
+    stage.settle()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QMessageBox
 
 from gui.bindings import connect_all
 from gui.panels.indicators import IndicatorsPanel
+from gui.panels.over_time import TimePanel
 from gui.panels.tiles import TilesPanel
 from gui.shell.actions import Actions
 from gui.shell.layouts import Layouts
@@ -109,6 +110,9 @@ class Appearance(QObject):
         lines = settings.limits.lines
         window.desk.panel(IndicatorsPanel).set_limits(lines)
         window.desk.panel(TilesPanel).set_limits(lines)
+        for panel in window.desk.panels.values():
+            if isinstance(panel, TimePanel):
+                panel.stack.set_smooth(settings.antialias_when_paused)
         window.watch.memory, window.watch.minutes = settings.memory << 20, settings.history_minutes
         if window.running:
             window.start(settings.frame_rate)
@@ -165,14 +169,14 @@ class Appearance(QObject):
         self._dialog.present(self.settings, service)
 
     def _take(self, window: WindowSettings, service: Settings) -> None:
-        before, self.settings = self.settings, window
+        before, self.settings = (self._choice, self.settings.font_scale), window
         self._choice = window.theme
         keep_window_settings(self._store, window)
         known, _ = read_settings(self.service_file)
         if service != known:
             self._keep_service(service)
         self._actions[f"theme.{window.theme}"].setChecked(True)
-        if (before.theme, before.font_scale) != (window.theme, window.font_scale):
+        if before != (window.theme, window.font_scale):
             self._restyle()
         self._apply()
         self._window.redraw()

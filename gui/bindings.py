@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.sessions import Sessions
 from gui.shell.actions import Actions
-from gui.sources.replay_bar import LEAD, STEP
-from gui.sources.speed_box import SPEEDS
+from gui.sources.replay_bar import LEAD, STEP, ReplayBar
 from gui.view import View
 from gui.view_bar import actuators_of
 from gui.window import MainWindow
@@ -46,14 +45,15 @@ def bind_view(actions: Actions, view: View) -> None:
     view.moved.connect(lambda: actions["view.pause"].setChecked(not view.following))
 
 
-def bind_replay(actions: Actions, sessions: Sessions) -> None:
+def bind_replay(actions: Actions, sessions: Sessions, bar: ReplayBar) -> None:
     """Let the commands of a replay steer its player, and be there only while there is one."""
 
     def steer(deed: Callable[..., object]) -> Callable[[], object]:
         return lambda: None if sessions.player is None else deed(sessions.player)
 
     def faster(by: int) -> Callable[[], object]:
-        return steer(lambda player: player.set_speed(_next_speed(player.speed, by)))
+        # the box knows what is wanted before the player has said that it is so: a second press counts too
+        return steer(lambda _player: bar.speed.faster(by))
 
     connect_all(
         actions,
@@ -80,7 +80,7 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
     """Let panels be shown and hidden, and the keys go from one to the next; and so the actuators."""
     for key, dock in window.desk.docks.items():
         action = actions[f"panel.{key}"]
-        action.triggered.connect(partial(_show, dock))
+        action.triggered.connect(_shower(dock))
         dock.toggleViewAction().toggled.connect(action.setChecked)
         action.setChecked(dock.toggleViewAction().isChecked())
 
@@ -121,16 +121,12 @@ def _plain(deed: Callable[[], object]) -> Callable[[bool], None]:
     return do
 
 
-def _show(dock: QDockWidget, shown: bool) -> None:
-    dock.setVisible(shown)
-    if shown:
-        # a tab may lie in front of it
-        dock.raise_()
-        dock.widget().setFocus(Qt.FocusReason.ShortcutFocusReason)
+def _shower(dock: QDockWidget) -> Callable[[bool], None]:
+    def show(shown: bool) -> None:
+        dock.setVisible(shown)
+        if shown:
+            # a tab may lie in front of it
+            dock.raise_()
+            dock.widget().setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-
-def _next_speed(speed: float, by: int) -> float:
-    """Return the usual speed next to `speed`."""
-    if by > 0:
-        return next((usual for usual in SPEEDS if usual > speed), SPEEDS[-1])
-    return next((usual for usual in reversed(SPEEDS) if usual < speed), SPEEDS[0])
+    return show

@@ -29,14 +29,16 @@ class DetailLoader:
     def follow(self, path: str) -> None:
         """Read from the run file at `path` from now on, if it is on this machine; empty: from none."""
         if path != self._path:
-            self._path = path
-            self._detail = RunDetail(Path(path)) if path and Path(path).is_file() else None
+            self._path, self._detail = path, None
             self._read = self._wanted = None
 
     def __call__(
         self, epoch: int, start: float, stop: float, n_columns: int, columns: Sequence[int]
     ) -> Envelope | None:
         """Return the envelope of [start, stop], s of the rig, in at most `n_columns`; None if it is not there yet."""
+        # its name is told before its first sample, with which it is made
+        if self._detail is None and self._path and Path(self._path).is_file():
+            self._detail = RunDetail(Path(self._path))
         if self._detail is None:
             return None
         span = epoch, start, stop, n_columns, tuple(columns)

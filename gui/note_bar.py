@@ -55,9 +55,14 @@ class NoteBar(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Forget the note at Esc."""
         if event.key() == Qt.Key.Key_Escape:
-            self._leave()
+            self.forget()
         else:
             super().keyPressEvent(event)
+
+    def forget(self) -> None:
+        """Ask no longer."""
+        if not self.isHidden():
+            self._leave()
 
     def _count(self) -> None:
         used = len(self._text.text().encode())

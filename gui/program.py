@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,11 +29,14 @@ from gui.sources.first_page import recent_files
 from gui.sources.offers import Offers
 from gui.sources.open_dialog import Opener
 from gui.sources.playback import PlayFile, PlaySimulation
+from gui.sources.processes import finish
 from gui.sources.rig import ServeRig
 from gui.sources.session import Source
 from gui.view import View
 from gui.watch import Watch
 from gui.window import MainWindow
+
+_READING = 1.0  # s that a process which looks at a file has to end
 
 
 class Program(QObject):
@@ -65,7 +69,6 @@ class Program(QObject):
         self.exports = Exports(self.window, self.actions, self.say)
         self.appearance.dress(self.window, self.actions, self.opener, self.say)
         self._palette = Palette(self.actions, self.window)
-        self._palette.set_instants({"Look at": self._look_at, "Play from": lambda x: seek(self.sessions, x)})
         self._keys = KeyList(self.actions, self.window)
         self._bind()
         self._show_session()
@@ -115,7 +118,9 @@ class Program(QObject):
 
     def finish(self) -> None:
         """Put everything away at the end; waits some seconds for processes at most."""
+        reading = self.opener.workers
         self.opener.stop()
+        finish(reading, _READING)
         self.exports.close()
         self._notes.close()
         self.watch.close()
@@ -127,7 +132,7 @@ class Program(QObject):
     def _bind(self) -> None:
         window, actions, sessions = self.window, self.actions, self.sessions
         bind_view(actions, self.view)
-        bind_replay(actions, sessions)
+        bind_replay(actions, sessions, window.replay)
         bind_panels(actions, window, self.view)
         connect_all(
             actions,
@@ -139,9 +144,9 @@ class Program(QObject):
                 "source.serve": lambda: self._ask_endpoint(serve=True),
                 "source.disconnect": self._disconnect,
                 "note.add": self._ask_note,
-                "replay.faults": lambda: window.faults.setVisible(actions["replay.faults"].isChecked()),
-                "replay.seek": self._palette.present,
-                "help.palette": self._palette.present,
+                "replay.faults": self._show_faults,
+                "replay.seek": lambda: self._present_palette("Play from", "Look at"),
+                "help.palette": lambda: self._present_palette("Look at", "Play from"),
                 "help.keys": self._keys.present,
             }
             | {
@@ -160,7 +165,8 @@ class Program(QObject):
         window.first.chosen.connect(self.open)
         window.first.browse.connect(self.opener.ask)
         window.first.path_chosen.connect(self.opener.open_path)
-        window.dropped.connect(self.opener.open_path)
+        window.dropped.connect(self._take_dropped)
+        self.appearance.operator.changed.connect(self._show_session)
         window.notes.written.connect(self._note)
         window.desk.panel(EventsPanel).note_wanted.connect(self._ask_note)
         window.ticked.connect(self._hear)
@@ -173,6 +179,10 @@ class Program(QObject):
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
+    def _take_dropped(self, path: str) -> None:
+        if self.actions["file.open"].isEnabled():
+            self.opener.open_path(path)
+
     def _choose_columns(self) -> None:
         if isinstance(self._source, PlayFile):
             self.opener.open_path(self._source.path, choose=True)
@@ -183,20 +193,39 @@ class Program(QObject):
 
     def _show_session(self) -> None:
         session, player = self.sessions.current, self.sessions.player
-        window = self.window
+        window, read_only = self.window, self.appearance.operator.on
         if session is None:
             window.first.refresh()
         window.show_data(session is not None)
+        window.first.setDisabled(read_only)
+        window.bar.setVisible(session is not None and not read_only)
         title = "" if session is None else session.title
         window.setWindowTitle(f"{title} - Synchroscope" if title else "Synchroscope")
         window.bar.name(title)
         window.replay.set_player(player)
         window.faults.set_player(player)
-        window.faults.setVisible(player is not None and self.actions["replay.faults"].isChecked())
+        window.replay.setVisible(player is not None and not read_only)
+        self._show_faults()
+        if session is None or read_only:
+            window.notes.forget()
         self.actions.enable("file.columns", session is not None and isinstance(self._source, PlayFile))
         self.actions.enable("source.disconnect", session is not None)
         self.actions.enable("note.add", session is not None)
         self.exports.allow(session is not None)
+
+    def _show_faults(self) -> None:
+        wanted = self.actions["replay.faults"].isChecked() and not self.appearance.operator.on
+        self.window.faults.setVisible(wanted and self.sessions.player is not None)
+
+    def _present_palette(self, *instants: str) -> None:
+        """Offer the commands, and what can be done with an instant, in this order."""
+        offered: dict[str, Callable[[float], None]] = {}
+        if self.watch.history.end_x > 0.0 and self.sessions.current is not None:
+            offered["Look at"] = self._look_at
+        if self.sessions.player is not None and not self.actions.locked:
+            offered["Play from"] = partial(seek, self.sessions)
+        self._palette.set_instants({word: offered[word] for word in instants if word in offered})
+        self._palette.present()
 
     def _wait(self, text: str) -> None:
         self.window.waiting_for = text
@@ -207,6 +236,9 @@ class Program(QObject):
         self.view.look_at(self.watch.history.timeline.x_of(x) + 0.5 * self.view.span)
 
     def _ask_note(self) -> None:
+        # a button of a panel asks for it too
+        if not self.actions["note.add"].isEnabled():
+            return
         instant = self.view.instant
         said = instant_text(self.watch.history.timeline.time_at(instant))
         self.window.notes.ask(instant, said)
@@ -219,10 +251,11 @@ class Program(QObject):
 
     def _hear(self) -> None:
         """Pass on what came with the last look."""
-        if self.sessions.current is not None and self.watch.history.health is not None:
+        if self.sessions.current is not None and self.watch.watching and self.watch.history.health is not None:
             self.sessions.current.watched()
         for level, text in self._notes.answers():
             self.say(level, text)
         if self.watch.failed:
             self.say("error", self.watch.failed)
-            self.watch.close()
+            # a service that was heard goes on without us
+            self.watch.close() if self.watch.history.health is not None else self._disconnect()

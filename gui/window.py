@@ -95,7 +95,6 @@ class MainWindow(QMainWindow):
     def show_data(self, shown: bool) -> None:
         """Show the panels; else the first page."""
         self._pages.setCurrentWidget(self.desk if shown else self.first)
-        self.bar.setVisible(shown)
 
     def redraw(self) -> None:
         """Let the next tick draw, whether anything is new or not."""

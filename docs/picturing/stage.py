@@ -18,10 +18,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from docs.picturing.small_png import write_png
 from gui.opening import Opening
 from gui.program import Program
-from monitor.commands.gui import _offers as offers
+from monitor.commands.gui import _offers
 
 _PATIENCE = 180.0  # s: kernels that nobody has compiled before take long
-_SETTLED = 0.4  # s, until what was asked for is drawn
+_SETTLED = 0.3  # s, until what was asked for is drawn
 WINDOW = QSize(1440, 900)
 
 
@@ -70,6 +70,10 @@ class Stage:
 
     def shoot(self, path: Path, widget: QWidget | None = None) -> None:
         """Take a picture of the window, or of a part of it."""
+        # nobody's hand is on it
+        focused = QApplication.focusWidget()
+        if focused is not None:
+            focused.clearFocus()
         write_png((widget or self.program.window).grab().toImage(), path)
 
     def shoot_panel(self, key: str, size: QSize, path: Path) -> None:
@@ -91,7 +95,7 @@ def stage(opening: Opening, size: QSize = WINDOW) -> Iterator[Stage]:
     application = QApplication.instance() or QApplication([])
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(str(Path(folder) / "settings.ini"), QSettings.Format.IniFormat)
-        program = Program(offers(), store, opening)
+        program = Program(_offers(), store, opening)
         try:
             program.start()
             program.window.resize(size)

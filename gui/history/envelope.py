@@ -43,6 +43,17 @@ class Envelope:
         left, right = self.edges[:-1], self.edges[1:]
         return left + (right - left) * ((self.rows - 1) / (2 * self.rows))
 
+    def at(self, place: float) -> tuple[Samples, Samples]:
+        """Return the least and the greatest value, (n_columns,) each, of the bucket that `place` falls in.
+
+        NaN where there is no such bucket.
+        """
+        found = int(np.searchsorted(self.edges, place, side="right")) - 1
+        if not 0 <= found < len(self):
+            nothing = np.full(self.low.shape[1], np.nan)
+            return nothing, nothing
+        return self.low[found], self.high[found]
+
     def scaled(self, factor: float, origin: float = 0.0) -> Envelope:
         """Return the same values with edges at ``origin + factor * edge``."""
         return Envelope(origin + factor * self.edges, self.low, self.high, self.rows)

@@ -83,18 +83,17 @@ class Pyramid:
         finer = self._rings[0]
         finer.renew(row, row)
         for ring in self._rings[1:]:
-            low, high = finer.read(max(finer.begin, (ring.end - 1) * self._factor), finer.end, slice(None))
+            low, high = finer.read(max(finer.begin, (ring.end - 1) * self._factor), finer.end)
             ring.renew(np.fmin.reduce(low), np.fmax.reduce(high))
             finer = ring
 
     def rows(self, start: int, stop: int, columns: Sequence[int] | None = None) -> Samples:
         """Return (stop - start, n_columns), a copy of the rows as they came; NaN where they are not kept."""
-        chosen = slice(None) if columns is None else list(columns)
         width = self.width if columns is None else len(columns)
         found = np.full((max(0, stop - start), width), np.nan)
         low, high = max(start, self.kept), min(stop, self.end)
         if low < high:
-            found[low - start : high - start], _ = self._rings[0].read(low, high, chosen)
+            found[low - start : high - start], _ = self._rings[0].read(low, high, columns)
         return found
 
     def envelope(self, start: float, stop: float, n_columns: int, columns: Sequence[int]) -> Envelope:
@@ -112,7 +111,7 @@ class Pyramid:
         for ring in self._preferred(w):
             oldest = max(first, -(-max(ring.begin * ring.rows, 0) // w))
             if oldest < edge:
-                pieces.append(_buckets(ring, oldest, edge, w, list(columns)))
+                pieces.append(_buckets(ring, oldest, edge, w, columns))
                 edge = oldest
         pieces.reverse()
         edges = w * np.arange(edge, max(edge, last) + 1, dtype=float)
@@ -136,7 +135,7 @@ def _joined(first: int, low: Samples, high: Samples, factor: int) -> tuple[Sampl
     return np.fmin.reduceat(low, starts), np.fmax.reduceat(high, starts)
 
 
-def _buckets(ring: Ring, start: int, stop: int, w: int, columns: list[int]) -> tuple[Samples, Samples]:
+def _buckets(ring: Ring, start: int, stop: int, w: int, columns: Sequence[int]) -> tuple[Samples, Samples]:
     """Return low and high of the buckets ``start .. stop - 1`` of `w` rows from one ring."""
     if ring.rows > w:
         inside = np.arange(start, stop) * w // ring.rows

@@ -127,6 +127,16 @@ class ResultHistory:
         instant = math.floor(x * self.rate + _ROUNDING)
         return float(self._instants.rows(instant, instant + 1, (column,))[0, 0])
 
+    def between(self, x: float, names: Sequence[tuple[str, str]]) -> tuple[Samples, Samples]:
+        """Return the least and the greatest that results can be at the instant at `x`, (n_names,) each.
+
+        The two are one where that instant is kept; else they are those of its bucket, NaN where nothing is known.
+        """
+        if not math.isfinite(x):
+            nothing = np.full(len(names), np.nan)
+            return nothing, nothing
+        return self.envelope(x, x, 1, names).at(x + _ROUNDING / self.rate)
+
     def last_valid(self, actuator: str, name: str) -> float:
         """Return the newest value that meant something; NaN where there was none yet."""
         column = self.column(actuator, name)

@@ -94,3 +94,14 @@ class SignalHistory:
         row = round(x * self.sample_rate)
         found: Samples = self._rows.rows(row, row + 1, columns)[0]
         return found
+
+    def between(self, x: float, columns: Sequence[int]) -> tuple[Samples, Samples]:
+        """Return what is known of the sample nearest to `x`: the least and the greatest it can be, (n_columns,) each.
+
+        The two are one where it is kept as it came; else they are those of its bucket, NaN where nothing is known.
+        """
+        if not math.isfinite(x):
+            nothing = np.full(len(columns), np.nan)
+            return nothing, nothing
+        half = 0.5 / self.sample_rate
+        return self.envelope(x, x, 1, columns).at(x + half)

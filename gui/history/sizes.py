@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 FACTOR = 16
-_SPANS = (3600.0, 86400.0)
+_HOUR, _DAY = 3600.0, 86_400.0
 _LEAST_ROWS = 1 << 14
 _FOR_COARSE = 8
 _NUMBER = 8
 
 
 def signal_levels(sample_rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
-    """Return the rows or buckets of each level: as they came, for an hour by 16, for a day by 256."""
-    return _levels(sample_rate, width, minutes, memory, _SPANS)
+    """Return the rows or buckets of each level: as they came, for an hour by 16, for a day by 256 and by 4096.
+
+    The last makes a view of hours as quick as one of minutes, for a sixteenth of the memory of the one before.
+    """
+    return _levels(sample_rate, width, minutes, memory, (_HOUR, _DAY, _DAY))
 
 
 def result_levels(rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
     """Return the instants or buckets of each level: as they came, for two hours by 16, for a day by 256."""
-    return _levels(rate, width, minutes, memory, (2.0 * _SPANS[0], _SPANS[1]))
+    return _levels(rate, width, minutes, memory, (2.0 * _HOUR, _DAY))
 
 
 def _levels(rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...]) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPushButton,
+    QStyleOptionToolButton,
     QTableView,
     QToolButton,
     QVBoxLayout,
@@ -27,6 +28,7 @@ from gui.panels.event_table import EventTable, Wanted
 from gui.theme import Theme
 from monitor.blocks import EventKind
 
+_ALL_KINDS = "Kinds ▾"
 _TIME, _KIND = "00:00:00.000", "✎ clock jump"  # as wide as these columns get
 
 
@@ -50,8 +52,8 @@ class EventList(QWidget):
         self._text = QLineEdit(placeholderText="filter", clearButtonEnabled=True)
         self._text.setAccessibleName("show events with this text only")
         self._text.textChanged.connect(self._filter)
-        self._kinds = QToolButton()
-        self._kinds.setText("Kinds")
+        self._kinds = _MenuButton()
+        self._kinds.setText(_ALL_KINDS)
         self._kinds.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._kinds.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._kinds.setToolTip("which kinds of events are shown")
@@ -102,7 +104,7 @@ class EventList(QWidget):
 
     def _filter(self) -> None:
         hidden = frozenset(EventKind(a.data()) for a in self._kinds.menu().actions() if not a.isChecked())
-        self._kinds.setText(f"Kinds ({len(EventKind) - len(hidden)} of {len(EventKind)})" if hidden else "Kinds")
+        self._kinds.setText(f"Kinds ({len(EventKind) - len(hidden)} of {len(EventKind)}) ▾" if hidden else _ALL_KINDS)
         self.table.show_only(Wanted(hidden, self._text.text().strip()))
         self.view.scrollToBottom()
         self._tell()
@@ -114,6 +116,14 @@ class EventList(QWidget):
 
     def _choose(self, index: QModelIndex) -> None:
         self.chosen.emit(self.table.placed(index.row()).x)
+
+
+class _MenuButton(QToolButton):
+    """A button with a menu; the mark for it stands in its text, where Qt's would lie over the letters."""
+
+    def initStyleOption(self, option: QStyleOptionToolButton) -> None:  # noqa: N802 - Qt's name
+        super().initStyleOption(option)
+        option.features &= ~QStyleOptionToolButton.ToolButtonFeature.HasMenu
 
 
 class _TableView(QTableView):

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 
 from gui.history.envelope import Envelope
 from gui.history.history import History
 from gui.history.signals import SignalHistory
+from gui.panels.history_rows import history_rows
 from gui.panels.over_time import TimePanel
-from gui.plots.time_row import Curve, Reader, Row, RowData, strip
+from gui.panels.sample_reader import SampleReader
+from gui.plots.time_frame import Reader, RowData, strip
+from gui.plots.time_row import Row
 from gui.plots.time_scale import visible
 from gui.plots.time_splice import spliced
 from gui.theme import Theme
 from gui.view import View
-from monitor.blocks import Channel, Pair, Role, units_differ
 
 _MOST_SHOWN = 8
-_FORCE_WEIGHT = 0.6
 _WIDE = 256  # samples a bucket
-_QUANTITIES = {
-    "m": "displacement", "mm": "displacement", "cm": "displacement", "in": "displacement", "ft": "displacement",
-    "N": "force", "kN": "force", "MN": "force", "lb": "force", "lbf": "force", "kip": "force",
-    "rad": "rotation", "deg": "rotation", "°": "rotation",
-    "m/s": "velocity", "mm/s": "velocity", "in/s": "velocity",
-    "m/s2": "acceleration", "m/s^2": "acceleration", "m/s²": "acceleration", "g": "acceleration",
-    "V": "voltage", "Hz": "frequency", "s": "time", "Pa": "stress", "MPa": "stress",
-}  # fmt: skip
 _NOTHING = (
     "No signals yet. They come when a rig publishes, or a recording is replayed;\n"
     "a service that publishes results alone (signals = false) has none to show."
@@ -49,10 +41,12 @@ class HistoriesPanel(TimePanel):
         super().__init__(view, theme, _NOTHING)
         self.detail: Detail | None = None
         self._columns: dict[str, tuple[int, ...]] = {}
+        self._finer: Envelope | None = None
+        self._detailed: tuple[int, ...] = ()
 
     def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
         """Return a row for each actuator, one for its force, and one for each kind of auxiliary channel."""
-        found = () if history.signals is None else tuple(_rows(history.signals))
+        found = () if history.signals is None else tuple(history_rows(history.signals))
         self._columns = {row.key: columns for row, columns, _ in found}
         return tuple((row, group) for row, _, group in found)
 
@@ -79,14 +73,15 @@ class HistoriesPanel(TimePanel):
         )
 
     def reader(self, history: History) -> Reader:
-        """Return what reads samples."""
+        """Return what reads samples, with the detail that is on the screen."""
         columns = [self._columns[row.key] for row in self.stack.rows]
-        return partial(_read, history.signals, columns)
+        return SampleReader(history.signals, columns, self._finer, self._detailed)
 
     def _envelope(
         self, history: History, signals: SignalHistory, left: float, right: float, columns: Sequence[int]
     ) -> Envelope:
         n_columns = self.stack.columns
+        self._finer = None
         found = signals.envelope(left, right, n_columns, columns)
         stop = min(right, signals.kept_x)
         # before `kept_x` memory has buckets alone; a wide picture needs no narrower ones
@@ -105,65 +100,9 @@ class HistoriesPanel(TimePanel):
             # it may come later, without anything else being new
             self._drawn = None
             return found
-        finer = finer.scaled(1.0, -segment.offset)
+        finer = self._finer = finer.scaled(1.0, -segment.offset)
+        self._detailed = tuple(columns)
         slack = 2.0 * (finer.edges[1] - finer.edges[0]) if len(finer) else 0.0
         if len(finer) and finer.edges[0] <= left + slack and finer.edges[-1] >= right - slack:
             return finer
         return spliced(found, finer)
-
-
-def _read(signals: SignalHistory | None, columns: Sequence[tuple[int, ...]], x: float) -> list[list[float]]:
-    """Return the values of the sample nearest to `x`, or of the newest one before."""
-    if signals is None:
-        return []
-    wanted = [column for row in columns for column in row]
-    values = iter(signals.at(min(x, signals.end_x), wanted).tolist())
-    return [[next(values) for _ in row] for row in columns]
-
-
-def _rows(signals: SignalHistory) -> Iterator[tuple[Row, tuple[int, ...], str]]:
-    """Give every row, its columns and its group in the menu."""
-    for pair in signals.pairs:
-        yield from _actuator_rows(signals.channels, pair)
-    kinds: dict[tuple[str, str], list[int]] = {}
-    for i, channel in enumerate(signals.channels):
-        if channel.role is Role.AUXILIARY:
-            kinds.setdefault((channel.name.rpartition(".")[2], channel.unit), []).append(i)
-    for (kind, unit), columns in kinds.items():
-        owners = [signals.channels[i].name.rpartition(".")[0] for i in columns]
-        curves = tuple(
-            Curve(owner or kind, "auxiliary" if len(owners) == 1 else i, dashed=i >= _MOST_SHOWN)
-            for i, owner in enumerate(owners)
-        )
-        name = owners[0] if len(owners) == 1 else ""
-        row = Row(f"auxiliary:{kind}:{unit}", name, kind.replace("_", " "), unit, curves, prefixed=True)
-        yield row, tuple(columns), "other channels"
-
-
-def _actuator_rows(channels: Sequence[Channel], pair: Pair) -> Iterator[tuple[Row, tuple[int, ...], str]]:
-    command, measured = Curve("command", "command"), Curve("measured", "measured")
-    units = channels[pair.command].unit, channels[pair.measured].unit
-    name = pair.actuator
-    if units_differ(channels[pair.command], channels[pair.measured]):
-        # volts over millimetres would be two curves on one wrong scale
-        for key, unit, curve, column in zip(
-            ("command", "measured"), units, (command, measured), (pair.command, pair.measured), strict=True
-        ):
-            yield _row(f"{key}:{name}", name, unit, key, curve), (column,), name
-    else:
-        unit = units[0] or units[1]
-        yield (
-            _row(f"motion:{name}", name, unit, "command and measured", command, measured),
-            (pair.command, pair.measured),
-            name,
-        )
-    if pair.force is not None:
-        force = Row(
-            f"force:{name}", name, "force", channels[pair.force].unit, (Curve("force", "force"),), prefixed=True,
-            weight=_FORCE_WEIGHT,
-        )  # fmt: skip
-        yield force, (pair.force,), name
-
-
-def _row(key: str, name: str, unit: str, otherwise: str, *curves: Curve) -> Row:
-    return Row(key, name, _QUANTITIES.get(unit, otherwise), unit, curves, prefixed=True)

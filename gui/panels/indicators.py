@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 from PySide6.QtWidgets import QToolButton
 
 from gui.history.history import History
@@ -14,7 +15,8 @@ from gui.history.results import ResultHistory
 from gui.limits import DEFAULT, Limits
 from gui.panels.indicator_rows import QUANTITIES, Quantity
 from gui.panels.over_time import TimePanel
-from gui.plots.time_row import Curve, Limit, Reader, Row, RowData, Strip, spread, strip
+from gui.plots.time_frame import Between, Reader, RowData, Strip, between, spread, strip
+from gui.plots.time_row import Curve, Limit, Row
 from gui.theme import Theme
 from gui.view import View
 
@@ -169,9 +171,12 @@ def _lines(limits: Limits, quantity: str, unit: str) -> tuple[Limit, ...]:
     )
 
 
-def _read(results: ResultHistory | None, rows: Sequence[tuple[_Source, ...]], x: float) -> list[list[float]]:
-    """Return the values of the instant at `x`, or of the newest one before."""
+def _read(results: ResultHistory | None, rows: Sequence[tuple[_Source, ...]], x: float) -> list[list[Between]]:
+    """Return what is known of the instant at `x`, or of the newest one before."""
     if results is None:
         return []
-    at = min(x, results.end_x)
-    return [[source.factor * results.value(source.actuator, source.name, at) for source in row] for row in rows]
+    sources = [source for row in rows for source in row]
+    low, high = results.between(min(x, results.end_x), [(source.actuator, source.name) for source in sources])
+    factors = np.array([source.factor for source in sources])
+    found = iter(between(factors * low, factors * high))
+    return [[next(found) for _ in row] for row in rows]

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 from gui.history.history import History, PlacedEvent
 from gui.panels.base import Panel
 from gui.panels.row_menu import Choice, RowMenu
-from gui.plots.time_row import Frame, Reader, Row, RowData, nothing_read
+from gui.plots.time_frame import Frame, Reader, RowData, nothing_read
+from gui.plots.time_row import Row
 from gui.plots.time_stack import TimeStack
 from gui.service_state import service_state
 from gui.theme import Theme
@@ -52,6 +53,8 @@ class TimePanel(Panel):
         box.setSpacing(0)
         box.addLayout(self.controls)
         box.addWidget(self.stack, 1)
+        # the keys of a panel over time are those of its plot
+        self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)
         self.stack.uncovered.connect(self._uncovered)
 

@@ -1,4 +1,4 @@
-"""One tile: a `TileFace` drawn as large as there is room."""
+"""One tile: a `TileFace` drawn as large as there is room, upright or lying."""
 
 from __future__ import annotations
 
@@ -10,18 +10,28 @@ from gui.level import Level
 from gui.level_colour import level_colour
 from gui.panels.fitted_text import fitted
 from gui.panels.tile_face import Reading, TileFace
+from gui.plots.time_ticks import MINUS
 from gui.theme import Theme
 from gui.verdict import NO_VALUE
 
 LEAST_WIDTH, LEAST_HEIGHT = 160, 120
 """Pixels, down to which all of a tile can be read."""
-WIDE, HIGH = 10.0, 8.6
-"""Of a tile, in the size of its plain numbers."""
+LYING_WIDTH, LYING_HEIGHT = 310, 70
+"""The same for one whose numbers stand beside its words instead of below them."""
+_UPRIGHT, _LYING = (10.0, 8.6), (22.0, 4.8)  # width and height, in the size of plain numbers
+_WORDS, _APART = 0.5, 0.54  # shares of the width of a lying tile: where the words end, where the numbers begin
 _LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the spread
-_USUAL = "-88.8"  # has the size of numbers that are as long or shorter
+_USUAL = f"{MINUS}88.8"  # has the size of numbers that are as long or shorter
+_USUAL_LABEL = "phases"  # so do labels: those of a tile have one size
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
 _HELP = "ratio = command / measured amplitude: over 100 % it undershoots; delay > 0 lags; ± one standard deviation"
+
+
+def letter_size(width: float, height: float) -> tuple[float, bool]:
+    """Return how large the plain numbers of a tile are, in pixels, and whether it is a lying one."""
+    upright, lying = (min(width / wide, height / high) for wide, high in (_UPRIGHT, _LYING))
+    return (lying, True) if lying > upright and width >= LYING_WIDTH else (upright, False)
 
 
 class Tile(QWidget):
@@ -74,9 +84,19 @@ class Tile(QWidget):
         """Draw the frame, then line by line."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        size = min(self.width() / WIDE, self.height() / HIGH)
+        size, lying = letter_size(self.width(), self.height())
         self._frame(painter, size)
-        _Lines(painter, self.theme, QRectF(self.rect()), size).draw(self.face)
+        area = QRectF(self.rect()).adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
+        if lying:
+            beside = area.adjusted(_APART * area.width(), 0.0, 0.0, 0.0)
+            area.setWidth(_WORDS * area.width())
+            words = _Lines(painter, self.theme, area, size, _LYING[1])
+            numbers = _Lines(painter, self.theme, beside, size, _LYING[1])
+        else:
+            words = numbers = _Lines(painter, self.theme, area, size, _UPRIGHT[1])
+        words.head(self.face)
+        numbers.readings(self.face)
+        words.foot(self.face)
         painter.end()
 
     def _frame(self, painter: QPainter, size: float) -> None:
@@ -99,16 +119,17 @@ class Tile(QWidget):
 class _Lines:
     """The text of a tile from top to bottom; `size` is that of plain numbers, in pixels."""
 
-    def __init__(self, painter: QPainter, theme: Theme, area: QRectF, size: float) -> None:
+    def __init__(self, painter: QPainter, theme: Theme, area: QRectF, size: float, high: float) -> None:
         self._painter = painter
         self._theme = theme
         self._size = size
-        self._area = area.adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
+        self._area = area
         # what is higher than it need be is shared out between the lines
-        self._stretch = max(1.0, self._area.height() / ((HIGH - 0.6) * size))
-        self._top = self._area.top()
+        self._stretch = max(1.0, area.height() / ((high - 0.6) * size))
+        self._top = area.top()
 
-    def draw(self, face: TileFace) -> None:
+    def head(self, face: TileFace) -> None:
+        """Write what is shown, and how it is."""
         theme = self._theme
         row = self._row(1.3)
         # when it is of matters more than how it was found
@@ -119,10 +140,21 @@ class _Lines:
             self._text(row, face.source, 0.62, theme.muted, _RIGHT, start=0.74)
         colour = level_colour(theme, face.verdict.level)
         self._text(self._row(1.5), f"{face.verdict.shape} {face.verdict.words}", 1.15, colour, bold=True)
+
+    def readings(self, face: TileFace) -> None:
+        """Write the numbers."""
         for rank, reading in enumerate(face.readings):
             self._reading(reading, 1.35 if rank == 0 else 1.0)
-        self._top = self._area.bottom() - 0.95 * self._size
-        self._foot(face)
+
+    def foot(self, face: TileFace) -> None:
+        """Write what is over a limit, or a remark, at the bottom."""
+        high = 0.95 * self._size
+        row = QRectF(self._area.left(), self._area.bottom() - high, self._area.width(), high)
+        if face.alarm:
+            self._painter.fillRect(row, level_colour(self._theme, face.alarm_level))
+            self._text(row, f" {face.alarm}", 0.7, self._theme.base, bold=True)
+        else:
+            self._text(row, face.remark, 0.7, self._theme.muted)
 
     def _reading(self, reading: Reading, size: float) -> None:
         theme, row = self._theme, self._row(1.25 * size)
@@ -131,20 +163,13 @@ class _Lines:
         # what has no unit has room for a longer label
         unit = _UNIT + _SPACE if reading.unit else 0.0
         start = _LABEL + _UNIT + _SPACE - unit
-        self._text(row, reading.label, 0.6, theme.muted, share=start)
+        self._text(row, reading.label, 0.6, theme.muted, share=start - _SPACE, usual=_USUAL_LABEL)
         strong = size > 1.0 or not plain
-        self._text(row, reading.text, size, colour, _RIGHT, start=start, share=_NUMBER, bold=strong, usual=_USUAL)
+        shown = reading.text.replace("-", MINUS)
+        self._text(row, shown, size, colour, _RIGHT, start=start, share=_NUMBER, bold=strong, usual=_USUAL)
         start += _NUMBER + _SPACE
         self._text(row, reading.unit, 0.62, theme.muted, start=start, share=_UNIT)
         self._text(row, reading.spread, 0.58, theme.muted, start=start + unit)
-
-    def _foot(self, face: TileFace) -> None:
-        theme, row = self._theme, QRectF(self._area.left(), self._top, self._area.width(), 0.95 * self._size)
-        if face.alarm:
-            self._painter.fillRect(row, level_colour(theme, face.alarm_level))
-            self._text(row, f" {face.alarm}", 0.7, theme.base, bold=True)
-        else:
-            self._text(row, face.remark, 0.7, theme.muted)
 
     def _row(self, height: float) -> QRectF:
         height *= self._size * self._stretch

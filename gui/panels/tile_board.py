@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
-from gui.panels.tile import HIGH, LEAST_HEIGHT, LEAST_WIDTH, WIDE, Tile
+from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH, LYING_HEIGHT, LYING_WIDTH, Tile, letter_size
 from gui.theme import Theme
 
 _GAP = 4
@@ -19,8 +19,7 @@ def columns_for(n_tiles: int, width: int, height: int) -> int:
     most = max(1, (width + _GAP) // (LEAST_WIDTH + _GAP))
 
     def size(columns: int) -> float:
-        wide, high = tile_size(n_tiles, columns, width, height)
-        return min(wide / WIDE, high / HIGH)
+        return letter_size(*tile_size(n_tiles, columns, width, height))[0]
 
     # of two that are as large, the one with fewer columns
     return max(range(1, min(most, max(1, n_tiles)) + 1), key=size)
@@ -30,7 +29,8 @@ def tile_size(n_tiles: int, columns: int, width: int, height: int) -> tuple[floa
     """Return width and height of a tile; below the least height the board is scrolled."""
     rows = max(1, ceil(n_tiles / columns))
     wide = (width - (columns - 1) * _GAP) / columns
-    return wide, max(float(LEAST_HEIGHT), (height - (rows - 1) * _GAP) / rows)
+    least = LYING_HEIGHT if wide >= LYING_WIDTH else LEAST_HEIGHT
+    return wide, max(float(least), (height - (rows - 1) * _GAP) / rows)
 
 
 class TileBoard(QWidget):

@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QStackedLayout
 
 from gui.history.history import History
 from gui.limits import Limits
+from gui.panels.actuator_face import actuator_face
 from gui.panels.base import Panel
+from gui.panels.site_face import site_face
 from gui.panels.tile_board import TileBoard
-from gui.panels.tile_face import actuator_face, site_face
 from gui.panels.tile_moment import tile_moment
 from gui.theme import Theme
 from gui.view import View

@@ -9,6 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
 from gui.coherence import COHERENT
@@ -26,7 +27,8 @@ from gui.view import View
 from monitor.blocks import Samples
 from monitor.transfer import TransferBlock
 
-_LEAST_HEIGHT = 240  # px: three rows whose labels do not meet
+_LEAST_HEIGHT = 200  # px: three rows whose labels do not meet
+_ROOMY = 310  # px of the panel, from where the frequency axis has a label of its own
 # a stroke in the legend looks like the curve
 _STYLES = (
     (Qt.PenStyle.SolidLine, "──"),
@@ -56,6 +58,7 @@ class TransferPanel(XYPanel):
         self._block: TransferBlock | None = None
         self._drawn: TransferBlock | None = None
         self._chosen: tuple[object, ...] = ()
+        self._roomy = True
         lowest = self.rows[-1]
         for number, (row, mark) in enumerate(zip(self.rows, self.dominant, strict=True)):
             self.pane.addItem(row, row=number, col=0)
@@ -105,6 +108,15 @@ class TransferPanel(XYPanel):
             self._draw(shown)
         self._mark(history, when.x)
         self._read_out()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Give up the label of the frequency axis where the rows need its room."""
+        super().resizeEvent(event)
+        if (self.height() >= _ROOMY) is not self._roomy:
+            self._roomy = not self._roomy
+            axis = self.rows[-1].getAxis("bottom")
+            axis.unit_at_ticks("" if self._roomy else "Hz")
+            self._draw(tuple(self.curves))
 
     def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:  # noqa: ARG002 - a frequency is pointed at
         """Return the values at the frequency nearest to the mouse: all of one actuator, or the row's of each."""
@@ -164,7 +176,8 @@ class TransferPanel(XYPanel):
                 known |= np.isfinite(coherence)
                 reach.append(_reach(values, deviations, coherent))
             unit = quantity.unit_of(block, shown[0])
-            row.name_axes(("frequency", "Hz") if row is self.rows[-1] else ("", ""), (quantity.column, unit))
+            labelled = self._roomy and row is self.rows[-1]
+            row.name_axes(("frequency", "Hz") if labelled else ("", ""), (quantity.column, unit))
             row.fit(extent(x[known]), extent(np.concatenate(reach)), hurry=True)
 
     def _mark(self, history: History, x: float | None) -> None:

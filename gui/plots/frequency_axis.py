@@ -18,6 +18,17 @@ class FrequencyAxis(pg.AxisItem):
     def __init__(self) -> None:
         super().__init__("bottom")
         self.setStyle(maxTextLevel=0)
+        self._suffix = ""
+
+    def unit_at_ticks(self, unit: str) -> None:
+        """Write a unit beside every number, for an axis without a label; none where it is empty."""
+        self._suffix = f" {unit}" if unit else ""
+        self.picture = None
+        self.update()
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802
+        """Return the frequencies, each with its unit where it has one."""
+        return [f"{text}{self._suffix}" for text in super().tickStrings(values, scale, spacing)]
 
     def logTickValues(self, low: float, high: float, *_: object) -> list[tuple[None, list[float]]]:  # noqa: N802
         """Return the marked places, as log10."""

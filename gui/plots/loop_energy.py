@@ -9,6 +9,7 @@ import numpy as np
 from monitor.blocks import Samples, same_unit
 
 _FEWEST = 12  # samples of a turn
+_NOTHING = 1e-9  # of the box around a loop: an area that small is made of rounding
 _WORK = (("m", "N", "J"), ("m", "kN", "kJ"), ("mm", "kN", "J"), ("mm", "N", "mJ"))
 
 
@@ -26,7 +27,8 @@ def loop_energy(displacement: Samples, force: Samples, sample_rate: float, frequ
     x, f = displacement[-n_turn:], force[-n_turn:]
     # about a point of the loop: an offset costs no digits
     x, f = x - x[0], f - f[0]
-    return float(np.sum((f + np.roll(f, -1)) * (np.roll(x, -1) - x)) / 2.0)
+    area = float(np.sum((f + np.roll(f, -1)) * (np.roll(x, -1) - x)) / 2.0)
+    return 0.0 if abs(area) <= _NOTHING * float(np.ptp(x) * np.ptp(f)) else area
 
 
 def work_unit(displacement: str, force: str) -> str:

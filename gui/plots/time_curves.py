@@ -11,13 +11,14 @@ from pyqtgraph.Qt import internals
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
-from gui.plots.time_row import Strip
+from gui.plots.time_frame import Strip
 from gui.plots.time_scale import TimeScale
 from monitor.blocks import Samples
 
 # pixels beyond which nothing is seen, near enough to zero for every painter
 _FAR = 1e5
 _DASH = 5.0
+_AT_EDGE = 1e-3  # pixels by which a point at the edge may be off
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,11 @@ class CurvePainter:
     ----------
     painter : clipped to where curves may be.
     time, values : the scales.
+    smooth : lines are antialiased, which takes longer; columns of pixels never are.
     """
 
-    def __init__(self, painter: QPainter, time: TimeScale, values: ValueScale) -> None:
-        self._painter, self._time, self._values = painter, time, values
+    def __init__(self, painter: QPainter, time: TimeScale, values: ValueScale, *, smooth: bool = False) -> None:
+        self._painter, self._time, self._values, self._smooth = painter, time, values, smooth
 
     def curve(self, strip: Strip, colour: QColor, *, dashed: bool = False, width: float = 1.0) -> None:
         """Draw a line through rows, or columns where rows share pixels."""
@@ -111,7 +113,9 @@ class CurvePainter:
                 pen.setDashPattern([4.0, 3.0])
             self._painter.setPen(pen)
             self._painter.setBrush(Qt.BrushStyle.NoBrush)
+            self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, self._smooth)
             self._lines(strip)
+            self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             return
         self._painter.setPen(Qt.PenStyle.NoPen)
         self._painter.setBrush(colour)
@@ -142,13 +146,24 @@ class CurvePainter:
             )
 
     def _lines(self, strip: Strip) -> None:
-        x, y = self._time.pixels(strip.centers), self._values.pixels(strip.low)
-        for begin, end in runs(strip.known):
+        x = self._time.pixels(strip.centers)
+        inside = self._reaching(x)
+        x, y, known = x[inside], self._values.pixels(strip.low[inside]), strip.known[inside]
+        for begin, end in runs(known):
             if end - begin > 1:
                 self._painter.drawPolyline(_polygon(x[begin:end], y[begin:end]))
             else:
                 # a value alone is a dot, not nothing
                 self._painter.drawPolyline(_polygon(x[begin] + np.array([-1.0, 1.0]), np.repeat(y[begin], 2)))
+
+    def _reaching(self, x: Samples) -> slice:
+        """Return the points from the last one left of the picture to the first one right of it.
+
+        What comes beyond later must not change a picture that stands, not even where a smooth line ends.
+        """
+        left, right = self._time.begin, self._time.begin + self._time.width
+        first, last = np.searchsorted(x, (left + _AT_EDGE, right - _AT_EDGE))
+        return slice(max(0, int(first) - 1), int(last) + 1)
 
 
 def _polygon(x: Samples, y: Samples) -> QPolygonF:

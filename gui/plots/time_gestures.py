@@ -8,13 +8,12 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip
 
+from gui.plots.time_tip import NEAR
 from gui.view import View
 
 if TYPE_CHECKING:
     from gui.plots.time_stack import TimeStack
 
-NEAR = 5.0
-"""Pixels that a hand is off."""
 _NOTCH = 1.25  # times as long a span, a notch of the wheel
 _STEP = 0.01  # of the span, that a key moves the cursor
 

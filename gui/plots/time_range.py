@@ -13,6 +13,7 @@ _ROOM = 0.03
 _STEPS = 20
 _SMALL = 0.5
 _SHORTEST, _LONGEST = 1e-30, 1e30
+_NOTHING = 1e-290  # a span whose steps floats no longer tell apart
 
 
 def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[float, float]:
@@ -23,7 +24,7 @@ def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[floa
     least_span : of the limits; what moves less than this is shown as still.
     """
     span = max(high - low, least_span, 1e-9 * max(abs(low), abs(high)))
-    if span == 0.0:
+    if span < _NOTHING:
         span = 1.0
     short = max(0.0, span - (high - low)) / 2.0
     low, high = low - short - _ROOM * span, high + short + _ROOM * span

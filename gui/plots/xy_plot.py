@@ -7,16 +7,22 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.plots.time_range import ValueRange
 from gui.plots.time_ticks import value_text
+from gui.plots.xy_axis import NumberAxis
 from gui.plots.xy_ink import fixed, pen, tabular
 from gui.plots.xy_scale import Limits, readable
 from gui.theme import Theme
 
 LABEL_WIDTH = 62
 """px beside every plot, so that plots above each other align."""
+_CORNER = 26, 6  # letters of a line in the corner, and lines, or fewer
+_CORNER_SHARE = 0.65, 0.6  # of the plot's width and height, that they may take
+_SCALES = 0.9, 0.8, 0.7, 0.6, 0.5  # of the program's letters: the largest that have room are taken
+_TICK = 4  # px
+_MARGIN = 0.03  # of a square's scale, on either side
 
 
 class _Plane(pg.ViewBox):
@@ -50,10 +56,12 @@ class XYPlot(pg.PlotItem):
         axes: dict[str, Any] | None = None,
     ) -> None:
         self.plane = _Plane(enableMenu=False)
-        super().__init__(viewBox=self.plane, enableMenu=False, axisItems=axes)
+        sides = {side: NumberAxis(side) for side in ("bottom", "left")}
+        super().__init__(viewBox=self.plane, enableMenu=False, axisItems=sides | (axes or {}))
         self.automatic = True
         self.factors = {"bottom": 1.0, "left": 1.0}
         self.units = {"bottom": "", "left": ""}
+        self._labels: dict[str, tuple[str, dict[str, str]]] = {}
         self._names = {"bottom": ("", ""), "left": ("", "")}
         self._ranges = ValueRange(), ValueRange(fixed=left)
         self._shown: tuple[Limits, Limits] | None = None
@@ -62,17 +70,22 @@ class XYPlot(pg.PlotItem):
         self.plane.disableAutoRange()
         self.plane.sigRangeChangedManually.connect(self._take_in_hand)
         self.plane.recalled.connect(self.automate)
+        self.plane.sigResized.connect(self._reshape)
         for side in ("bottom", "left"):
             axis = self.getAxis(side)
             axis.enableAutoSIPrefix(False)
-            axis.setStyle(tickFont=tabular(0.9), tickLength=4, maxTickLevel=0)
+            axis.setStyle(tickFont=tabular(0.9), tickLength=_TICK, maxTickLevel=0)
             axis.setTickDensity(0.8)
+            # the grid is drawn by the axes: behind curves and words
+            axis.setZValue(-1.0)
         self.getAxis("left").setWidth(LABEL_WIDTH)
         self._corner = pg.TextItem(anchor=(0.0, 0.0))
-        self._corner.setFont(fixed(0.95))
         self._corner.setParentItem(self.plane)
+        self._corner_width = 0.0
+        self._write_corner()
         self._corner.setPos(6.0, 4.0)
         self._corner.setZValue(100.0)
+        self._base = theme.base
         self.square = square
         self.restyle(theme)
 
@@ -86,6 +99,7 @@ class XYPlot(pg.PlotItem):
         if square is not self._square:
             self._square, self._shown = square, None
             self.plane.setAspectLocked(square, 1.0)
+            self._ground_corner()
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
@@ -96,9 +110,8 @@ class XYPlot(pg.PlotItem):
             axis.setTickPen(pen(theme.grid))
             axis.setGrid(200)
         self._corner.setColor(theme.text)
-        ground = QColor(theme.base)
-        ground.setAlphaF(0.6)
-        self._corner.fill = pg.mkBrush(ground)
+        self._base = theme.base
+        self._ground_corner()
 
     def name_axes(self, bottom: tuple[str, str], left: tuple[str, str]) -> None:
         """Say what the axes show, each with its unit."""
@@ -167,8 +180,46 @@ class XYPlot(pg.PlotItem):
 
     def _apply(self) -> None:
         self._shown = self._wanted
-        self.plane.setRange(xRange=self._shown[0], yRange=self._shown[1], padding=0.0)
+        x, y = self._beside_the_corner(*self._shown) if self._square else self._shown
+        self.plane.setRange(xRange=x, yRange=y, padding=0.0)
         self._label()
+
+    def _write_corner(self) -> None:
+        letters, lines = _CORNER
+        wide, high = _CORNER_SHARE[0] * self.plane.width(), _CORNER_SHARE[1] * self.plane.height()
+        for scale in _SCALES:
+            font = fixed(scale)
+            metrics = QFontMetricsF(font)
+            self._corner_width = metrics.horizontalAdvance("0" * letters)
+            if self._corner_width <= wide and lines * metrics.lineSpacing() <= high:
+                break
+        self._corner.setFont(font)
+
+    def _ground_corner(self) -> None:
+        ground = QColor(self._base)
+        # the words of a square stand beside what is drawn, others over it
+        ground.setAlphaF(0.0 if self._square else 0.8)
+        self._corner.fill = pg.mkBrush(ground)
+
+    def _reshape(self, *_: object) -> None:
+        self._write_corner()
+        if "left" in self._labels:
+            self._write_label("left", self._labels["left"][0])
+        if self._square and self.automatic and self._shown is not None:
+            self._apply()
+
+    def _beside_the_corner(self, x: Limits, y: Limits) -> tuple[Limits, Limits]:
+        """Return limits of one scale that hold both, with the room that is left over where the words stand."""
+        wide, high = self.plane.width(), self.plane.height()
+        if not (wide > 0.0 and high > 0.0):
+            return x, y
+        low, top = min(x[0], y[0]), max(x[1], y[1])
+        low, top = low - _MARGIN * (top - low), top + _MARGIN * (top - low)
+        pixel = (top - low) / min(wide, high)
+        spare = max(0.0, wide - high)
+        left = min(spare, max(0.5 * spare, self._corner_width))
+        # where it is higher than wide, the words stand above
+        return (low - pixel * left, top + pixel * (spare - left)), (low, low + pixel * high)
 
     def _label(self) -> None:
         x, y = self._wanted
@@ -180,4 +231,25 @@ class XYPlot(pg.PlotItem):
             axis = self.getAxis(side)
             axis.setScale(self.factors[side])
             shown = f" [{self.units[side]}]" if self.units[side] else ""
-            axis.setLabel(name + shown)
+            self._write_label(side, name + shown)
+
+    def _write_label(self, side: str, text: str) -> None:
+        axis = self.getAxis(side)
+        # the height of the lower axis depends on its letters: they stay as they are
+        size = tabular(_SCALES[0]).pointSizeF() if side == "bottom" else _label_size(text, self.plane.height())
+        style = {"color": axis.textPen().color().name(), "font-size": f"{size:.1f}pt"}
+        before = self._labels.get(side)
+        if (text, style) != before:
+            self._labels[side] = text, style
+            axis.setLabel(text, **style)
+            if side == "bottom" and (text or (before and before[0])):
+                # told, because an axis that nobody sees yet finds its label to need no room
+                line = QFontMetricsF(tabular(_SCALES[0])).height()
+                axis.setHeight(_TICK + (2.0 if text else 1.0) * line + 4.0)
+
+
+def _label_size(text: str, room: float) -> float:
+    """Return how large the letters of a label are, in points, so that it has room in so many pixels."""
+    fonts = [tabular(scale) for scale in _SCALES]
+    fitting = (font for font in fonts if QFontMetricsF(font).horizontalAdvance(text) <= room)
+    return next(fitting, fonts[-1]).pointSizeF()

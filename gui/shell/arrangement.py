@@ -47,9 +47,9 @@ BUILT_IN: Mapping[str, Part] = {
     "Reliability": row((column(("reliability", 3), ("histories", 2)), 3), (column(("tiles", 1), ("events", 1)), 1)),
     "Replay": row((_CURVES, 3), (column(("subspace", 2), (Tabs(("events", "transfer", "hysteresis")), 2)), 2)),
     "Everything": row(
-        (column(("histories", 1), ("indicators", 1), ("reliability", 1)), 3),
-        (column(("subspace", 1), ("hysteresis", 1)), 2),
-        (column(("tiles", 2), ("transfer", 3), ("events", 2)), 2),
+        (column(("histories", 3), ("indicators", 3), ("reliability", 2)), 3),
+        (column(("tiles", 2), ("subspace", 3)), 2),
+        (column(("transfer", 3), ("hysteresis", 3), ("events", 2)), 2),
     ),
 }
 """The layouts that are always there."""

@@ -1,4 +1,4 @@
-"""F1: all keys by menu, what the mouse does, and a line to find one of them."""
+"""F1: all keys by menu, those of panels, what the mouse does, and a line to find one of them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.shell.actions import Actions, shown_keys, shown_text
+from gui.shell.panel_keys import SECTIONS
 from gui.shell.roomy_rows import make_roomy
-
-GESTURES = (
-    ("wheel", "zoom in time, around the mouse"),
-    ("Ctrl+wheel", "zoom the values of the row under the mouse"),
-    ("drag", "scrub back and forth"),
-    ("point", "values under the cursor, in all panels"),
-    ("click", "pin the cursor; again: let it go"),
-    ("double click", "fit the values again"),
-    ("click on a tile", "choose its actuator"),
-    ("click on an event", "look at its instant"),
-    ("drop a file", "open it"),
-)
-"""What the mouse does in the panels."""
-_MOUSE = "Mouse in the panels"
 
 
 class KeyList(QDialog):
@@ -87,7 +74,7 @@ class KeyList(QDialog):
             if action.shortcuts() and action.isVisible():
                 row = (shown_keys(action), shown_text(action), command.tip)
                 rows.setdefault(command.group, []).append(row)
-        rows[_MOUSE] = [(gesture, does, "") for gesture, does in GESTURES]
+        rows |= {title: [(keys, does, "") for keys, does in lines] for title, lines in SECTIONS}
         bold = QFont(self.font())
         bold.setBold(True)
         for group, lines in rows.items():

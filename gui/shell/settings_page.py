@@ -26,6 +26,8 @@ class _Row:
         self.editor: FieldEditor = editor_of(field)
         self.label = QLabel(field.label)
         self.label.setBuddy(self.editor)
+        # its line of text beside that of the editor
+        self.label.setContentsMargins(0, 5, 8, 0)
         # two lines have no room to say it in
         empty = f" Empty: {field.empty}." if field.kind == "pair" else ""
         self.does = QLabel(field.does + empty)

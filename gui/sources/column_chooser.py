@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -118,15 +119,17 @@ class ColumnChooser(QDialog):
         filled.setContentsMargins(0, 0, 0, 0)
         filled.addLayout(self._rows)
         filled.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
+        scroll = _Rows(widgetResizable=True)
         scroll.setWidget(inner)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        # as high as the rows need, as long as there is room; the preview has the rest
+        scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         layout = QVBoxLayout(self)
         layout.addWidget(self.heading)
         layout.addWidget(self.auxiliary)
-        layout.addWidget(scroll, 2)
+        layout.addWidget(scroll)
         layout.addWidget(self.problems[ACTUATORS])
-        layout.addWidget(self.add)
+        layout.addWidget(self.add, alignment=Qt.AlignmentFlag.AlignLeft)
         layout.addWidget(self.time)
         layout.addWidget(self.preview, 1)
         layout.addWidget(self.problems[FILE, "file"])
@@ -199,6 +202,22 @@ class ColumnChooser(QDialog):
             self._enable({})
             self._show((FILE, "file"), "")
             self.wanted.emit(self.choice)
+
+
+class _Rows(QScrollArea):
+    """Is as high as what it holds, also when that has changed."""
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        held, hint = self.widget(), super().sizeHint()
+        return QSize(hint.width(), held.sizeHint().height()) if isinstance(held, QWidget) else hint
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return super().minimumSizeHint().boundedTo(self.sizeHint())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 def _question(problem: str) -> str:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QScrollArea,
+    QSizePolicy,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -100,6 +101,10 @@ class FirstPage(QScrollArea):
         self.open.setIcon(media_icon("open", theme.accent))
         for label in self._muted:
             label.setStyleSheet(f"color: {theme.muted}")
+        # as high as its rows, whose letters may be others: the page is scrolled, and not a part of it
+        n_rows = sum(1 + len(offers) for offers in self._offers.groups.values())
+        edges = 2 * self.simulations.frameWidth() + 2
+        self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + edges)
         self.watch.restyle(theme)
         self.serve.restyle(theme)
 
@@ -117,6 +122,8 @@ class FirstPage(QScrollArea):
         self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(32)
         left, right = QVBoxLayout(), QVBoxLayout()
+        for part in (left, right):
+            part.setSpacing(6)
         left.addWidget(self.demonstration)
         left.addWidget(self.open)
         left.addSpacing(12)
@@ -137,7 +144,9 @@ class FirstPage(QScrollArea):
         right.addWidget(self.recent)
         right.addStretch(1)
         rows.addWidget(_title("Synchroscope"))
-        rows.addWidget(self._sentence("How late and how large each actuator of a hybrid test moves, live and afterwards."))
+        rows.addWidget(
+            self._sentence("How late and how large each actuator of a hybrid test moves, live and afterwards.")
+        )
         rows.addSpacing(12)
         rows.addLayout(self._parts, 1)
         self._parts.addLayout(left, 4)
@@ -160,8 +169,7 @@ class FirstPage(QScrollArea):
         self.recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def _sentence(self, text: str) -> QLabel:
-        label = QLabel(text)
-        label.setWordWrap(True)
+        label = _low(QLabel(text, wordWrap=True))
         self._muted.append(label)
         return label
 
@@ -178,9 +186,6 @@ class FirstPage(QScrollArea):
                 item = QTreeWidgetItem(head, [offer.name, offer.summary])
                 item.setToolTip(1, offer.summary)
                 item.setData(0, _OFFER, offer.name)
-        # as high as its rows: the page is scrolled, and not a part of it
-        n_rows = sum(1 + len(offers) for offers in self._offers.groups.values())
-        self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + 2 * self.simulations.frameWidth() + 2)
 
     def _demonstrate(self) -> None:
         self._play(self._offers.simulation(DEMONSTRATION))
@@ -201,7 +206,7 @@ def _title(text: str) -> QLabel:
     font = QFont(label.font())
     font.setPointSizeF(2.0 * font.pointSizeF())
     label.setFont(font)
-    return label
+    return _low(label)
 
 
 def _heading(text: str) -> QLabel:
@@ -210,4 +215,12 @@ def _heading(text: str) -> QLabel:
     font.setBold(True)
     font.setPointSizeF(1.15 * font.pointSizeF())
     label.setFont(font)
+    return _low(label)
+
+
+def _low(label: QLabel) -> QLabel:
+    """Let a label be no higher than its lines."""
+    policy = label.sizePolicy()
+    policy.setVerticalPolicy(QSizePolicy.Policy.Maximum)
+    label.setSizePolicy(policy)
     return label

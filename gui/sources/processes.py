@@ -146,7 +146,8 @@ class Worker(QObject):
         self._over = True
         self._patience.stop()
         self._hear()
-        self._take()
+        if self._log is None:
+            self._take()
         self._say(self._said.rest())
         if self._log is not None:
             self._look.stop()

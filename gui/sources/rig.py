@@ -57,15 +57,18 @@ class _Rig(Session):
 
     def __init__(self, source: ServeRig, parent: QObject | None, launch: Launch) -> None:
         super().__init__(source.connect or source.bind or "rig", parent)
-        publish = usual_or_any()
+        self._options, self._launch = source.options, launch
+        self._serve(usual_or_any())
+
+    def _serve(self, publish: str) -> None:
         self._elsewhere = publish == ANY
-        outlives = os.name == "posix"
-        self._service = Service(source.options, publish, self, outlives=outlives, launch=launch)
-        self._service.ready.connect(self._begin)
-        self._service.progress.connect(self.progress)
-        self._service.told.connect(self.told)
-        self._service.failed.connect(self.failed)
-        self._service.ended.connect(self.ended)
+        service = Service(self._options, publish, self, outlives=os.name == "posix", launch=self._launch)
+        service.ready.connect(self._begin)
+        service.progress.connect(self.progress)
+        service.told.connect(self.told)
+        service.failed.connect(self._fail)
+        service.ended.connect(self._end)
+        self._service = service
 
     @property
     def workers(self) -> Sequence[Worker]:
@@ -87,3 +90,16 @@ class _Rig(Session):
         if self._elsewhere:
             self.told.emit("info", f"another program has {USUAL}: this service publishes its results on {url}")
         self.ready.emit(url)
+
+    def _fail(self, why: str) -> None:
+        if self._elsewhere or usual_or_any() != ANY:
+            self.failed.emit(why)
+            return
+        # another program was quicker to take the usual endpoint
+        self._serve(ANY)
+        self._service.start()
+
+    def _end(self) -> None:
+        # the one that was too late is of no interest any more
+        if self.sender() is self._service:
+            self.ended.emit()

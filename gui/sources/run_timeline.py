@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -22,9 +22,9 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 from gui.sources.channel_menu import ChannelMenu
 from gui.sources.description import Description
 from gui.sources.run_picture import RunPicture
+from gui.sources.seeking import Seeking
 from gui.theme import Theme
 
-_PAUSE = 200  # ms between two seeks while one drags
 _SHORT, _LONG = 1.0, 10.0  # s that the keys go
 _KEYS = {
     Qt.Key.Key_Left: -_SHORT,
@@ -51,14 +51,12 @@ class RunTimeline(QWidget):
         self.theme = theme
         self.channel = ""
         self.position = 0.0
-        self.wanted: float | None = None
         self._duration = 0.0
         self._description: Description | None = None
         self._pixmap: QPixmap | None = None
-        self._sent: float | None = None
-        self._dragging = False
-        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
-        self._pause.timeout.connect(self._go_on)
+        self._seeking = Seeking(self)
+        self._seeking.sought.connect(self.sought)
+        self._seeking.arrived.connect(self.update)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumSize(120, 36)
@@ -70,6 +68,11 @@ class RunTimeline(QWidget):
         """Those whose curve can be shown."""
         overview = None if self._description is None else self._description.overview
         return () if overview is None else overview.channels
+
+    @property
+    def wanted(self) -> float | None:
+        """Where one wants to be, s; None where that is where it is played."""
+        return self._seeking.wanted
 
     @property
     def picture(self) -> RunPicture:
@@ -88,8 +91,7 @@ class RunTimeline(QWidget):
         if duration != self._duration:
             self._duration = duration
             self._redraw()
-        if not self._dragging and not self._pause.isActive():
-            self.wanted = None
+        self._seeking.settle()
         self.position = position
         self.update()
 
@@ -106,10 +108,8 @@ class RunTimeline(QWidget):
     def seek(self, seconds: float) -> None:
         """Want to be at `seconds`: told now, or when enough time has passed since the last."""
         if self._duration > 0.0:
-            self.wanted = min(max(seconds, 0.0), self._duration)
+            self._seeking.want(min(max(seconds, 0.0), self._duration))
             self.update()
-            if not self._pause.isActive():
-                self._send()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return what is comfortable."""
@@ -118,20 +118,18 @@ class RunTimeline(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Go there."""
         if event.button() is Qt.MouseButton.LeftButton and self._duration > 0.0:
-            self._dragging = True
+            self._seeking.dragging = True
             self.seek(self.picture.seconds_at(event.position().x()))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Go along."""
-        if self._dragging:
+        if self._seeking.dragging:
             self.seek(self.picture.seconds_at(event.position().x()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Stay there."""
-        if self._dragging and event.button() is Qt.MouseButton.LeftButton:
-            self._dragging = False
-            self.wanted = self.picture.seconds_at(event.position().x())
-            self._send()
+        if self._seeking.dragging and event.button() is Qt.MouseButton.LeftButton:
+            self._seeking.let_go(self.picture.seconds_at(event.position().x()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Go a little, or far; or show another channel."""
@@ -175,8 +173,8 @@ class RunTimeline(QWidget):
         painter.drawPixmap(0, 0, self._pixmap)
         if self._duration > 0.0:
             self._line(painter, self.position, QPen(QColor(self.theme.accent), 2.0))
-            if self.wanted is not None:
-                self._line(painter, self.wanted, QPen(QColor(self.theme.text), 2.0, Qt.PenStyle.DashLine))
+            if (wanted := self.wanted) is not None:
+                self._line(painter, wanted, QPen(QColor(self.theme.text), 2.0, Qt.PenStyle.DashLine))
         if self.hasFocus():
             painter.setPen(QPen(QColor(self.theme.accent), 2.0))
             painter.drawRect(QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0))
@@ -186,20 +184,6 @@ class RunTimeline(QWidget):
         x = self.picture.x_of(seconds)
         painter.setPen(pen)
         painter.drawLine(QPointF(x, 1.0), QPointF(x, self.height() - 1.0))
-
-    def _send(self) -> None:
-        if self.wanted is not None and self.wanted != self._sent:
-            self._sent = self.wanted
-            self._pause.start()
-            self.sought.emit(self.wanted)
-
-    def _go_on(self) -> None:
-        if self._dragging or self.wanted != self._sent:
-            self._send()
-        else:
-            # there by now
-            self._sent = self.wanted = None
-            self.update()
 
     def _redraw(self) -> None:
         self._pixmap = None

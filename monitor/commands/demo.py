@@ -48,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the test; return 0, or 1 when one of its processes died."""
+    from gui.display import NoDisplayError, why_no_display
+
     if not _SHORTEST <= arguments.duration < math.inf:
         raise ValueError(f"--duration {arguments.duration:g}: give {_SHORTEST:g} s or more")
     if not 0.0 < arguments.speed <= _FASTEST:
@@ -56,8 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     if record.exists():
         raise ValueError(f"--record {record}: is there already, give another name")
     record.parent.mkdir(parents=True, exist_ok=True)
-    if not (arguments.headless or arguments.terminal) and _has_display():
-        return _open_window(arguments, record)
+    if not (arguments.headless or arguments.terminal or why_no_display()):
+        try:
+            return _open_window(arguments, record)
+        except NoDisplayError as problem:
+            _say(f"no window: {problem}")
     try:
         with _told_to_end():
             _watch(arguments, record)
@@ -69,20 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     _report(record, min(_RAMP, arguments.duration / 6.0))
     return 0
-
-
-def _has_display() -> bool:
-    """Whether a window can be opened; where Qt lacks something, a line says so and the terminal serves."""
-    from gui.display import why_no_display
-
-    if why_no_display():
-        return False
-    try:
-        import PySide6.QtWidgets  # noqa: F401
-    except ImportError as problem:
-        _say(f"no window, as Qt cannot be loaded: {problem}")
-        return False
-    return True
 
 
 def _open_window(arguments: argparse.Namespace, record: Path) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gui.sources.offers import Offers
 
 SUMMARY = "open the desktop window: watch a test live, scrub through it, replay a run"
-_NEEDED = "libegl1 libgl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
+_SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,13 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Open it, and return when it is closed."""
     from gui.opening import Opening
+    from monitor.transport.endpoint import check
 
-    given = [name for name in ("file", "connect", "serve", "simulation") if getattr(arguments, name)]
+    given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
     if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} are both given: the window opens one of them")
+        raise ValueError(f"{', '.join(given)}: the window opens one of them, give one")
     for path in (arguments.file, arguments.config):
         if path is not None and not path.is_file():
-            raise ValueError(f"{path}: no such file")
+            raise ValueError(f"{path}: is a folder, give a file" if path.is_dir() else f"{path}: no such file")
+    for url in (arguments.connect, arguments.serve):
+        if url:
+            check(url, bind=False)
     opening = Opening(
         connect=arguments.connect or "",
         serve=arguments.serve or "",
@@ -61,21 +65,23 @@ def open_window(opening: Opening) -> int:
 
     Raises
     ------
-    ValueError : there is no display, or Qt lacks something of the system; the text says what to do.
+    NoDisplayError : there is no display, or Qt lacks something of the system; the text says what to do.
+    ValueError : there is no such simulation.
     """
-    from gui.display import why_no_display
+    from gui.display import DisplayTrial
 
-    reason = why_no_display()
-    if reason:
-        raise ValueError(f"{reason}: synchroscope watch shows the same in a terminal")
     offers = _offers()
     known = [offer.name for offer in offers.simulations]
     if opening.simulation and opening.simulation not in known:
         raise ValueError(f"there is no simulation {opening.simulation!r}: choose from {', '.join(known)}")
+    trial = DisplayTrial()
     try:
         from gui.application import run_window
-    except ImportError as problem:
-        raise ValueError(f"Qt cannot be loaded ({problem}); on Debian: apt install {_NEEDED}") from problem
+    except ImportError:
+        # where a library of the system is missing, this says which
+        trial.require()
+        raise
+    trial.require()
     return run_window(opening, offers)
 
 

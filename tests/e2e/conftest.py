@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,8 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
+from tests.e2e.desktop import Desktop, Screen
+
 ROOT = Path(__file__).parents[2]
 PATIENCE = 90.0
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -24,13 +27,14 @@ _ENDPOINT = r"tcp://127\.0\.0\.1:\d+"
 class Running:
     """One ``synchroscope`` command at work."""
 
-    def __init__(self, folder: Path, words: tuple[object, ...]) -> None:
+    def __init__(self, folder: Path, words: tuple[object, ...], environment: dict[str, str]) -> None:
         self.words = [str(word) for word in words]
         self._out, self._err = folder / "out", folder / "err"
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "monitor", *self.words],
                 cwd=ROOT,
+                env={**os.environ, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -113,16 +117,36 @@ Start = Callable[..., Running]
 
 @pytest.fixture
 def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Start ``synchroscope`` with the given words."""
+    """Start ``synchroscope`` with the given words; names and values are added to its environment."""
     running: list[Running] = []
 
-    def run(*words: object) -> Running:
-        running.append(Running(tmp_path_factory.mktemp("process"), words))
+    def run(*words: object, **environment: str) -> Running:
+        running.append(Running(tmp_path_factory.mktemp("process"), words, environment))
         return running[-1]
 
     yield run
     wrong = [text for one in running for text in one.finish()]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture(scope="session")
+def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
+    """A screen that nobody sees."""
+    for name in ("Xvfb", "xdotool"):
+        if shutil.which(name) is None:
+            pytest.skip(f"{name} is not installed")
+    screen = Screen(tmp_path_factory.mktemp("screen"))
+    yield screen
+    screen.close()
+
+
+@pytest.fixture
+def desktop(screen: Screen, start: Start, tmp_path: Path) -> Iterator[Desktop]:
+    """Windows of the command on that screen, and somebody before them."""
+    desktop = Desktop(screen, start, tmp_path / "home")
+    yield desktop
+    left = desktop.clear()
+    assert not left, f"processes were left behind: {left}"
 
 
 @pytest.fixture

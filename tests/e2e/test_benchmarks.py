@@ -20,7 +20,17 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("name", "figures"),
-    [("kernels", 26), ("throughput", 3), ("latency", 4), ("recording", 4), ("realizations", 3), ("reliability", 12)],
+    [
+        ("kernels", 26),
+        ("throughput", 3),
+        ("latency", 4),
+        ("recording", 4),
+        ("realizations", 3),
+        ("reliability", 12),
+        ("frames", 2),
+        ("window_latency", 5),
+        ("endurance", 2),
+    ],
 )
 def test_every_figure_is_a_number(name: str, figures: int, warm_kernels: None) -> None:
     done = _run(name, "--quick", "--json")

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QKeySequence, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from gui.link import Arrivals
 from gui.opening import Opening
@@ -22,7 +22,7 @@ from gui.panels.tiles import TilesPanel
 from gui.program import Program
 from monitor.commands.gui import _offers
 
-PATIENCE = 90_000  # ms
+PATIENCE = 60_000  # ms
 
 
 class Played:
@@ -87,7 +87,7 @@ class Hands:
     @property
     def events(self) -> list[str]:
         table = self.window.desk.panel(EventsPanel).events.table
-        return [table.index(row, 2).data() for row in range(table.rowCount())]
+        return [f"{table.index(row, 1).data()} {table.index(row, 2).data()}" for row in range(table.rowCount())]
 
     @property
     def first_page(self) -> bool:
@@ -99,11 +99,15 @@ class Hands:
         return self.window.desk.panel(HistoriesPanel).stack
 
     @property
+    def focus(self) -> QWidget | None:
+        return QApplication.focusWidget()
+
+    @property
     def modal(self) -> QWidget | None:
         return QApplication.activeModalWidget()
 
     def until(self, condition) -> None:
-        self._qtbot.waitUntil(condition, timeout=PATIENCE)
+        self._qtbot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
 
     def ticks(self, n: int = 2) -> None:
         """Let the window look `n` times."""
@@ -150,12 +154,11 @@ class Hands:
             QApplication.processEvents()
         QTest.mouseRelease(widget, left, Qt.KeyboardModifier.NoModifier, begin + QPoint(by, 0))
 
-    def save_as(self, path: Path) -> None:
-        """Answer a dialog that asks for the name of a file."""
-        from PySide6.QtWidgets import QFileDialog, QLineEdit
-
+    def name_file(self, path: Path) -> None:
+        """Answer a dialog that asks for a file."""
         dialog = self.window.findChild(QFileDialog)
-        field = dialog.findChild(QLineEdit)
+        self.until(dialog.isActiveWindow)
+        field = dialog.findChild(QLineEdit, "fileNameEdit")
         field.selectAll()
         QTest.keyClicks(field, str(path))
         QTest.keyClick(field, Qt.Key.Key_Return)

@@ -21,10 +21,6 @@ def watched(begin, service, rig):
     return hands
 
 
-def at_most(seconds, arrivals):
-    return [each for each in arrivals if not each.signals or each.signals[0].index / 1000.0 <= seconds]
-
-
 def test_a_service_that_falls_silent_leaves_no_number_on_the_tiles(fed, hybrid_arrivals):
     hands = fed()
     hands.played.say(*hybrid_arrivals[:100])
@@ -35,7 +31,7 @@ def test_a_service_that_falls_silent_leaves_no_number_on_the_tiles(fed, hybrid_a
     assert all("no word" in face for face in hands.faces.values())
     assert "▲ no word from the service" in hands.strip
     # what has been stays to be looked at
-    hands.key("Left")
+    hands.key("Space")
     hands.until(lambda: all(DASHES not in face for face in hands.faces.values()))
     assert all("at " in face for face in hands.faces.values())
     hands.key("Home")
@@ -71,20 +67,15 @@ def test_dead_transducers_show_no_number_and_a_gap_in_the_curve(watched, rig):
 
 
 def test_a_service_that_dies_and_comes_back_with_other_channels(watched, service, rig):
-    ticked = []
-    count = ticked.append
-    watched.window.ticked.connect(lambda: count(1))
     service.die()
-    watched.played = None
-    before = len(ticked)
     # the window goes on looking, and its keys work
     watched.ticks(5)
-    assert len(ticked) >= before + 5
     watched.key("Space")
     assert not watched.view.following
     watched.key("Space")
     rig.restart(("south",), epoch=2)
     service.start()
+    watched.until(lambda: watched.history.health.counts.received == 0)
     rig.move(2.0)
     watched.until(lambda: list(watched.faces) == ["south"] and "delay 25.0 ms" in watched.faces["south"])
     watched.until(lambda: [row.name for row in watched.stack.rows] == ["south"])
@@ -99,7 +90,7 @@ def test_a_rig_that_starts_again_goes_on_on_the_same_axis(watched, rig):
     rig.restart(("north", "south"), epoch=2)
     rig.move(3.0)
     watched.until(lambda: watched.history.end_x > end + 2.9)
-    watched.until(lambda: any("2" in text or "again" in text for text in watched.events))
+    watched.until(lambda: any("restart" in text for text in watched.events))
     assert watched.history.generation == generation
     watched.until(lambda: "delay 10.0 ms" in watched.faces["north"])
     assert [segment.epoch for segment in watched.history.timeline.segments] == [1, 2]

@@ -262,6 +262,47 @@ def test_detail_that_comes_later_is_drawn_although_nothing_else_is_new(qtbot, lo
     assert samples[400, 0] in strip.low
 
 
+def ranges(samples, at, factor=1e3):
+    """Return what a legend says where memory has buckets of 16 samples."""
+    first = at // 16 * 16
+    low, high = (factor * f(samples[first : first + 16, 0]) for f in (np.min, np.max))
+    return f"command {low:.2f} … {high:.2f} mm".replace("-", "−")
+
+
+def test_where_memory_has_buckets_their_range_is_read(qtbot, long_ago):
+    samples, history = long_ago
+    panel, view = shown(qtbot, history, span=2.0)
+    view.look_at(3.0)
+    panel.refresh(history)
+    view.point(2.0)
+    assert panel.stack.legend(0)[0] == ranges(samples, 400)
+
+
+def test_where_the_screen_has_detail_its_value_is_read(qtbot, long_ago):
+    samples, history = long_ago
+    panel, view = shown(qtbot, history, span=2.0)
+    panel.detail = Asked(samples)
+    view.look_at(3.0)
+    panel.refresh(history)
+    view.point(2.0)
+    said = f"command {1e3 * samples[400, 0]:.2f} mm".replace("-", "−")
+    assert panel.stack.legend(0)[0] == said
+    # beyond the detail the bucket is all that is known
+    view.point(4.0)
+    assert panel.stack.legend(0)[0] == ranges(samples, 800)
+
+
+def test_coarser_detail_does_not_widen_what_memory_knows(qtbot, long_ago):
+    samples, history = long_ago
+    panel, view = shown(qtbot, history, span=2.0)
+    wide = samples[:6400].reshape(100, 64, 3)
+    panel.detail = lambda *span: Envelope(np.arange(101) * 64 / RATE, wide.min(axis=1), wide.max(axis=1), 64)
+    view.look_at(3.0)
+    panel.refresh(history)
+    view.point(2.0)
+    assert panel.stack.legend(0)[0] == ranges(samples, 400)
+
+
 def test_no_detail_is_asked_for_while_memory_has_all(qtbot, long_ago):
     samples, history = long_ago
     panel, _ = shown(qtbot, history, span=0.5)

@@ -20,7 +20,7 @@ from gui.level import Level
 from gui.limits import LimitLine
 from gui.link import Arrivals
 from gui.panels.fitted_text import fitted
-from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH
+from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH, LYING_HEIGHT, LYING_WIDTH
 from gui.panels.tile_board import columns_for, tile_size
 from gui.panels.tiles import TilesPanel
 from gui.theme import DARK, LIGHT
@@ -254,7 +254,7 @@ def test_many_actuators_scroll_and_the_chosen_one_is_in_sight(qtbot):
     names = tuple(f"a{i:02d}" for i in range(64))
     panel, view = panel_of(qtbot, history_of(actuators=names), 360, 300)
     assert len(tiles(panel)) == 64
-    assert all(tile.width() >= LEAST_WIDTH and tile.height() >= LEAST_HEIGHT for tile in tiles(panel))
+    assert all(tile.width() >= LEAST_WIDTH and tile.height() >= LYING_HEIGHT for tile in tiles(panel))
     view.choose("a63")
     area = panel.findChild(QScrollArea)
     assert area.viewport().rect().contains(tiles(panel)[63].mapTo(area.viewport(), tiles(panel)[63].rect().center()))
@@ -298,15 +298,21 @@ def test_tiles_are_never_too_small_and_all_have_room(n, width, height):
     columns = columns_for(n, width, height)
     wide, high = tile_size(n, columns, width, height)
     assert wide >= LEAST_WIDTH
-    assert high >= LEAST_HEIGHT
+    assert high >= (LEAST_HEIGHT if wide < LYING_WIDTH else LYING_HEIGHT)
     assert columns * wide <= width
     # no other number of columns makes larger letters
     sizes = []
     for other in range(1, n + 1):
         w, h = tile_size(n, other, width, height)
         if w >= LEAST_WIDTH:
-            sizes.append(min(w / 10.0, h / 8.6))
-    assert min(wide / 10.0, high / 8.6) == pytest.approx(max(sizes))
+            sizes.append(letters(w, h))
+    assert letters(wide, high) == pytest.approx(max(sizes))
+
+
+def letters(wide, high):
+    """How large plain numbers are: words and numbers below each other or, where there is room, beside each other."""
+    below, beside = min(wide / 10.0, high / 8.6), min(wide / 22.0, high / 4.8)
+    return max(below, beside) if wide >= LYING_WIDTH else below
 
 
 @pytest.mark.parametrize("size", [(LEAST_WIDTH, LEAST_HEIGHT), (320, 180), (1900, 1000)])
@@ -331,7 +337,17 @@ def drawn(tile):
     return [html.unescape(text).strip() for text in found]
 
 
-@pytest.mark.parametrize("size", [(LEAST_WIDTH, LEAST_HEIGHT), (LEAST_WIDTH, 500), (900, LEAST_HEIGHT), (700, 500)])
+@pytest.mark.parametrize(
+    "size",
+    [
+        (LEAST_WIDTH, LEAST_HEIGHT),
+        (LEAST_WIDTH, 500),
+        (LYING_WIDTH, LYING_HEIGHT),
+        (900, LYING_HEIGHT),
+        (900, LEAST_HEIGHT),
+        (700, 500),
+    ],
+)
 @pytest.mark.parametrize("state", ["receiving", "stale", "silent", "looked back"])
 def test_nothing_is_cut_off_a_tile(qtbot, size, state):
     worst = {**VALUES, "fdb_delay": -1.2345, "fdb_delay_sd": 0.1234, "fdb_ratio": 10.1, "fdb_phase": -3.1}
@@ -348,8 +364,8 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
     tile.resize(*size)
     words = drawn(tile)
     expected = {
-        "receiving": ("▼ leads, under", "-1234", "-177.6", "1010.0", "■ over limit (trip): delay, phase, ratio"),
-        "looked back": ("▼ leads, under", "-1234", "■ over limit (trip): delay, phase, ratio", "at 10.40 s"),
+        "receiving": ("▼ leads, under", "−1234", "−177.6", "1010.0", "■ over limit (trip): delay, phase, ratio"),
+        "looked back": ("▼ leads, under", "−1234", "■ over limit (trip): delay, phase, ratio", "at 10.40 s"),
         "stale": ("▲ stale", "—"),
         "silent": ("▲ no word", "—", "no word from the service"),
     }[state]

@@ -12,9 +12,9 @@ from hypothesis.extra.numpy import arrays
 from PySide6.QtGui import QColor
 
 from gui.plots.time_curves import PixelColumns, ValueScale, runs
-from gui.plots.time_picture import unknown_spans
+from gui.plots.time_frame import Strip
+from gui.plots.time_ground import unknown_spans
 from gui.plots.time_raster import ColumnsImage
-from gui.plots.time_row import Strip
 from gui.plots.time_scale import TimeScale
 
 WIDTH, HEIGHT = 40, 30

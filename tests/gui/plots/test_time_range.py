@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gui.plots.time_range import PATIENCE, ValueRange, round_limits
@@ -13,6 +13,8 @@ values = st.floats(-1e6, 1e6)
 
 
 @given(st.lists(st.tuples(values, values), min_size=1, max_size=80))
+@example([(2.2e-313, 2.2e-313)])
+@example([(0.0, 5e-324), (1.0, 1.0)])
 def test_what_is_there_is_always_seen(extents):
     found = ValueRange()
     for one, other in extents:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -11,7 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 from gui.history.history import PlacedEvent
 from gui.history.timeline import Segment
-from gui.plots.time_row import Curve, Frame, Row, RowData, Strip
+from gui.plots.time_frame import Between, Frame, RowData, Strip
+from gui.plots.time_row import Curve, Row
 from gui.plots.time_stack import TimeStack
 from gui.theme import DARK, LIGHT
 from gui.view import View
@@ -21,6 +24,10 @@ SPAN = 10.0
 ROWS = tuple(
     Row(f"row{i}", f"a{i}", "displacement", "m", (Curve("command", "command"),), prefixed=True) for i in range(2)
 )
+
+
+def known(value):
+    return Between(value, value)
 
 
 def numbers(begin=0.0, end=SPAN, amplitude=0.008, missing=(4.0, 6.0)):
@@ -55,7 +62,7 @@ def draw(stack, left=0.0, amplitude=0.008, **changes):
     segments = (Segment(-20.0, 100.0, 1000.0, 1),)
 
     def read(x):
-        return [[0.001 * x * (i + 1)] for i in range(len(stack.rows))]
+        return [[known(0.001 * x * (i + 1))] for i in range(len(stack.rows))]
 
     stack.draw(Frame(left, left + SPAN, rows, segments, read=read, **changes))
 
@@ -170,6 +177,69 @@ def test_the_rigs_time_is_told_as_fine_as_a_pixel(stack):
     assert stack.instant(-30.0) == "—"
 
 
+def test_where_only_a_range_is_known_it_is_said_and_so_is_that_of_the_difference(stack, view):
+    frame = stack.frame
+
+    def read(x):
+        # memory has buckets before 4 s
+        found = Between(-0.0021, 0.0034) if x < 4.0 else known(0.001 * x)
+        return [[found], [known(0.0025)]]
+
+    stack.draw(replace(frame, read=read))
+    view.point(3.0)
+    assert stack.legend(0) == ["command −2.10 … 3.40 mm"]
+    view.pin(5.0)
+    assert stack.legend(0) == ["command −2.10 … 3.40 mm Δ −7.10 … −1.60 mm"]
+    view.point(6.0)
+    assert stack.legend(0) == ["command 6.00 mm Δ 1.00 mm"]
+    view.pin(3.0)
+    assert stack.legend(0) == ["command 6.00 mm Δ 2.60 … 8.10 mm"]
+
+
+def test_a_range_that_is_no_wider_than_what_is_written_is_a_value(stack, view):
+    stack.draw(replace(stack.frame, read=lambda x: [[Between(0.0012499, 0.0012501)], [known(0.0)]]))
+    assert stack.legend(0) == ["command 1.25 mm"]
+
+
+def test_in_a_break_nothing_is_read_whatever_lies_beside(stack, view):
+    segments = (Segment(-20.0, 4.0, 0.0, 1), Segment(5.0, 100.0, 50.0, 2))
+    stack.draw(replace(stack.frame, segments=segments))
+    view.point(4.5)
+    assert stack.legend(0) == ["command —"]
+    view.point(5.0)
+    assert stack.legend(0) == ["command 5.00 mm"]
+    view.pin(4.5)
+    assert stack.legend(0) == ["command 5.00 mm Δ —"]
+
+
+def test_lines_are_smooth_while_the_view_stands_still_and_not_live(stack, view):
+    def shades():
+        """Return how many colours there are between those of the curve and of the ground."""
+        return len(colours(stack, 2.3))
+
+    live = shades()
+    view.pause()
+    assert shades() > live
+    stack.set_smooth(False)
+    assert shades() == live
+    stack.set_smooth(True)
+    assert shades() > live
+    view.follow()
+    assert shades() == live
+
+
+def test_what_comes_beyond_the_edge_changes_no_picture_that_stands(stack, view):
+    view.pause()
+    taken = []
+    for n in (101, 102, 140):
+        x = np.arange(n) * 0.1
+        y = 0.008 * np.sin(2.0 * x)
+        strip = Strip(np.append(x, x[-1] + 0.1), x, y, y, exact=True)
+        stack.draw(replace(stack.frame, rows=(RowData((strip,)),) * 2))
+        taken.append(stack.viewport().grab().toImage())
+    assert taken[0] == taken[1] == taken[2]
+
+
 def test_what_has_no_value_is_a_gap_on_grey(stack):
     assert QColor(LIGHT.command).name() in colours(stack, 2.3)
     assert QColor(LIGHT.base).name() in colours(stack, 2.3)
@@ -220,6 +290,18 @@ def test_the_value_axes_of_all_stacks_are_equally_wide(qtbot, stack, view):
     assert other.scale().begin == stack.scale().begin
 
 
+def test_stacks_with_and_without_a_scroll_bar_end_in_one_place(qtbot, stack, view):
+    other = TimeStack(view, LIGHT)
+    qtbot.addWidget(other)
+    other.resize(800, 300)
+    other.set_rows([Row(f"row{i}", f"a{i}", "", "m", (Curve("command", "command"),)) for i in range(20)])
+    other.show()
+    assert other.verticalScrollBar().isVisible()
+    assert not stack.verticalScrollBar().isVisible()
+    assert other.scale().width == stack.scale().width
+    assert other.scale().begin + other.scale().width <= other.viewport().width()
+
+
 def test_nothing_is_said_as_text(qtbot, view):
     made = TimeStack(view, LIGHT)
     qtbot.addWidget(made)
@@ -232,7 +314,7 @@ def test_nothing_is_said_as_text(qtbot, view):
 
 def test_a_very_large_and_a_very_small_scale_keep_their_unit(stack):
     stack.set_rows([Row("ti", "", "TI", "m^2", (Curve("TI", 0),))])
-    stack.draw(Frame(0.0, SPAN, (RowData((numbers(amplitude=4e-6),)),), read=lambda x: [[3.3e-6]]))
+    stack.draw(Frame(0.0, SPAN, (RowData((numbers(amplitude=4e-6),)),), read=lambda x: [[known(3.3e-6)]]))
     assert stack.legend(0) == ["TI 3.30 10⁻⁶ m²"]
     assert all("e" not in text for text in stack.legend(0))
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QApplication, QMainWindow
 
+from gui.panels.tile_board import TileBoard
+from gui.plots.time_row import Row
+from gui.plots.time_stack import TimeStack
 from gui.shell.actions import Actions
 from gui.shell.commands import COMMANDS
-from gui.shell.help import GESTURES, KeyList
+from gui.shell.help import KeyList
+from gui.shell.panel_keys import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS
+from gui.sources.description import Description, Overview
+from gui.sources.run_timeline import RunTimeline
+from gui.theme import LIGHT
+from gui.view import View
 
 
 @pytest.fixture
@@ -36,7 +45,9 @@ def _lines(keys):
 
 def test_every_command_with_a_key_and_every_gesture_is_there(keys):
     lines = _lines(keys)
-    assert sum(map(len, lines.values())) == sum(bool(c.shortcuts) for c in COMMANDS) + len(GESTURES)
+    assert sum(map(len, lines.values())) == sum(bool(c.shortcuts) for c in COMMANDS) + sum(
+        len(section) for _, section in SECTIONS
+    )
     assert ("Ctrl++, +, Ctrl+=", "Zoom in") in lines["Time"]
     assert ("wheel", "zoom in time, around the mouse") in lines["Mouse in the panels"]
 
@@ -62,3 +73,51 @@ def test_enter_ends_a_search_and_not_the_window(keys):
     QTest.keyClicks(keys.line, "pause")
     QTest.keyClick(keys.line, Qt.Key.Key_Return)
     assert keys.isVisible()
+
+
+def _takes(widget, key):
+    """Return whether a widget that has the focus keeps a key for itself."""
+    event = QKeyEvent(QEvent.Type.KeyPress, key.key(), key.keyboardModifiers())
+    # a filter that takes it says so, and a handler leaves it accepted
+    return QApplication.sendEvent(widget, event) and event.isAccepted()
+
+
+@pytest.fixture
+def plot(qtbot):
+    plot = TimeStack(View(), LIGHT)
+    qtbot.addWidget(plot)
+    plot.resize(400, 200)
+    plot.set_rows([Row(f"r{i}", f"r{i}", "", "m", ()) for i in range(9)])
+    return plot
+
+
+@pytest.fixture
+def tiles(qtbot):
+    tiles = TileBoard(LIGHT)
+    qtbot.addWidget(tiles)
+    tiles.make(4, 0)
+    return tiles
+
+
+@pytest.fixture
+def timeline(qtbot):
+    timeline = RunTimeline(LIGHT)
+    qtbot.addWidget(timeline)
+    curve = {"a.command": (0.0,), "a.measured": (0.0,)}
+    timeline.show_run(Description(overview=Overview((0.0,), curve, curve)))
+    timeline.choose("a.command")
+    timeline.stand(5.0, 10.0)
+    return timeline
+
+
+@pytest.mark.parametrize(
+    ("name", "section"), [("plot", PLOT_KEYS), ("tiles", TILE_KEYS), ("timeline", TIMELINE_KEYS)]
+)
+def test_what_is_listed_for_a_panel_is_taken_by_it(request, name, section):
+    widget = request.getfixturevalue(name)
+    for keys, _ in section:
+        sequence = QKeySequence(keys)
+        assert sequence.count() == len(keys.split(", "))
+        for i in range(sequence.count()):
+            assert _takes(widget, sequence[i]), keys
+    assert not _takes(widget, QKeySequence("F9")[0])

@@ -85,7 +85,7 @@ def test_a_click_seeks_and_shows_full_windows_while_it_stands(bar, worker, qtbot
     assert "lead" not in seek
     worker.answer.emit(STATE | {"playing": False})
     worker.told.clear()
-    bar.timeline._go_on()
+    bar.timeline._seeking.go_on()
     qtbot.mouseClick(bar.timeline, Qt.MouseButton.LeftButton, pos=at(bar, 2.5))
     assert worker.told[0]["lead"] == bar.lead
 
@@ -95,14 +95,14 @@ def test_while_one_drags_only_the_newest_place_is_sought(bar, worker, qtbot):
     for seconds in (2.0, 3.0, 4.0, 5.0):
         qtbot.mouseMove(bar.timeline, at(bar, seconds))
     assert len(worker.told) == 1
-    bar.timeline._go_on()  # the pause between two seeks is over
+    bar.timeline._seeking.go_on()  # the pause between two seeks is over
     assert [round(told["seconds"]) for told in worker.told] == [1, 5]
     qtbot.mouseMove(bar.timeline, at(bar, 6.0))
     qtbot.mouseRelease(bar.timeline, Qt.MouseButton.LeftButton, pos=at(bar, 8.0))
     assert [round(told["seconds"]) for told in worker.told] == [1, 5, 8]
     # the place that is wanted is shown until the player is there
     assert bar.timeline.wanted == pytest.approx(8.0, abs=0.02)
-    bar.timeline._go_on()
+    bar.timeline._seeking.go_on()
     assert bar.timeline.wanted is None
 
 
@@ -114,8 +114,7 @@ def test_the_timeline_is_steered_by_keys(bar, worker, qtbot):
     bar.timeline.setFocus()
     for key, place in keys.items():
         worker.told.clear()
-        bar.timeline._go_on()
-        bar.timeline._pause.stop()
+        bar.timeline._seeking.rest()
         qtbot.keyClick(bar.timeline, key)
         assert worker.told == [{"type": "seek", "seconds": pytest.approx(place)}]
 
@@ -124,7 +123,7 @@ def test_a_key_that_repeats_adds_up(bar, worker, qtbot):
     for _ in range(3):
         qtbot.keyClick(bar.timeline, Qt.Key.Key_Right)
     assert [told["seconds"] for told in worker.told] == [5.0]
-    bar.timeline._go_on()
+    bar.timeline._seeking.go_on()
     assert [told["seconds"] for told in worker.told] == [5.0, 7.0]
 
 

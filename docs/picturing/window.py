@@ -1,0 +1,117 @@
+"""Pictures of the window: a test that is watched, a run that is replayed, a model that is judged."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QApplication, QWidget
+
+from docs.picturing.stage import Stage, stage
+from gui.opening import Opening
+
+THEMES = "dark", "light"
+_PANELS = "tiles", "histories", "indicators", "subspace", "transfer", "hysteresis", "events"
+_PANEL = QSize(620, 420)
+_FAULTY = 33.0  # s of the simulated test: north is 25 ms late, south has just become too large
+_PUMP = 25.0  # s, when somebody writes a note
+_LOOKED_AT = 34.0  # s
+
+
+def photograph(folder: Path) -> None:
+    """Take all pictures."""
+    with tempfile.TemporaryDirectory() as kept:
+        run, table = Path(kept) / "run.h5", Path(kept) / "bench.csv"
+        _watch(folder, run)
+        _replay(folder, run)
+        _judge(folder)
+        _write_table(table)
+        _begin(folder, table)
+
+
+def _watch(folder: Path, run: Path) -> None:
+    """A simulated test with a gap, live, and recorded."""
+    words = ("--faults", "gap=12:0.3")
+    with stage(Opening(simulation="hybrid", layout="Operator", theme="dark", words=words, record=str(run))) as live:
+        live.live_until(_PUMP)
+        live.program.window.notes.written.emit("pump 2 started", live.program.view.instant)
+        live.live_until(_FAULTY)
+        live.program.view.choose("south")
+        for theme in reversed(THEMES):
+            live.theme(theme)
+            live.shoot(folder / f"operator-{theme}.png")
+        for theme in THEMES:
+            live.theme(theme)
+            for key in _PANELS:
+                live.shoot_panel(key, _PANEL, folder / "panels" / f"{key}-{theme}.png")
+        _play_to_the_end(live)
+
+
+def _replay(folder: Path, run: Path) -> None:
+    """The same test from its run file, played fast, halted, and looked at."""
+    with stage(Opening(file=str(run), layout="Replay", theme="light")) as replay:
+        sessions, view = replay.program.sessions, replay.program.view
+        replay.until(lambda: sessions.player is not None and sessions.player.is_open)
+        assert sessions.player is not None
+        sessions.player.set_speed(4.0)
+        replay.live_until(_LOOKED_AT + 6.0)
+        sessions.player.pause()
+        view.choose("south")
+        view.pin(_LOOKED_AT)
+        for theme in THEMES:
+            replay.theme(theme)
+            replay.shoot(folder / f"replay-{theme}.png")
+
+
+def _judge(folder: Path) -> None:
+    """An experiment on a beam that its model describes badly."""
+    with stage(Opening(simulation="beam-bad", layout="Reliability", theme="dark")) as judged:
+        _play_to_the_end(judged)
+        judged.program.view.show_all()
+        for theme in THEMES:
+            judged.theme(theme)
+            judged.shoot(folder / f"reliability-{theme}.png")
+            judged.shoot_panel("reliability", _PANEL, folder / "panels" / f"reliability-{theme}.png")
+
+
+def _begin(folder: Path, table: Path) -> None:
+    """The first page, and what opens over it."""
+    with stage(Opening(theme="light")) as begun:
+        program = begun.program
+        begun.wait(0.5)
+        begun.shoot(folder / "first-page.png")
+        for key, name in (("window.settings", "settings"), ("help.keys", "keys"), ("help.palette", "palette")):
+            before = _opened()
+            begun.trigger(key)
+            (opened,) = _opened() - before
+            begun.shoot(folder / f"{name}.png", opened)
+            opened.close()
+        program.opener.open_path(table, choose=True)
+        begun.until(lambda: program.opener.chooser is not None)
+        chooser = program.opener.chooser
+        assert chooser is not None
+        for role, place in (("command", 2), ("measured", 3), ("force", 4)):
+            chooser.rows[0].boxes[role].setCurrentIndex(place)
+        begun.until(lambda: bool(chooser.preview.curves))
+        begun.wait(0.5)
+        begun.shoot(folder / "columns.png", chooser)
+
+
+def _opened() -> set[QWidget]:
+    return {widget for widget in QApplication.topLevelWidgets() if widget.isVisible()}
+
+
+def _play_to_the_end(stage: Stage) -> None:
+    sessions = stage.program.sessions
+    stage.until(lambda: sessions.player is not None and sessions.player.ended)
+    stage.wait(1.0)
+
+
+def _write_table(path: Path) -> None:
+    """Write a table of numbers whose columns say little of what they are."""
+    time = np.arange(0.0, 20.0, 1.0 / 256.0)
+    command, measured = (5.0 * np.sin(2.0 * np.pi * 1.1 * (time - delay)) for delay in (0.0, 0.015))
+    columns = np.column_stack((time, command, measured, 12.0 * measured))
+    np.savetxt(path, columns, delimiter=",", header="t,xc,chan2,load cell", comments="", fmt="%.5f")

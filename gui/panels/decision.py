@@ -1,0 +1,36 @@
+"""What was decided of a model, as it stood at an instant."""
+
+from __future__ import annotations
+
+from gui.history.history import History
+from gui.level import Level
+from gui.plots.time_scale import segment_at
+from monitor.blocks import EventKind
+
+_COLUMN = "reliability_decision"
+_WORDS = {
+    "accept": ("●", Level.GOOD),
+    "watch": ("▲", Level.WARN),
+    "reject": ("■", Level.BAD),
+}
+_UNKNOWN = "◆", Level.NONE
+
+
+def decided(history: History, site: str, x: float) -> tuple[str, Level]:
+    """Return the newest decision by `x` in the same run, a shape and words, and how grave it is."""
+    results = history.results
+    if results is None or not site:
+        return "", Level.NONE
+    segment = segment_at(history.timeline.segments, x)
+    since = x if segment is None else segment.x_begin
+    for mark in reversed(history.events):
+        if mark.event.kind is not EventKind.DECISION or not since <= mark.x <= x:
+            continue
+        owner, _, rest = mark.event.detail.partition(": ")
+        word, _, reason = rest.partition(": ")
+        if owner == site:
+            shape, level = _WORDS.get(word, _UNKNOWN)
+            return f"{shape} {word}" + (f": {reason}" if reason else ""), level
+    if results.column(site, _COLUMN) is None:
+        return "no decision of this site alone: one falls for all sites together", Level.NONE
+    return "○ no decision (yet): one falls where the service has limits, after its first instants", Level.NONE
