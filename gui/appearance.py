@@ -27,7 +27,8 @@ from monitor.config import Settings
 
 Say = Callable[[str, str], None]
 _ABOUT = (
-    "Synchroscope {version}\n\nLive tracking indicators for hybrid simulation:\nhow late and how large each actuator is.\n"
+    "Synchroscope {version}\n\n"
+    "Live tracking indicators for hybrid simulation:\nhow late and how large each actuator is.\n"
     "BSD-3-Clause. Soft real time: it is no interlock."
 )
 

@@ -251,6 +251,8 @@ class Program(QObject):
 
     def _hear(self) -> None:
         """Pass on what came with the last look."""
+        player = self.sessions.player
+        self.watch.history.halted = player is not None and not player.playing
         if self.sessions.current is not None and self.watch.watching and self.watch.history.health is not None:
             self.sessions.current.watched()
         for level, text in self._notes.answers():

@@ -18,7 +18,7 @@ class ServiceState:
 
     Parameters
     ----------
-    key : connecting, waiting, receiving, stale, ended, silent, or another that a newer service says.
+    key : connecting, waiting, receiving, stale, halted, ended, silent, or another that a newer service says.
     words, shape : the same for the eye.
     level : how much it matters.
     brief : the words where there is room for one or two; by default the same.
@@ -43,6 +43,7 @@ _STATES = {
         ServiceState("waiting", "waiting for the rig", "○", Level.WARN, "waiting"),
         ServiceState("receiving", "receiving", "●", Level.GOOD),
         ServiceState("stale", "stale", "▲", Level.BAD),
+        ServiceState("halted", "replay paused", "❚❚", Level.INFO),
         ServiceState("ended", "ended", "■", Level.INFO),
         ServiceState("silent", "no word from the service", "▲", Level.BAD, "no word"),
     )
@@ -50,7 +51,7 @@ _STATES = {
 
 
 def service_state(
-    health: Health | None, silence: float = 0.0, age: float = 0.0, interval: float = 0.0
+    health: Health | None, silence: float = 0.0, age: float = 0.0, interval: float = 0.0, *, halted: bool = False
 ) -> ServiceState:
     """Return the state of a service.
 
@@ -60,6 +61,7 @@ def service_state(
     silence : s since then.
     age : s since results last came; where they stopped they are stale, whatever the service says. Infinite: unknown.
     interval : s from one result to the next.
+    halted : the stream is a replay that was halted by its user: what is old is so on purpose.
     """
     if health is None:
         return _STATES["connecting"]
@@ -67,6 +69,9 @@ def service_state(
         return _STATES["ended"]
     if silence > SILENCE:
         return _STATES["silent"]
-    if health.state == "receiving" and SILENCE + 2.0 * interval < age < math.inf:
+    stale = health.state == "receiving" and SILENCE + 2.0 * interval < age < math.inf
+    if halted and (stale or health.state == "stale"):
+        return _STATES["halted"]
+    if stale:
         return _STATES["stale"]
     return _STATES.get(health.state) or ServiceState(health.state, health.state, "◆", Level.WARN)

@@ -67,11 +67,11 @@ LIGHT = Theme(
 )
 DARK = Theme(
     name="dark",
-    window="#16191e",
-    base="#0e1013",
+    window="#23282f",
+    base="#111418",
     text="#e8eaed",
     muted="#9aa3af",
-    grid="#2c323a",
+    grid="#2f353e",
     accent="#5db2ee",
     command="#56b4e9",
     measured="#f0843c",
@@ -82,7 +82,7 @@ DARK = Theme(
     warn="#f0b43c",
     bad="#ff6b5e",
     info="#5db2ee",
-    invalid="#22262c",
+    invalid="#262b32",
 )
 
 

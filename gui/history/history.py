@@ -12,6 +12,7 @@ from gui.history.signals import SignalHistory
 from gui.history.stretch import Block, Stretch
 from gui.history.timeline import Timeline
 from gui.link import Arrivals
+from gui.service_state import ServiceState, service_state
 from monitor.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.health import Health
 from monitor.transfer import TransferBlock
@@ -38,6 +39,10 @@ class History:
     ----------
     memory : bytes at most; a quarter of it is for results. It is taken at once, when the first block tells the width.
     minutes : how far back everything is kept as it came, where memory allows.
+
+    Attributes
+    ----------
+    halted : it is a replay that its user has halted.
     """
 
     def __init__(self, memory: int = 512 << 20, minutes: float = 10.0) -> None:
@@ -47,12 +52,20 @@ class History:
         self.results: ResultHistory | None = None
         self.health: Health | None = None
         self.silence, self.age = 0.0, math.inf
+        self.halted = False
         self.generation = 0
         self.version = 0
         self._events: deque[PlacedEvent] = deque(maxlen=_MOST_EVENTS)
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
         self._signals, self._results = Stretch[SignalBlock](), Stretch[ResultBlock]()
+
+    @property
+    def state(self) -> ServiceState:
+        """How the service is, and whether the newest values are those of now."""
+        results = self.results
+        interval = 0.0 if results is None else results.stream.every / results.stream.sample_rate
+        return service_state(self.health, self.silence, self.age, interval, halted=self.halted)
 
     @property
     def events(self) -> Sequence[PlacedEvent]:

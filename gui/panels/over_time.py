@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 
@@ -15,7 +14,6 @@ from gui.panels.row_menu import Choice, RowMenu
 from gui.plots.time_frame import Frame, Reader, RowData, nothing_read
 from gui.plots.time_row import Row
 from gui.plots.time_stack import TimeStack
-from gui.service_state import service_state
 from gui.theme import Theme
 from gui.view import View
 
@@ -148,8 +146,7 @@ class TimePanel(Panel):
         """Return a word where the newest values are shown and are old."""
         if not self.view.following:
             return ""
-        age = history.age if math.isfinite(history.age) else 0.0
-        state = service_state(history.health, history.silence, age)
+        state = history.state
         return state.words if state.key in _OLD else ""
 
 

@@ -9,10 +9,10 @@ from gui.history.history import History
 from gui.history.timeline import Segment
 from gui.instant_text import instant_text
 from gui.numbers import DASH
-from gui.service_state import service_state
 from gui.verdict import Verdict
 
 _DECIMALS = 2
+_STANDING = {"ended": "ended", "halted": "paused"}
 _LATE = 2.0  # instants that results may come after their signals
 
 
@@ -48,12 +48,10 @@ def tile_moment(history: History, x: float | None) -> TileMoment:
     if x is not None:
         said = instant_text(history.timeline.time_at(x), _DECIMALS)
         return TileMoment(_reached(history, x), "in a break" if said == DASH else f"at {said}", running=running)
-    results = history.results
-    interval = 0.0 if results is None else results.stream.every / results.stream.sample_rate
-    state = service_state(history.health, history.silence, history.age, interval)
-    if state.key == "ended":
+    state = history.state
+    if state.key in _STANDING:
         said = instant_text(history.timeline.time_at(history.end_x), _DECIMALS)
-        return TileMoment(None, f"ended at {said}", running=running)
+        return TileMoment(None, f"{_STANDING[state.key]} at {said}", running=running)
     if state.current:
         return TileMoment(None, running=running)
     instead = Verdict(state.brief or state.words, state.shape, state.level)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from functools import lru_cache
 
-from gui.plots.time_curves import ValueScale
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from gui.plots.time_kept import KeptPieces
 from gui.plots.time_layout import MARGIN
+from gui.plots.time_letters import Letters
+from gui.plots.time_range import ValueRange
 from gui.plots.time_scale import axis_unit, time_ticks
 from gui.plots.time_scene import Scene
 from gui.plots.time_ticks import decimals_of, ticks, value_text
 from gui.plots.time_unit import ShownUnit, most_ticks
+from gui.theme import Theme
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _LONGEST_LABEL = "00:00:00.000"
 _LABEL_GAP = 10.0
+_OUTSIDE = 2.0  # pixels by which a number may stand above or below its row
 
 
 class TimeAxis:
@@ -29,17 +35,16 @@ class TimeAxis:
 
     def __init__(self, painter: QPainter, scene: Scene) -> None:
         self._painter, self._scene = painter, scene
-        self._metrics = QFontMetricsF(painter.font())
+        self._letters = Letters(painter.font())
         self._scale = scene.scale
-        width = self._metrics.horizontalAdvance(_LONGEST_LABEL) + 16.0
+        width = self._letters.width(_LONGEST_LABEL) + 16.0
         self._ticks = time_ticks(self._scale, scene.frame.segments, width)
 
     def draw_grid(self, plot: QRectF) -> None:
         """Draw its lines through a row."""
         self._painter.setPen(QPen(QColor(self._scene.theme.grid), 1))
-        for tick in self._ticks:
-            x = round(self._scale.pixel(tick.x))
-            self._painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
+        places = [round(self._scale.pixel(tick.x)) for tick in self._ticks]
+        self._painter.drawLines([QLineF(x, plot.top(), x, plot.bottom()) for x in places])
 
     def draw(self, top: float) -> None:
         """Draw, below `top`, what the labels are, on the left, and the labels."""
@@ -50,7 +55,7 @@ class TimeAxis:
         painter.drawText(unit, _LEFT, axis_unit(self._scene.frame.segments))
         taken, right = places.plot_left - 2.0, places.plot_left + places.plot_width + MARGIN
         for tick in self._ticks:
-            x, width = self._scale.pixel(tick.x), self._metrics.horizontalAdvance(tick.text)
+            x, width = self._scale.pixel(tick.x), self._letters.width(tick.text)
             if not places.plot_left - 0.5 <= x <= right - MARGIN + 0.5:
                 continue
             painter.drawLine(QPointF(x, top), QPointF(x, top + 3.0))
@@ -61,19 +66,34 @@ class TimeAxis:
 
 
 def draw_value_axis(
-    painter: QPainter, plot: QRectF, values: ValueScale, unit: ShownUnit, grid: QColor, text: QColor
+    painter: QPainter, plot: QRectF, row: str, limits: ValueRange, unit: ShownUnit, theme: Theme, kept: KeptPieces
 ) -> None:
     """Draw the lines of one row, and its numbers on the left, where curves are clipped."""
-    painter.setPen(QPen(grid, 1))
-    marks, step = ticks(values.low * unit.factor, values.high * unit.factor, most_ticks(plot.height()))
-    places = [(round(values.pixel(mark / unit.factor)), mark) for mark in marks.tolist()]
-    for y, _ in places:
-        painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y))
+    marks = _value_marks(limits.low, limits.high, unit.factor, plot.height())
+    painter.setPen(QPen(QColor(theme.grid), 1))
+    lines = (plot.top() + below for below, _ in marks)
+    painter.drawLines([QLineF(plot.left(), y, plot.right(), y) for y in lines])
+
+    def write(painter: QPainter, box: QRectF) -> None:
+        painter.setPen(QColor(theme.muted))
+        height = Letters(painter.font()).height
+        for below, text in marks:
+            # the outermost labels stay within their row
+            top = min(max(box.top() + _OUTSIDE + below - height / 2.0, box.top()), box.bottom() - height)
+            painter.drawText(QRectF(box.left(), top, box.width(), height), _RIGHT, text)
+
     painter.setClipping(False)
-    painter.setPen(text)
-    height = QFontMetricsF(painter.font()).height()
-    for y, mark in places:
-        # the outermost labels stay within their row
-        top = min(max(y - height / 2.0, plot.top() - 2.0), plot.bottom() - height + 2.0)
-        painter.drawText(QRectF(0.0, top, plot.left() - 5.0, height), _RIGHT, value_text(mark, decimals_of(step)))
+    box = QRectF(0.0, plot.top() - _OUTSIDE, plot.left() - 5.0, plot.height() + 2.0 * _OUTSIDE)
+    kept.draw(painter, ("numbers", row), (marks, theme.muted), box, QColor(theme.window), write)
     painter.setClipping(True)
+
+
+@lru_cache(maxsize=256)
+def _value_marks(low: float, high: float, factor: float, height: float) -> tuple[tuple[int, str], ...]:
+    """Return the lines of an axis: pixels below its top, and what is written there."""
+    marks, step = ticks(low * factor, high * factor, most_ticks(height))
+    decimals = decimals_of(step)
+    pixels = (high - marks / factor) * (height / (high - low))
+    return tuple(
+        (round(y), value_text(mark, decimals)) for y, mark in zip(pixels.tolist(), marks.tolist(), strict=True)
+    )

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.event_text import kind_level, kind_word
 from gui.level_colour import level_colour
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_ink import colour_of, translucent
+from gui.plots.time_letters import Letters
 from gui.plots.time_row import Row
 from gui.plots.time_scale import TimeScale
 from gui.plots.time_ticks import value_text
@@ -28,8 +29,8 @@ _CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
 
 def draw_limits(painter: QPainter, plot: QRectF, row: Row, values: ValueScale, theme: Theme) -> None:
     """Draw the limits of a row; of those beyond its scale, the word and where they are."""
-    metrics = QFontMetricsF(painter.font())
-    height = metrics.height()
+    letters = Letters(painter.font())
+    height = letters.height
     taken: list[QRectF] = []
     for limit in row.limits:
         y, colour = values.pixel(limit.value), colour_of(theme, limit.colour)
@@ -41,7 +42,7 @@ def draw_limits(painter: QPainter, plot: QRectF, row: Row, values: ValueScale, t
             painter.drawLine(QPointF(plot.left(), round(y)), QPointF(plot.right(), round(y)))
         else:
             text += " ↑" if y < plot.top() else " ↓"
-        width = metrics.horizontalAdvance(text)
+        width = letters.width(text)
         top = min(max(y - height if y > plot.center().y() else y + 1.0, plot.top()), plot.bottom() - height)
         box = QRectF(plot.right() - width - 4.0, top, width + 2.0, height)
         while any(box.intersects(other) for other in taken):
@@ -67,12 +68,12 @@ def draw_mark_words(
     painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme
 ) -> None:
     """Write beside the events what they are, where there is room: in the last row that is seen."""
-    metrics = QFontMetricsF(painter.font())
-    height, taken = metrics.height(), plot.left()
+    letters = Letters(painter.font())
+    height, taken = letters.height, plot.left()
     for mark in marks:
         x = time.pixel(mark.x) + 3.0
         text = kind_word(mark.event.kind)
-        width = metrics.horizontalAdvance(text)
+        width = letters.width(text)
         if x < taken or x + width > plot.right():
             continue
         box = QRectF(x, plot.bottom() - height - 1.0, width + 1.0, height)

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen
 
+from gui.plots.time_heading import draw_heading
+from gui.plots.time_kept import KeptPieces
 from gui.plots.time_layout import MARGIN
-from gui.plots.time_legend import draw_heading
+from gui.plots.time_legend import heading
 from gui.plots.time_reading import Reading
 from gui.plots.time_scene import Scene
 from gui.plots.time_ticks import duration_text
 
 
-def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading]) -> None:
+def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading], kept: KeptPieces) -> None:
     """Draw the headings of the rows in sight, with what is read in each."""
-    places = scene.places
+    places, theme = scene.places, scene.theme
     right = places.plot_left + places.plot_width
     painter.save()
     painter.setClipRect(QRect(0, 0, scene.area.width(), scene.axis_top))
     for i in scene.seen:
         row, place = scene.rows[i], places.rows[i]
         box = QRectF(MARGIN, place.top - scene.scrolled, right - MARGIN, place.plot_top - place.top)
-        draw_heading(painter, box, row, readings[i], scene.unit(i), scene.ranges[row.key], scene.theme)
+        shown = heading(row, readings[i], scene.unit(i), scene.ranges[row.key])
+        ink = partial(draw_heading, heading=shown, theme=theme)
+        kept.draw(painter, ("heading", row.key), (shown, theme), box, QColor(theme.window), ink)
     painter.restore()
 
 

@@ -56,4 +56,6 @@ def _alike(found: Sequence[Reading], shown: Sequence[Reading]) -> bool:
 
 
 def _known(readings: Sequence[Reading]) -> list[tuple[str, list[bool]]]:
-    return [(reading.stale, [math.isfinite(value.low + value.high) for value in reading.values]) for reading in readings]
+    return [
+        (reading.stale, [math.isfinite(value.low + value.high) for value in reading.values]) for reading in readings
+    ]

@@ -12,6 +12,7 @@ from gui.plots.time_curves import CurvePainter, PixelColumns, ValueScale
 from gui.plots.time_frame import RowData, Strip
 from gui.plots.time_ground import draw_ground
 from gui.plots.time_ink import colour_of, translucent
+from gui.plots.time_kept import KeptPieces
 from gui.plots.time_lines import draw_limits, draw_mark_words, draw_marks
 from gui.plots.time_range import ValueRange
 from gui.plots.time_raster import ColumnsImage
@@ -31,10 +32,11 @@ class StackPicture:
     ----------
     painter : begins where the widget begins.
     scene : what is drawn.
+    kept : pieces of the picture before.
     """
 
-    def __init__(self, painter: QPainter, scene: Scene) -> None:
-        self._painter, self._scene, self._theme = painter, scene, scene.theme
+    def __init__(self, painter: QPainter, scene: Scene, kept: KeptPieces) -> None:
+        self._painter, self._scene, self._theme, self._kept = painter, scene, scene.theme, kept
         self._raster = painter.paintEngine().type() is QPaintEngine.Type.Raster
         self._axis = TimeAxis(painter, scene)
         self._pixels: tuple[Samples, PixelColumns] | None = None
@@ -70,7 +72,7 @@ class StackPicture:
         painter.setClipRect(plot)
         draw_ground(painter, plot, time, scene.frame, data, theme)
         self._axis.draw_grid(plot)
-        draw_value_axis(painter, plot, values, scene.unit(i), QColor(theme.grid), QColor(theme.muted))
+        draw_value_axis(painter, plot, row.key, limits, scene.unit(i), theme, self._kept)
         if data is not None:
             self._bands_and_curves(row, data, plot, limits, CurvePainter(painter, time, values, smooth=scene.smooth))
         draw_marks(painter, plot, time, scene.frame.marks, theme)

@@ -11,9 +11,11 @@ from PySide6.QtWidgets import QWidget
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_frame import Frame
 from gui.plots.time_gestures import TimeGestures
+from gui.plots.time_kept import KeptPieces
 from gui.plots.time_layout import MARGIN
 from gui.plots.time_legend import entries
 from gui.plots.time_overlay import draw_cursors, draw_focus, draw_headings
+from gui.plots.time_pace import Pace
 from gui.plots.time_reading import Reading, readings
 from gui.plots.time_row import Row
 from gui.plots.time_row_ranges import RowRanges
@@ -43,7 +45,7 @@ class TimeStack(RowArea):
         self._view, self._theme = view, theme
         self._ranges = RowRanges()
         self._frame = Frame()
-        self._still = StillPicture()
+        self._still, self._kept, self._pace = StillPicture(), KeptPieces(), Pace()
         self._smooth, self._smooth_when_paused = False, True
         self.message = ""
         self.setAccessibleName("values over time")
@@ -74,6 +76,8 @@ class TimeStack(RowArea):
         self._ranges.take(rows)
         self._frame = Frame(self._frame.left, self._frame.right, (None,) * len(rows), self._frame.segments)
         self._take(rows)
+        self._kept.forget()
+        self._pace.forget()
         self._renew()
 
     def forget(self) -> None:
@@ -90,11 +94,23 @@ class TimeStack(RowArea):
         self._smooth_when_paused = when_paused
         self._smoothen()
 
-    def draw(self, frame: Frame) -> None:
-        """Show other numbers, one item for each row."""
+    def draw(self, frame: Frame, *, more: bool = False) -> None:
+        """Show other numbers, one item for each row.
+
+        Parameters
+        ----------
+        more : others are on their way, so that headings may wait for them; who says so calls `rest` where none came.
+        """
         self._frame = frame
+        self._pace.take(frame, more=more)
         self._ranges.follow(self._rows, frame)
         self._renew()
+
+    def rest(self) -> None:
+        """Write the newest values into the headings: no others have come."""
+        self._pace.rest()
+        if self._pace.behind:
+            self.viewport().update()
 
     def limits(self, key: str) -> tuple[float, float]:
         """Return the limits of a row's value axis."""
@@ -141,8 +157,9 @@ class TimeStack(RowArea):
         painter, scene = QPainter(self.viewport()), self.scene
         painter.setFont(self.font())
         if self._rows:
-            self._still.draw(painter, scene, self.viewport().devicePixelRatioF())
-            draw_headings(painter, scene, self._readings())
+            self._still.draw(painter, scene, self.viewport().devicePixelRatioF(), self._kept)
+            live = self._view.following and self._view.cursor is None and self._view.pinned is None
+            draw_headings(painter, scene, self._pace.choose(self._readings(), live=live), self._kept)
             draw_cursors(painter, scene, self._view.cursor, self._view.pinned)
             if self.hasFocus():
                 draw_focus(painter, scene)
@@ -170,3 +187,5 @@ class TimeStack(RowArea):
         if smooth != self._smooth:
             self._smooth = smooth
             self._renew()
+        if not self._view.following:
+            self.rest()

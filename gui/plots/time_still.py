@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QPaintEngine, QPainter, QPixmap
 
+from gui.plots.time_kept import KeptPieces
 from gui.plots.time_picture import StackPicture
 from gui.plots.time_scene import Scene
 
@@ -18,22 +19,23 @@ class StillPicture:
         """Draw anew next time: something is another one."""
         self._pixmap = None
 
-    def draw(self, painter: QPainter, scene: Scene, ratio: float) -> None:
+    def draw(self, painter: QPainter, scene: Scene, ratio: float, kept: KeptPieces) -> None:
         """Draw it.
 
         Parameters
         ----------
         ratio : pixels of the device to those of the widget.
+        kept : pieces of the picture before.
         """
         if painter.paintEngine().type() is not QPaintEngine.Type.Raster:
             # what is written to a file is drawn, not copied
-            StackPicture(painter, scene).draw()
+            StackPicture(painter, scene, kept).draw()
             return
         if self._pixmap is None or self._pixmap.devicePixelRatio() != ratio:
             self._pixmap = QPixmap(scene.area.size() * ratio)
             self._pixmap.setDevicePixelRatio(ratio)
             made = QPainter(self._pixmap)
             made.setFont(painter.font())
-            StackPicture(made, scene).draw()
+            StackPicture(made, scene, kept).draw()
             made.end()
         painter.drawPixmap(0, 0, self._pixmap)

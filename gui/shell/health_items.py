@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gui.history.history import History
 from gui.level import Level
 from gui.numbers import count
-from gui.service_state import ServiceState, service_state
+from gui.service_state import ServiceState
 from gui.shell.quantities import bytes_text, duration_text
 from monitor.health import Health
 
@@ -49,12 +49,9 @@ def health_items(history: History, dropped: int = 0) -> tuple[HealthItem, ...]:
     dropped : samples that this window was too late to take.
     """
     health = history.health
-    results = history.results
-    interval = 0.0 if results is None else results.stream.every / results.stream.sample_rate
-    state = service_state(health, history.silence, history.age, interval)
     if health is None:
-        return (_state(state, Health()),)
-    return tuple(_items(history, health, state, dropped))
+        return (_state(history.state, Health()),)
+    return tuple(_items(history, health, history.state, dropped))
 
 
 def _items(history: History, health: Health, state: ServiceState, dropped: int) -> Iterator[HealthItem]:
@@ -65,7 +62,7 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
         said, measured = f"{health.sample_rate:.5g} Hz", f"{health.measured_rate:.5g} Hz measured"
         tip = f"the rig says {said}; {health.measured_rate:.5g} samples a second came lately"
         yield HealthItem("rate", f"{said} said, {measured}", tip, rank=5, brief=measured)
-        if state.key != "ended":
+        if state.key not in ("ended", "halted"):
             # the service tells its age now and then, the results theirs by coming
             age = min(health.age + history.silence, history.age)
             yield HealthItem("age", f"data {age:.1f} s old", "since samples or results last came", rank=3)

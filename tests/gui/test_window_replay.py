@@ -83,8 +83,8 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     hands.click(timeline, QPoint(round(place), timeline.height() // 2))
     hands.until(lambda: player.position == pytest.approx(45.0, abs=0.5))
     for _ in range(6):
-        hands.key("]")
         speed = player.speed
+        hands.key("]")
         hands.until(lambda speed=speed: player.speed > speed or math.isinf(speed))
     hands.key("P")
     hands.until(lambda: player.ended)
