@@ -102,7 +102,6 @@ class ViewBar(QToolBar):
         if usual < 0:
             self._spans.setPlaceholderText(_span_text(view.span))
 
-
     def _set_span(self) -> None:
         self._view.set_span(float(self._spans.currentData()))
 

@@ -85,12 +85,13 @@ class TimePanel(Panel):
         stale = self._stale(history)
         now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._more(history))
         if now == self._drawn or not stack.rows:
+            stack.rest()
             return
         self._drawn = now
         left, right = view.left, view.right
         rows = self.rows_data(history, left, right)
         segments, marks = history.timeline.segments, _marks(history, left, right)
-        stack.draw(Frame(left, right, rows, segments, marks, self.reader(history), stale))
+        stack.draw(Frame(left, right, rows, segments, marks, self.reader(history), stale), more=view.following)
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pyqtgraph import functions
 from pyqtgraph.Qt import internals
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPaintEngine, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from gui.plots.time_frame import Strip
 from gui.plots.time_scale import TimeScale
@@ -18,7 +18,6 @@ from monitor.blocks import Samples
 # pixels beyond which nothing is seen, near enough to zero for every painter
 _FAR = 1e5
 _DASH = 5.0
-_PIECE = 64  # points of a band filled in one; the time that it takes rises with their square
 _AT_EDGE = 1e-3  # pixels by which a point at the edge may be off
 
 
@@ -138,16 +137,13 @@ class CurvePainter:
         self._painter.setBrush(colour)
         x = self._time.pixels(strip.centers)
         low, high = self._values.pixels(strip.low), self._values.pixels(strip.high)
-        # what is written to a file has no seams
-        most = _PIECE if self._painter.paintEngine().type() is QPaintEngine.Type.Raster else len(x)
         for begin, end in runs(strip.known & ~np.isnan(strip.high)):
-            for first in range(begin, end - 1, most):
-                piece = slice(first, min(first + most + 1, end))
-                self._painter.drawPolygon(
-                    _polygon(
-                        np.concatenate([x[piece], x[piece][::-1]]), np.concatenate([low[piece], high[piece][::-1]])
-                    )
+            self._painter.drawPolygon(
+                _polygon(
+                    np.concatenate([x[begin:end], x[begin:end][::-1]]),
+                    np.concatenate([low[begin:end], high[begin:end][::-1]]),
                 )
+            )
 
     def _lines(self, strip: Strip) -> None:
         x = self._time.pixels(strip.centers)

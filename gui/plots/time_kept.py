@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QPaintEngine, QPainter, QPixmap
 
+_ALIKE = 1e-3  # pixels of the device
+
 Ink = Callable[[QPainter, QRectF], None]
 """Draws a piece with a painter into a box."""
 
@@ -53,6 +55,3 @@ class KeptPieces:
             inner.end()
             known = self._kept[place] = wanted, made
         painter.drawPixmap(box.topLeft() - off, known[1])
-
-
-_ALIKE = 1e-3  # pixels of the device

@@ -23,20 +23,24 @@ class ColumnsImage:
 
     def __init__(self, width: int, height: int, ratio: float = 1.0) -> None:
         self._width, self._height, self._ratio = width, min(height, _TALLEST), ratio
-        self._pixels = np.zeros((self._height, width), dtype=np.uint32)
+        # lines of a picture begin at multiples of four bytes
+        self._numbers = np.zeros((self._height, -(-width // 4) * 4), dtype=np.uint8)
         self._rows = np.arange(self._height, dtype=np.int16)[:, np.newaxis]
+        self._colours: list[int] = [0]
 
     def add(self, pixels: PixelColumns, heights: tuple[Samples, Samples], colour: QColor) -> None:
         """Put a curve over those that are there."""
+        number = np.uint8(len(self._colours))
+        self._colours.append(colour.rgba())
         top, bottom = self._spread(pixels, *heights)
-        np.copyto(self._pixels, _pixel(colour), where=(self._rows >= top) & (self._rows < bottom))
+        inside = (self._rows >= top) & (self._rows < bottom)
+        np.maximum(self._numbers, inside.view(np.uint8) * number, out=self._numbers)
 
     def image(self) -> QImage:
         """Return it; it lives no longer than this object."""
-        # the format that a painter need not convert
-        made = QImage(
-            self._pixels.data, self._width, self._height, 4 * self._width, QImage.Format.Format_ARGB32_Premultiplied
-        )
+        stride = self._numbers.shape[1]
+        made = QImage(self._numbers.data, self._width, self._height, stride, QImage.Format.Format_Indexed8)
+        made.setColorTable(self._colours)
         made.setDevicePixelRatio(self._ratio)
         return made
 
@@ -44,7 +48,7 @@ class ColumnsImage:
         self, pixels: PixelColumns, top: Samples, bottom: Samples
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """Return (width,) where the curve begins and ends in each column of pixels; nowhere where it is not."""
-        n = self._width
+        n = self._numbers.shape[1]
         begin, end = np.full(n, self._height, dtype=np.int16), np.full(n, -1, dtype=np.int16)
         # on a fine screen a line is as thick as on another one
         thicker = max(0, round(self._ratio) - 1)
@@ -59,10 +63,3 @@ class ColumnsImage:
         place = slice(max(0, first), max(0, first) + max(0, source.stop - source.start))
         begin[place], end[place] = top[source], bottom[source]
         return begin, end
-
-
-def _pixel(colour: QColor) -> np.uint32:
-    """Return a colour as a picture holds it: what is seen through is darker by as much."""
-    alpha = colour.alpha()
-    red, green, blue = (round(part * alpha / 255) for part in (colour.red(), colour.green(), colour.blue()))
-    return np.uint32(alpha << 24 | red << 16 | green << 8 | blue)

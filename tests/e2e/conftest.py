@@ -141,7 +141,7 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
 
 
 @pytest.fixture
-def desktop(screen: Screen, start: Start, tmp_path: Path) -> Iterator[Desktop]:
+def desktop(warm_kernels: None, screen: Screen, start: Start, tmp_path: Path) -> Iterator[Desktop]:
     """Windows of the command on that screen, and somebody before them."""
     desktop = Desktop(screen, start, tmp_path / "home")
     yield desktop

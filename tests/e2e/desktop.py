@@ -183,11 +183,18 @@ class Desktop:
         until(lambda: len(self.processes(subcommand)) == 1, f"one {subcommand}")
         return self.processes(subcommand)[0]
 
-    def said(self, number: int, pattern: str) -> str:
-        """Wait until a process has said something to people, and return the first group."""
-        log = Path(f"/proc/{number}/fd/2")
-        found = until(lambda: re.search(pattern, log.read_text()), f"{pattern!r} of process {number}")
-        return str(found[1])
+    def served(self, n: int = 1) -> list[str]:
+        """Wait until `n` services that windows have started are ready, and return where their results are."""
+        until(lambda: len(self._endpoints()) == n, f"{n} services")
+        return self._endpoints()
+
+    def _endpoints(self) -> list[str]:
+        found: list[str] = []
+        for number in self.processes("monitor"):
+            # one that is too late for its endpoint ends at once
+            with suppress(OSError):
+                found += re.findall(r"results on (tcp://[\d.:]+)", Path(f"/proc/{number}/fd/2").read_text())
+        return found
 
     def deserted(self, patience: float = PATIENCE) -> bool:
         """Wait until nothing runs here any more; whether that came true."""

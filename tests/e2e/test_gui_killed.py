@@ -17,8 +17,8 @@ def test_the_service_of_a_killed_window_goes_on_and_is_watched_by_the_next(deskt
     folder = tmp_path / "runs"
     rig = start("replay", "hybrid", "--bind", ANY_PORT, "--duration", 300)
     window = desktop.open("gui", "--serve", rig.publishing, "--record", f"{folder}/")
+    (results,) = desktop.served()
     service = desktop.process("monitor")
-    results = desktop.said(service, r"results on (tcp://[\d.:]+)")
     desktop.lives()
     window.kill()
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import signal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,20 +79,8 @@ def test_told_to_end_the_window_closes_the_recording_of_its_service(desktop, sta
 def test_two_windows_that_are_started_at_once_serve_two_rigs(desktop, free_url):
     # both find the usual endpoint of results free, and one is too late
     windows = [desktop.start("gui", "--serve", free_url) for _ in range(2)]
-
-    def served() -> set[str]:
-        logs = (Path(f"/proc/{number}/fd/2") for number in desktop.processes("monitor"))
-        return {url for log in logs for url in re.findall(r"results on (tcp://[\d.:]+)", text_of(log))}
-
-    until(lambda: len(served()) == 2, "two services")
+    assert len(set(desktop.served(2))) == 2
     for window in windows:
         window.stop()
         assert window.err == ""
     assert desktop.deserted()
-
-
-def text_of(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

@@ -378,3 +378,51 @@ def test_no_stack_outlives_its_parent(qtbot, view):
     del made, parent
     gc.collect()
     assert seen() is None
+
+
+def heading(stack, row=0):
+    """Return the picture of a row's heading."""
+    top = next(y for y in range(400) if stack.row_at(y) == row)
+    return stack.viewport().grab().toImage().copy(0, top, 800, 14)
+
+
+def at_end(stack, end, value, more):
+    """Draw a live picture whose newest sample is at `end`."""
+    read = [[known(value)], [known(value)]]
+    made = replace(stack.frame, left=end - SPAN, right=end, segments=(Segment(-20.0, end, 0.0, 1),))
+    stack.draw(replace(made, read=lambda x: read), more=more)
+
+
+def test_headings_wait_for_what_is_on_its_way_and_not_longer(stack, view):
+    at_end(stack, 10.0, 0.001, more=True)
+    first = heading(stack)
+    at_end(stack, 10.04, 0.002, more=True)
+    assert heading(stack) == first
+    assert stack.legend(0) == ["command 2.00 mm"]
+    stack.rest()
+    second = heading(stack)
+    assert second != first
+    at_end(stack, 10.08, 0.001, more=True)
+    assert heading(stack) == second
+    at_end(stack, 10.3, 0.001, more=True)
+    assert heading(stack) == first
+
+
+def test_a_value_that_is_lost_leaves_its_heading_at_once(stack, view):
+    at_end(stack, 10.0, 0.001, more=True)
+    first = heading(stack)
+    at_end(stack, 10.04, float("nan"), more=True)
+    dash = heading(stack)
+    assert dash != first
+    at_end(stack, 10.08, 0.001, more=True)
+    assert heading(stack) == first
+
+
+def test_the_heading_of_a_view_that_stops_is_of_its_last_instant(stack, view):
+    stack.set_smooth(False)
+    at_end(stack, 10.0, 0.001, more=True)
+    first = heading(stack)
+    at_end(stack, 10.04, 0.002, more=True)
+    assert heading(stack) == first
+    view.pause()
+    assert heading(stack) != first
