@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPushButton,
-    QStyleOptionToolButton,
     QTableView,
     QToolButton,
     QVBoxLayout,
@@ -25,6 +24,7 @@ from gui.event_text import kind_shape, kind_word
 from gui.history.history import PlacedEvent
 from gui.numbers import count
 from gui.panels.event_table import EventTable, Wanted
+from gui.panels.menu_button import MenuButton
 from gui.theme import Theme
 from monitor.blocks import EventKind
 
@@ -52,7 +52,7 @@ class EventList(QWidget):
         self._text = QLineEdit(placeholderText="filter", clearButtonEnabled=True)
         self._text.setAccessibleName("show events with this text only")
         self._text.textChanged.connect(self._filter)
-        self._kinds = _MenuButton()
+        self._kinds = MenuButton()
         self._kinds.setText(_ALL_KINDS)
         self._kinds.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._kinds.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -116,14 +116,6 @@ class EventList(QWidget):
 
     def _choose(self, index: QModelIndex) -> None:
         self.chosen.emit(self.table.placed(index.row()).x)
-
-
-class _MenuButton(QToolButton):
-    """A button with a menu; the mark for it stands in its text, where Qt's would lie over the letters."""
-
-    def initStyleOption(self, option: QStyleOptionToolButton) -> None:  # noqa: N802 - Qt's name
-        super().initStyleOption(option)
-        option.features &= ~QStyleOptionToolButton.ToolButtonFeature.HasMenu
 
 
 class _TableView(QTableView):

@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from gui.panels.menu_button import MenuButton
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -44,7 +46,7 @@ class _StayingMenu(QMenu):
         return True
 
 
-class RowMenu(QToolButton):
+class RowMenu(MenuButton):
     """Offer choices in a menu.
 
     Signals
@@ -56,7 +58,7 @@ class RowMenu(QToolButton):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setText("Rows…")
+        self.setText("Rows ▾")
         self.setToolTip("Choose which rows are shown")
         self.setAccessibleName("rows that are shown")
         self.setAutoRaise(True)

@@ -40,7 +40,7 @@ class KeptPieces:
         ratio = painter.device().devicePixelRatioF()
         at = painter.deviceTransform().map(box.topLeft())
         # on a screen with one and a half pixels a pixel, a box may begin within one; copies begin with one
-        off = QPointF(at.x() - math.floor(at.x() + _ALIKE), at.y() - math.floor(at.y() + _ALIKE)) / ratio
+        off = QPointF(*((place - math.floor(place + _ALIKE)) / ratio for place in (at.x(), at.y())))
         font = painter.font()
         wanted = shows, ground.rgba(), font, ratio, box.size(), round(off.x(), 3), round(off.y(), 3)
         known = self._kept.get(place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
@@ -27,9 +29,10 @@ class FlowLayout(QLayout):
         """Return one of them, None beyond the last."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
-    def takeAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name
+    def takeAt(self, index: int) -> QLayoutItem:  # noqa: N802 - Qt's name
         """Give one back, None beyond the last."""
-        return self._items.pop(index) if 0 <= index < len(self._items) else None
+        # the stubs of PySide 6.9 know of no None here
+        return cast(QLayoutItem, self._items.pop(index) if 0 <= index < len(self._items) else None)
 
     def expandingDirections(self) -> Qt.Orientation:  # noqa: N802 - Qt's name
         """Take no more room than is needed."""

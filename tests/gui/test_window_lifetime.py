@@ -82,8 +82,8 @@ def growth(act, times):
     return (sys.getrefcount(None) - before) / times
 
 
-def test_references_to_none_are_not_lost_tick_by_tick(fed, hybrid_arrivals):
-    """One that is lost with each tick ends the process one day; PySide keeps some of all that is painted on."""
+def test_references_to_none_are_stable_tick_by_tick(fed, hybrid_arrivals):
+    """One that is lost with each tick ends the process one day."""
     hands = fed(layout="Operator")
     hands.window._timer.stop()
     arrivals = iter(hybrid_arrivals)
@@ -97,7 +97,7 @@ def test_references_to_none_are_not_lost_tick_by_tick(fed, hybrid_arrivals):
 
     for _ in range(60):
         tick()
-    assert growth(tick, _TICKS) > -0.5
+    assert abs(growth(tick, _TICKS)) < 0.5
 
 
 @pytest.mark.parametrize("kind", PANELS)
@@ -119,6 +119,6 @@ def test_a_panel_goes_when_nobody_needs_it(qtbot, kind):
         delivered()
         assert gone() is None
 
-    # PySide keeps references to None of every widget that had a parent; none may be lost
-    assert growth(make, 3) >= 0
+    # pyqtgraph keeps some with every plot, less than for one picture a tick; none may be lost
+    assert 0 <= growth(make, 5) < 25
     assert left_over() == []

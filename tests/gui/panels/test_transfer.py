@@ -46,7 +46,8 @@ def heard(transfer, *, frequency=2.2, state="receiving"):
     rows = np.tile([frequency, 3.3], (50, 1))
     rows[:25, 0] = 4.4
     results = ResultBlock(stream, 0, 11.0, rows)
-    history.take(Arrivals(health=Health(rig="rig", state=state, transfer_memory=30.0), results=(results,), transfer=transfer), age=0.1)
+    health = Health(rig="rig", state=state, transfer_memory=30.0)
+    history.take(Arrivals(health=health, results=(results,), transfer=transfer), age=0.1)
     return history
 
 
