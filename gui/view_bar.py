@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from gui.history.history import History
+from gui.level import Level
+from gui.level_colour import level_colour
 from gui.shell.actions import Actions
 from gui.shell.quantities import duration_text
 from gui.theme import Theme
@@ -29,7 +32,8 @@ class ViewBar(QToolBar):
         self.setMovable(False)
         self.toggleViewAction().setEnabled(False)
         self._view, self.theme = view, theme
-        self._coloured: bool | None = None
+        self._coloured: Level | None = None
+        self._history: History | None = None
         self._state = QLabel()
         self._state.setAccessibleName("live or paused")
         self._state.setMinimumWidth(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8)
@@ -47,6 +51,7 @@ class ViewBar(QToolBar):
         for box in (self._spans, self._actuators):
             # a click leaves the keys where they are: Space and Left are not meant for a list
             box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._of_actuators: list[QAction] = []
         self._title = QLabel()
         self._title.setTextFormat(Qt.TextFormat.PlainText)
         view.moved.connect(self.refresh)
@@ -61,9 +66,9 @@ class ViewBar(QToolBar):
             if isinstance(button, QToolButton):
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.addWidget(self._state)
-        for words, field in (("Span ", self._spans), ("   Actuator ", self._actuators)):
-            self.addWidget(QLabel(words))
-            self.addWidget(field)
+        for part in (QLabel("Span "), self._spans):
+            self.addWidget(part)
+        self._of_actuators = [self.addWidget(part) for part in (QLabel("   Actuator "), self._actuators)]
         space = QWidget()
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(space)
@@ -75,7 +80,10 @@ class ViewBar(QToolBar):
 
     def configure(self, history: History) -> None:
         """Offer the actuators of another history."""
+        self._history = history
         names = actuators_of(history)
+        for action in self._of_actuators:
+            action.setVisible(bool(names))
         self._actuators.clear()
         self._actuators.addItems(list(names))
         self._actuators.setEnabled(len(names) > 1)
@@ -91,10 +99,10 @@ class ViewBar(QToolBar):
     def refresh(self) -> None:
         """Say where the view stands; what is newest goes on without it."""
         view = self._view
-        words = "● live" if view.following else f"❚❚ paused, {duration_text(view.behind)} behind"
+        words, level = self._standing
         if words != self._state.text():
             self._state.setText(words)
-        if view.following != self._coloured:
+        if level != self._coloured:
             self._colour()
         usual = next((i for i, seconds in enumerate(_SPANS) if abs(seconds - view.span) < 1e-6 * seconds), -1)
         if usual != self._spans.currentIndex():
@@ -108,10 +116,19 @@ class ViewBar(QToolBar):
     def _choose(self) -> None:
         self._actuators.setCurrentIndex(self._actuators.findText(self._view.actuator))
 
+    @property
+    def _standing(self) -> tuple[str, Level]:
+        """What is said of the view and, where it follows what does not move, of that."""
+        if not self._view.following:
+            return f"❚❚ paused, {duration_text(self._view.behind)} behind", Level.WARN
+        state = None if self._history is None else self._history.state
+        if state is None or state.current:
+            return "● live", Level.GOOD
+        return f"{state.shape} newest: {state.brief or state.words}", state.level
+
     def _colour(self) -> None:
-        self._coloured = self._view.following
-        colour = self.theme.good if self._coloured else self.theme.warn
-        self._state.setStyleSheet(f"color: {colour}; font-weight: bold")
+        self._coloured = self._standing[1]
+        self._state.setStyleSheet(f"color: {level_colour(self.theme, self._coloured)}; font-weight: bold")
 
 
 def _span_text(seconds: float) -> str:

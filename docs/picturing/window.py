@@ -88,9 +88,9 @@ def _begin(folder: Path, table: Path) -> None:
             (opened,) = _opened() - before
             begun.shoot(folder / f"{name}.png", opened)
             opened.close()
-        program.opener.open_path(table, choose=True)
-        begun.until(lambda: program.opener.chooser is not None)
-        chooser = program.opener.chooser
+        program.choosing.opener.open_path(table, choose=True)
+        begun.until(lambda: program.choosing.opener.chooser is not None)
+        chooser = program.choosing.opener.chooser
         assert chooser is not None
         for role, place in (("command", 2), ("measured", 3), ("force", 4)):
             chooser.rows[0].boxes[role].setCurrentIndex(place)

@@ -192,7 +192,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
     drop(hands.window, tmp_path)
     hands.ticks(3)
     assert hands.notices == []
-    assert hands.program.opener.workers == ()
+    assert hands.program.choosing.opener.workers == ()
     hands.key("Space")
     assert not hands.view.following
     assert not hands.window.bar.isVisible()

@@ -52,7 +52,7 @@ def test_nothing_outlives_a_program(fed, hybrid_arrivals):
         "appearance": program.appearance,
         "sessions": program.sessions,
         "exports": program.exports,
-        "opener": program.opener,
+        "opener": program.choosing.opener,
         **program.window.desk.panels,
     }
     held = {name: weakref.ref(part) for name, part in parts.items()}
