@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf
 from typing import TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from gui.history.history import History
+from gui.painting import failure_text
 from gui.panels.base import Panel
 from gui.panels.catalogue import PANELS
 from gui.theme import Theme
@@ -22,9 +25,11 @@ class Desk(QMainWindow):
     Signals
     -------
     uncovered : a panel can be seen that could not be seen before.
+    failed : a panel cannot be drawn, and why; told once, until it can be again.
     """
 
     uncovered = Signal()
+    failed = Signal(str)
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__()
@@ -35,6 +40,7 @@ class Desk(QMainWindow):
         self.panels: dict[str, Panel] = {}
         self.docks: dict[str, QDockWidget] = {}
         self._in_front: set[str] = set()
+        self._failing: dict[tuple[str, str], str] = {}
         for kind in PANELS:
             self._add(kind(view, theme))
 
@@ -54,20 +60,33 @@ class Desk(QMainWindow):
     def configure(self, history: History) -> None:
         """Let every panel make what depends on channels."""
         for panel in self.panels.values():
-            panel.configure(history)
+            self._try(panel, "configure", panel.configure, history)
 
     def refresh(self, history: History) -> None:
         """Let those that are seen draw."""
         health = history.health
         for panel in self.seen:
-            if health is not None and health.window:
+            if health is not None and 0.0 < health.window < inf:
                 panel.window_seconds = health.window
-            panel.refresh(history)
+            self._try(panel, "refresh", panel.refresh, history)
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
         for panel in self.panels.values():
             panel.restyle(theme)
+
+    def _try(self, panel: Panel, what: str, draw: Callable[[History], None], history: History) -> None:
+        """Let a panel draw; what goes wrong in one keeps nothing from the others."""
+        place = panel.key, what
+        try:
+            draw(history)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the others are drawn
+            told = f"{panel.title}: {failure_text(problem)}"
+            if self._failing.get(place) != told:
+                self._failing[place] = told
+                self.failed.emit(told)
+        else:
+            self._failing.pop(place, None)
 
     def _add(self, panel: Panel) -> None:
         dock = QDockWidget(panel.title, self)

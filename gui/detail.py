@@ -29,16 +29,14 @@ class DetailLoader:
     def follow(self, path: str) -> None:
         """Read from the run file at `path` from now on, if it is on this machine; empty: from none."""
         if path != self._path:
-            self._path, self._detail = path, None
-            self._read = self._wanted = None
+            # a path that is not whole would be looked for where this program happens to run
+            self._path, self._detail = path, RunDetail(Path(path)) if Path(path).is_absolute() else None
+            self._reading = self._read = self._wanted = None
 
     def __call__(
         self, epoch: int, start: float, stop: float, n_columns: int, columns: Sequence[int]
     ) -> Envelope | None:
         """Return the envelope of [start, stop], s of the rig, in at most `n_columns`; None if it is not there yet."""
-        # its name is told before its first sample, with which it is made
-        if self._detail is None and self._path and Path(self._path).is_file():
-            self._detail = RunDetail(Path(self._path))
         if self._detail is None:
             return None
         span = epoch, start, stop, n_columns, tuple(columns)
@@ -51,13 +49,20 @@ class DetailLoader:
         """Take what has been read, and begin to read what is wanted; return whether there is something new."""
         fresh = False
         if self._reading is not None and self._reading[1].done():
-            span, future = self._reading
-            self._read, self._reading, fresh = (span, future.result()), None, True
+            (span, future), self._reading = self._reading, None
+            # whatever is wrong with a file, the picture goes on without it
+            found = None if future.exception() else future.result()
+            self._read, fresh = (span, found), found is not None
         if self._reading is None and self._wanted is not None and self._detail is not None:
             span, self._wanted = self._wanted, None
-            self._reading = span, self._thread.submit(self._detail.envelope, *span)
+            self._reading = span, self._thread.submit(_envelope, self._detail, span)
         return fresh
 
     def close(self) -> None:
         """Wait for the thread."""
         self._thread.shutdown(wait=True, cancel_futures=True)
+
+
+def _envelope(detail: RunDetail, span: Span) -> Envelope | None:
+    """Read, where there is a file: a disk that is far away, or gone, is waited for in the thread."""
+    return detail.envelope(*span) if detail.path.is_file() else None

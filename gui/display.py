@@ -42,7 +42,7 @@ class DisplayTrial:
         self._process: subprocess.Popen[str] | None = None
         if _MAY_FAIL:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _TRY],
+                [sys.executable, "-P", "-c", _TRY],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -7,8 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
-LONGEST = 200
-"""Bytes of a note that a run file keeps."""
+from monitor.requests import MAX_NOTE
 
 
 class NoteBar(QWidget):
@@ -41,14 +40,15 @@ class NoteBar(QWidget):
         self._count()
         self.hide()
 
-    def ask(self, instant: float, said: str) -> None:
-        """Ask for a note at `instant`, which is called `said`."""
+    def ask(self, instant: float, said: str, text: str = "") -> None:
+        """Ask for a note at `instant`, which is called `said`; begin with `text`, or go on with what stands there."""
         self._instant = instant
         focused = QApplication.focusWidget()
         if focused is None or not self.isAncestorOf(focused):
             self._before = focused
         self._label.setText(f"Note at {said}:")
-        self._text.clear()
+        if self.isHidden():
+            self._text.setText(text)
         self.show()
         self._text.setFocus()
 
@@ -66,9 +66,9 @@ class NoteBar(QWidget):
 
     def _count(self) -> None:
         used = len(self._text.text().encode())
-        self._store.setEnabled(bool(self._text.text().strip()) and used <= LONGEST)
+        self._store.setEnabled(bool(self._text.text().strip()) and used <= MAX_NOTE)
         self._left.setText(
-            "" if used <= LONGEST - 40 else f"{LONGEST - used} left" if used <= LONGEST else "too long"
+            "" if used <= MAX_NOTE - 40 else f"{MAX_NOTE - used} left" if used <= MAX_NOTE else "too long"
         )
 
     def _write(self) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from itertools import takewhile
 
 from PySide6.QtCore import QObject
 
+from gui.history.timeline import Timeline
 from gui.instant_text import instant_text
 from gui.panels.events import EventsPanel
 from gui.shell.actions import Actions
@@ -13,9 +16,14 @@ from gui.window import MainWindow
 from monitor.requests import NoteRequest
 from monitor.transport.requests import RequestClient, requests_url
 
+_LINGER = 0.5  # s that a note has to leave at the end
+_MOST_UNKEPT = 64
+
 
 class Notes(QObject):
     """Ask for a note, send it to the service that is watched, and tell its answer; nothing here waits.
+
+    A text that is not kept is offered again the next time.
 
     Parameters
     ----------
@@ -29,6 +37,8 @@ class Notes(QObject):
         self._window, self._actions, self._say = window, actions, say
         self._url = ""
         self._client: RequestClient | None = None
+        self._sent: dict[int, str] = {}
+        self._unkept: deque[str] = deque(maxlen=_MOST_UNKEPT)
         actions["note.add"].triggered.connect(self.ask)
         window.desk.panel(EventsPanel).note_wanted.connect(self.ask)
         window.notes.written.connect(self._write)
@@ -37,36 +47,75 @@ class Notes(QObject):
     def ask(self) -> None:
         """Ask for a text, for the instant that is looked at."""
         # a button of a panel asks for it too
-        if self._actions["note.add"].isEnabled():
-            instant = self._window.view.instant
-            self._window.notes.ask(instant, instant_text(self._window.watch.history.timeline.time_at(instant)))
+        if not self._actions["note.add"].isEnabled():
+            return
+        instant, timeline = self._window.view.instant, self._window.watch.history.timeline
+        try:
+            _require_newest_epoch(timeline, instant)
+        except ValueError as problem:
+            self._say("error", f"no note can be kept there: {problem}")
+            return
+        # one that is being written goes on
+        text = self._unkept.popleft() if self._unkept and self._window.notes.isHidden() else ""
+        self._window.notes.ask(instant, instant_text(timeline.time_at(instant)), text)
 
     def close(self) -> None:
-        """Leave; what was not sent is forgotten."""
+        """Leave; what cannot be sent within half a second is lost."""
         if self._client is not None:
-            self._client.close()
+            self._client.close(_LINGER)
             self._client = None
 
     def _write(self, text: str, instant: float) -> None:
         try:
             self._send(text, instant)
         except (ValueError, OSError) as problem:
-            self._say("error", f"the note is not kept: {problem}")
+            self._miss(text, str(problem))
 
     def _send(self, text: str, instant: float) -> None:
         watch = self._window.watch
         if watch.history.health is None:
             raise ValueError("no service answers yet: nobody can keep it")
+        _require_newest_epoch(watch.history.timeline, instant)
         url = requests_url(watch.history.health.requests, watch.url)
-        if self._client is None or url != self._url:
-            self.close()
-            self._client, self._url = RequestClient(url), url
         time, index = watch.history.timeline.sample_at(instant) or (None, None)
-        self._client.send(NoteRequest(text=text, time=time, index=index))
+        request = NoteRequest(text=text, time=time, index=index)
+        client = self._client_of(url)
+        self._sent[client.send(request)] = text
+
+    def _client_of(self, url: str) -> RequestClient:
+        if self._client is not None and url == self._url:
+            return self._client
+        new = RequestClient(url)
+        if self._client is not None:
+            self._client.close()
+            for text in self._sent.values():
+                self._miss(text, f"no answer from {self._url}, and another service is watched now")
+            self._sent.clear()
+        self._client, self._url = new, url
+        return new
 
     def _hear(self) -> None:
         for answer in () if self._client is None else self._client.answers():
-            if answer.ok:
+            text = self._sent.pop(answer.id, "")
+            health = self._window.watch.history.health
+            if answer.ok and health is not None and health.recording:
                 self._say("info", "the note is kept with the run")
+            elif answer.ok:
+                self._say("warning", "the note was told to all who watch, but nothing is recorded: no file keeps it")
             else:
-                self._say("error", f"the note is not kept: {answer.reason}")
+                self._miss(text, answer.reason)
+
+    def _miss(self, text: str, why: str) -> None:
+        """Tell that a note is not kept, and keep its text for the next."""
+        if text:
+            self._unkept.append(text)
+        self._say("error", f"the note is not kept: {why}; the next note begins with its text")
+
+
+def _require_newest_epoch(timeline: Timeline, instant: float) -> None:
+    """Raise ValueError where the rig has started again since `instant`: a note is kept in the epoch that goes on."""
+    segments = timeline.segments
+    newest = [*takewhile(lambda segment: segment.epoch == timeline.epoch, reversed(segments))]
+    if len(newest) < len(segments) and instant < newest[-1].x_begin:
+        begin = instant_text(newest[-1].x_begin + newest[-1].offset)
+        raise ValueError(f"the rig has started again since: a note can be kept only from {begin} on")

@@ -54,10 +54,8 @@ class Watch(QObject):
 
     def open(self, url: str) -> None:
         """Listen to the service at `url`, and begin a new history."""
-        self.close()
+        self.forget()
         self.url = url
-        self.history, self.configured = History(self.memory, self.minutes), False
-        self.view.restart()
         self._feed = Feed(partial(ResultLink.connect, url, signals=True))
 
     def tick(self) -> bool:
@@ -69,6 +67,12 @@ class Watch(QObject):
         history.take(arrivals, silence=self._feed.silence, age=self._feed.age)
         self.view.extend(history.begin_x, history.end_x)
         return bool(arrivals)
+
+    def forget(self) -> None:
+        """Listen no longer, and begin a new history: what was seen is of something else."""
+        self.close()
+        self.history, self.configured = History(self.memory, self.minutes), False
+        self.view.restart()
 
     def close(self) -> None:
         """Listen no longer; the history stays to be looked at."""

@@ -79,6 +79,7 @@ class MainWindow(QMainWindow):
         self._drawn = -_PULSE
         for changed in (view.moved, view.pointed, view.chosen, self.desk.uncovered):
             changed.connect(self.redraw)
+        self.desk.failed.connect(self._tell_failure)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.tick)
@@ -120,14 +121,18 @@ class MainWindow(QMainWindow):
             self._stale = True
         if fresh or self._stale or now - self._drawn >= _PULSE:
             self._stale, self._drawn = False, now
-            self.desk.refresh(history)
-            self.bar.refresh()
+            # first, because it says how all the rest is
             if self.watch.watching:
                 self.strip.show_health(history, self.watch.dropped)
             else:
                 self.strip.show_nothing(self.waiting_for)
+            self.desk.refresh(history)
+            self.bar.refresh()
         self.notices.tick(time())
         self.ticked.emit()
+
+    def _tell_failure(self, what: str) -> None:
+        self.notices.tell("error", what, time())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Take a message away at Esc, where nobody else wanted it."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+MAX_TEXT, MAX_PATH = 200, 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -86,5 +88,13 @@ def encode(health: Health) -> bytes:
 
 
 def decode(payload: bytes) -> Health:
-    """Return what `encode` was given; raises ``msgspec.DecodeError`` for anything else."""
-    return _decoder.decode(payload)
+    """Return what `encode` was given; raises ``msgspec.DecodeError`` for anything else, or texts without end."""
+    try:
+        health = _decoder.decode(payload)
+    except RecursionError as problem:
+        raise msgspec.DecodeError("the health is nested too deeply") from problem
+    for name, most in (("rig", MAX_TEXT), ("state", MAX_TEXT), ("requests", MAX_TEXT), ("recording", MAX_PATH)):
+        length = len(getattr(health, name))
+        if length > most:
+            raise msgspec.DecodeError(f"{name} has {length} characters; the limit is {most}")
+    return health

@@ -119,6 +119,11 @@ class _Timeline:
         self._offset = 0
         self._end = 0
 
+    @property
+    def end(self) -> int:
+        """The number of the sample that comes next, unless some are missing."""
+        return self._end
+
     def start_of(self, block: SignalBlock) -> int:
         """Return the number of the block's first sample."""
         if block.stream.epoch != self._epoch:
@@ -194,15 +199,20 @@ class Restart(_Passing):
 class DelayStep(_Passing):
     """Lets the measured channels lag by `delay` seconds from `time` seconds on.
 
-    Samples between samples are interpolated linearly; before the first sample of a publisher, the first is held.
+    Samples between samples are interpolated linearly; before the first sample that is known, the first is held.
     """
 
     def __init__(self, time: float, delay: float) -> None:
         self._time, self._delay = time, delay
         self._timeline = _Timeline()
+        self._zero = 0  # the sample from which `time` counts
         self._epoch: int | None = None
         self._history: Samples | None = None
         self._next = 0
+
+    def again(self, time: float, delay: float) -> None:
+        """Lag by `delay` instead, from `time` seconds after the next sample that comes; what is known stays known."""
+        self._time, self._delay, self._zero = time, delay, self._timeline.end
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return the block with the measured channels of an earlier moment."""
@@ -223,7 +233,7 @@ class DelayStep(_Passing):
         late = known[depth - whole : len(known) - whole]
         if part > _ROUNDING:
             late = (1.0 - part) * late + part * known[depth - whole - 1 : len(known) - whole - 1]
-        step = max(_sample(self._time, rate) - start, 0)
+        step = max(self._zero + _sample(self._time, rate) - start, 0)
         samples = block.samples.copy()
         samples[step:, columns] = late[step:]
         return (replace(block, samples=samples),)
@@ -232,10 +242,12 @@ class DelayStep(_Passing):
         """Return the `depth` samples before `start`, NaN where they were in a gap."""
         if self._history is None:
             return np.repeat(now[:1], depth, axis=0)
+        unknown = max(depth - len(self._history), 0)  # of a lag that has grown
+        history = np.concatenate((np.repeat(self._history[:1], unknown, axis=0), self._history))[-depth:]
         missing = min(start - self._next, depth)
         if missing <= 0:
-            return self._history
-        return np.concatenate((self._history[missing:], np.full((missing, now.shape[1]), np.nan)))
+            return history
+        return np.concatenate((history[missing:], np.full((missing, now.shape[1]), np.nan)))
 
 
 def _sample(time: float, rate: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from replay.disturbances import (
 )
 
 _PAIRS = ("delay_step", "gap")
+_ONCE = ("gap", "restart")
 _WRITTEN = (
     "drop=P,duplicate=P,reorder=P,nan=P,jitter=S,delay_step=T:S,gap=T:S,restart=T "
     "with probabilities P and times T and S in s"
@@ -112,20 +113,21 @@ class FaultySource:
         self._seed = seed
         self._changes = 0
         self._restart = Restart(faults.restart)
-        self._chain = self._line_up(faults)
+        self.faults = faults
+        self._chain = self._line_up(faults, {})
         self._held: list[SignalBlock | Event] = []
         self._flushed = False
-        self.faults = faults
 
     def change(self, faults: Faults) -> None:
-        """Let the samples from now on suffer `faults`, whose times count from now.
+        """Let the samples from now on suffer `faults`; the times of those that are new count from now.
 
-        A restart that has happened is not taken back: epochs never fall.
+        A fault that stays as it was goes on undisturbed. A gap or a restart comes anew whenever it is told; a restart
+        that has happened is not taken back: epochs never fall.
         """
         self._held += self._flush()
         self._changes += 1
         self._restart.again(faults.restart)
-        self._chain = self._line_up(faults)
+        self._chain = self._line_up(faults, self._chain)
         self.faults = faults
 
     @property
@@ -147,7 +149,7 @@ class FaultySource:
         """Return what becomes of `items`, which go on where the source has stopped."""
         given, self._held = self._held, []
         for item in items:
-            given += _through(self._chain, item) if isinstance(item, SignalBlock) else [item]
+            given += _through(self._chain.values(), item) if isinstance(item, SignalBlock) else [item]
         return given
 
     @property
@@ -163,28 +165,38 @@ class FaultySource:
     def _flush(self) -> list[SignalBlock]:
         """Return what the faults hold back, which suffers those that follow."""
         given = []
-        for place, disturbance in enumerate(self._chain):
+        chain = tuple(self._chain.values())
+        for place, disturbance in enumerate(chain):
             for block in disturbance.flush():
-                given += _through(self._chain[place + 1 :], block)
+                given += _through(chain[place + 1 :], block)
         return given
 
-    def _line_up(self, faults: Faults) -> list[Disturbance]:
+    def _line_up(self, faults: Faults, before: Mapping[str, Disturbance]) -> dict[str, Disturbance]:
         """Line up the faults that are wanted: of samples first, of the publisher next, of the network last.
 
         Each draws from a generator of its own, so that one more fault does not change what the others do.
         """
         nothing = Faults()
-        chain: list[Disturbance] = []
+        chain: dict[str, Disturbance] = {}
         for place, (name, make) in enumerate(_ORDER):
+            value, earlier = getattr(faults, name), before.get(name)
             if make is None:
-                chain.append(self._restart)
-            elif getattr(faults, name) != getattr(nothing, name):
+                chain[name] = self._restart
+            elif value == getattr(nothing, name):
+                continue
+            elif earlier is not None and value == getattr(self.faults, name) and name not in _ONCE:
+                chain[name] = earlier
+            elif isinstance(earlier, DelayStep):
+                # a lag that changes goes on from what was measured before
+                earlier.again(*value)
+                chain[name] = earlier
+            else:
                 entropy = [self._seed, place, self._changes][: 3 if self._changes else 2]
-                chain.append(make(getattr(faults, name), np.random.default_rng(entropy)))
+                chain[name] = make(value, np.random.default_rng(entropy))
         return chain
 
 
-def _through(chain: Sequence[Disturbance], block: SignalBlock) -> list[SignalBlock]:
+def _through(chain: Iterable[Disturbance], block: SignalBlock) -> list[SignalBlock]:
     blocks = [block]
     for disturbance in chain:
         blocks = [changed for each in blocks for changed in disturbance.apply(each)]

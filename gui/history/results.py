@@ -48,7 +48,9 @@ class ResultHistory:
             tuple(dict.fromkeys(columns[i].actuator for i in np.flatnonzero(chosen)))
             for chosen in (self._judged, ~self._judged)
         )
-        self._instants = Pyramid(len(columns), result_levels(self.rate, len(columns), minutes, memory))
+        # beside the values stands x of the row
+        width = len(columns) + 1
+        self._instants = Pyramid(width, result_levels(self.rate, width, minutes, memory))
         self._newest: Samples = np.full(len(columns), np.nan)
         self._valid: Samples = np.full(len(columns), np.nan)
         self.end_x = math.nan
@@ -80,7 +82,7 @@ class ResultHistory:
         self.end_x = float(places[-1])
         # where an instant stands twice, the later row wins
         last = np.flatnonzero(np.diff(instants, append=instants[-1] + 1))
-        first, rows = int(instants[0]), values[last]
+        first, rows = int(instants[0]), np.column_stack((values[last], places[last]))
         rows[np.isinf(rows)] = np.nan
         if first == self._instants.end - 1:
             self._instants.renew(rows[0])
@@ -115,7 +117,7 @@ class ResultHistory:
         return Envelope(found.edges, low, high, found.rows)
 
     def value(self, actuator: str, name: str, x: float | None = None) -> float:
-        """Return the newest value, or that of the instant at `x`.
+        """Return the newest value, or that of the newest instant whose row does not lie after `x`.
 
         NaN where it means nothing, is not kept, or there is no such result.
         """
@@ -124,18 +126,33 @@ class ResultHistory:
             return math.nan
         if x is None:
             return float(self._newest[column])
-        instant = math.floor(x * self.rate + _ROUNDING)
+        instant = self._instant(x)
         return float(self._instants.rows(instant, instant + 1, (column,))[0, 0])
 
     def between(self, x: float, names: Sequence[tuple[str, str]]) -> tuple[Samples, Samples]:
-        """Return the least and the greatest that results can be at the instant at `x`, (n_names,) each.
+        """Return the least and the greatest that results can be at `x`, (n_names,) each, as `value` reads them.
 
         The two are one where that instant is kept; else they are those of its bucket, NaN where nothing is known.
         """
         if not math.isfinite(x):
             nothing = np.full(len(names), np.nan)
             return nothing, nothing
-        return self.envelope(x, x, 1, names).at(x + _ROUNDING / self.rate)
+        place = (self._instant(x) + _ROUNDING) / self.rate
+        return self.envelope(place, place, 1, names).at(place)
+
+    def rows(self, x0: float, x1: float) -> tuple[Samples, Samples]:
+        """Return x, (n,), and the values, (n, n_columns), of the rows from `x0` to `x1` that are kept one by one."""
+        first = max(math.floor(x0 * self.rate + _ROUNDING), self._instants.kept)
+        found = self._instants.rows(first, min(math.floor(x1 * self.rate + _ROUNDING) + 1, self._instants.end))
+        x, slack = found[:, -1], _ROUNDING / self.rate
+        inside = (x >= x0 - slack) & (x <= x1 + slack)
+        return x[inside], found[inside, :-1]
+
+    def _instant(self, x: float) -> int:
+        """Return the number of the instant at `x`; of the one before where its row came only after `x`."""
+        instant = math.floor(x * self.rate + _ROUNDING)
+        of_row = self._instants.rows(instant, instant + 1, (len(self.columns),))[0, 0]
+        return instant - bool(of_row > x + _ROUNDING / self.rate)
 
     def last_valid(self, actuator: str, name: str) -> float:
         """Return the newest value that meant something; NaN where there was none yet."""

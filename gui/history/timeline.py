@@ -26,6 +26,7 @@ class Segment:
     epoch : of the rig.
     index : of the sample at `x_begin`.
     sample_rate : Hz.
+    follows : it goes on from the segment before, of which the clock ran away slowly: nothing was interrupted.
     """
 
     x_begin: float
@@ -34,6 +35,7 @@ class Segment:
     epoch: int
     index: int = 0
     sample_rate: float = 1.0
+    follows: bool = False
 
     def x_at(self, index: int) -> float:
         """Return x of the sample `index`."""
@@ -130,9 +132,20 @@ class Timeline:
     def _follow(self, segment: Segment, index: int, time: float) -> Segment:
         x = segment.x_at(index)
         offset = round((time - x) / _DRIFT) * _DRIFT
-        self._segments.append(Segment(x, x, offset, segment.epoch, index, segment.sample_rate))
+        self._segments.append(Segment(x, x, offset, segment.epoch, index, segment.sample_rate, True))
         self._end = max(self._end, x)
         return self._segments[-1]
+
+    def run_of(self, x: float) -> float:
+        """Return where the run that holds `x` begins: a segment and those that follow it; in a break it is NaN."""
+        after = bisect_right(self._segments, x, key=lambda segment: segment.x_begin)
+        at = after - 1
+        if math.isnan(self.time_at(x)) and not (0 < after < len(self._segments) and self._segments[after].follows):
+            return math.nan
+        # the first of very many may be forgotten
+        while at > 0 and self._segments[at].follows:
+            at -= 1
+        return self._segments[at].x_begin
 
     def time_at(self, x: float) -> float:
         """Return the rig's time at `x`; after the newest sample it goes on, in a break and before all it is NaN."""

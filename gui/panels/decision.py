@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gui.history.history import History
 from gui.level import Level
-from gui.plots.time_scale import segment_at
 from monitor.blocks import EventKind
 
 _COLUMN = "reliability_decision"
@@ -21,8 +20,7 @@ def decided(history: History, site: str, x: float) -> tuple[str, Level]:
     results = history.results
     if results is None or not site:
         return "", Level.NONE
-    segment = segment_at(history.timeline.segments, x)
-    since = x if segment is None else segment.x_begin
+    since = history.timeline.run_of(x)
     for mark in reversed(history.events):
         if mark.event.kind is not EventKind.DECISION or not since <= mark.x <= x:
             continue

@@ -16,6 +16,7 @@ from gui.history.history import PlacedEvent
 from gui.instant_text import instant_text
 from gui.level import Level
 from gui.level_colour import level_colour
+from gui.plain_text import plain_tip
 from gui.theme import Theme
 from monitor.blocks import Event, EventKind
 
@@ -151,7 +152,7 @@ class EventTable(QAbstractTableModel):
             case Qt.ItemDataRole.DisplayRole:
                 return _text(event, column)
             case Qt.ItemDataRole.ToolTipRole:
-                return sentence(event) or None
+                return plain_tip(sentence(event)) or None
             case Qt.ItemDataRole.TextAlignmentRole if column == 0:
                 return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             case Qt.ItemDataRole.FontRole if event.kind is EventKind.NOTE:

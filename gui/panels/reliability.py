@@ -13,6 +13,7 @@ from gui.level_colour import level_colour
 from gui.panels.decision import decided
 from gui.panels.over_time import TimePanel
 from gui.panels.reliability_rows import reliability_rows, row_data, row_values
+from gui.plain_text import plain_tip
 from gui.plots.time_frame import Reader, RowData
 from gui.plots.time_row import Row
 from gui.theme import Theme
@@ -112,7 +113,7 @@ class ReliabilityPanel(TimePanel):
         said, level = decided(history, self.site, self.view.instant)
         if said != self.heading.text():
             self.heading.setText(said)
-            self.heading.setToolTip(said)
+            self.heading.setToolTip(plain_tip(said))
         if level is not self._level:
             self._level = level
             self._colour()

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.level import Level
 from gui.level_colour import level_colour
+from gui.painting import painting
 from gui.panels.fitted_text import fitted
 from gui.panels.tile_face import Reading, TileFace
 from gui.plots.time_ticks import MINUS
@@ -82,22 +83,21 @@ class Tile(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
         """Draw the frame, then line by line."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        size, lying = letter_size(self.width(), self.height())
-        self._frame(painter, size)
-        area = QRectF(self.rect()).adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
-        if lying:
-            beside = area.adjusted(_APART * area.width(), 0.0, 0.0, 0.0)
-            area.setWidth(_WORDS * area.width())
-            words = _Lines(painter, self.theme, area, size, _LYING[1])
-            numbers = _Lines(painter, self.theme, beside, size, _LYING[1])
-        else:
-            words = numbers = _Lines(painter, self.theme, area, size, _UPRIGHT[1])
-        words.head(self.face)
-        numbers.readings(self.face)
-        words.foot(self.face)
-        painter.end()
+        with painting(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            size, lying = letter_size(self.width(), self.height())
+            self._frame(painter, size)
+            area = QRectF(self.rect()).adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
+            if lying:
+                beside = area.adjusted(_APART * area.width(), 0.0, 0.0, 0.0)
+                area.setWidth(_WORDS * area.width())
+                words = _Lines(painter, self.theme, area, size, _LYING[1])
+                numbers = _Lines(painter, self.theme, beside, size, _LYING[1])
+            else:
+                words = numbers = _Lines(painter, self.theme, area, size, _UPRIGHT[1])
+            words.head(self.face)
+            numbers.readings(self.face)
+            words.foot(self.face)
 
     def _frame(self, painter: QPainter, size: float) -> None:
         theme, face = self.theme, self.face

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 from gui.history.history import History
-from gui.history.timeline import Segment
 from gui.instant_text import instant_text
 from gui.numbers import DASH
 from gui.verdict import Verdict
@@ -69,14 +68,5 @@ def _reached(history: History, x: float) -> float:
 
 def _running(history: History, x: float) -> float:
     """Return how long samples had come without a break at `x`, s."""
-    begin: Segment | None = None
-    for segment in reversed(history.timeline.segments):
-        if segment.x_begin > x:
-            continue
-        # a clock that runs away slowly begins a segment without a break
-        if begin is not None and (
-            segment.epoch != begin.epoch or begin.x_begin - segment.x_end > 1.5 / segment.sample_rate
-        ):
-            break
-        begin = segment
-    return math.inf if begin is None else x - begin.x_begin
+    begin = history.timeline.run_of(x)
+    return math.inf if math.isnan(begin) else x - begin

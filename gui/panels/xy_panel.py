@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.history.history import History
 from gui.instant_text import instant_text
+from gui.painting import painting
 from gui.panels.base import Panel
 from gui.panels.moment import Moment, moment
+from gui.plain_text import plain_tip
 from gui.plots.xy_ink import tabular
 from gui.plots.xy_pane import XYPane
 from gui.plots.xy_plot import XYPlot
@@ -75,7 +77,7 @@ class XYPanel(Panel):
         when = moment(history, self.view)
         said = " · ".join(part for part in (when.text, subject) if part)
         self.heading.setText(said)
-        self.heading.setToolTip(said)
+        self.heading.setToolTip(plain_tip(said))
         if when.old is not self.old:
             self.old = when.old
             self.colour()
@@ -100,11 +102,11 @@ class _Line(QLabel):
     """A line of text that never makes the panel wider: what has no room ends in an ellipsis."""
 
     def __init__(self) -> None:
-        super().__init__(" ")
+        super().__init__(" ", textFormat=Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
-        painter = QPainter(self)
-        painter.setPen(self.palette().windowText().color())
-        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        with painting(self) as painter:
+            painter.setPen(self.palette().windowText().color())
+            shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)

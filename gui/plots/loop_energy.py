@@ -21,7 +21,10 @@ def loop_energy(displacement: Samples, force: Samples, sample_rate: float, frequ
     """
     if not 0.0 < frequency < inf:
         return nan
-    n_turn = round(sample_rate / frequency)
+    turn = sample_rate / frequency
+    if not turn < len(displacement) + 1:
+        return nan
+    n_turn = round(turn)
     if not _FEWEST <= n_turn <= len(displacement):
         return nan
     x, f = displacement[-n_turn:], force[-n_turn:]

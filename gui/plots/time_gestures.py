@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip
 
+from gui.plain_text import plain_tip
 from gui.plots.time_tip import NEAR
 from gui.view import View
 
@@ -49,7 +50,7 @@ class TimeGestures(QObject):
                 return self._wheel(event)
             case QEvent.Type.ToolTip if isinstance(event, QHelpEvent):
                 text = self._stack.tip(event.pos())
-                QToolTip.showText(event.globalPos(), text, self._stack) if text else QToolTip.hideText()
+                QToolTip.showText(event.globalPos(), plain_tip(text), self._stack) if text else QToolTip.hideText()
                 return True
             case QEvent.Type.Leave:
                 self._view.point(None)

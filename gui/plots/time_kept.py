@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QPaintEngine, QPainter, QPixmap
 
+from gui.painting import painting_on
+
 _ALIKE = 1e-3  # pixels of the device
 
 Ink = Callable[[QPainter, QRectF], None]
@@ -49,9 +51,8 @@ class KeptPieces:
             made = QPixmap(size)
             made.setDevicePixelRatio(ratio)
             made.fill(ground)
-            inner = QPainter(made)
-            inner.setFont(font)
-            ink(inner, QRectF(off, box.size()))
-            inner.end()
+            with painting_on(made) as inner:
+                inner.setFont(font)
+                ink(inner, QRectF(off, box.size()))
             known = self._kept[place] = wanted, made
         painter.drawPixmap(box.topLeft() - off, known[1])

@@ -70,6 +70,8 @@ def draw_mark_words(
     """Write beside the events what they are, where there is room: in the last row that is seen."""
     letters = Letters(painter.font())
     height, taken = letters.height, plot.left()
+    if plot.height() <= height:
+        return
     for mark in marks:
         x = time.pixel(mark.x) + 3.0
         text = kind_word(mark.event.kind)
@@ -77,7 +79,9 @@ def draw_mark_words(
         if x < taken or x + width > plot.right():
             continue
         box = QRectF(x, plot.bottom() - height - 1.0, width + 1.0, height)
-        _draw_word(painter, box, text, level_colour(theme, kind_level(mark.event.kind)), theme)
+        # on no ground: a curve goes on behind it
+        painter.setPen(QColor(level_colour(theme, kind_level(mark.event.kind))))
+        painter.drawText(box, _CENTRE, text)
         taken = x + width + 8.0
 
 

@@ -13,6 +13,7 @@ _ROOM = 0.03
 _STEPS = 20
 _SMALL = 0.5
 _SHORTEST, _LONGEST = 1e-30, 1e30
+_FARTHEST = 1e100  # of the values that a scale has room for: squares of it are numbers yet
 _NOTHING = 1e-290  # a span whose steps floats no longer tell apart
 
 
@@ -23,6 +24,7 @@ def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[floa
     ----------
     least_span : of the limits; what moves less than this is shown as still.
     """
+    low, high = _within(low), _within(high)
     span = max(high - low, least_span, 1e-9 * max(abs(low), abs(high)))
     if span < _NOTHING:
         span = 1.0
@@ -30,6 +32,10 @@ def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[floa
     low, high = low - short - _ROOM * span, high + short + _ROOM * span
     step = nice_step(high - low, _STEPS)
     return math.floor(low / step) * step, math.ceil(high / step) * step
+
+
+def _within(value: float) -> float:
+    return min(max(value, -_FARTHEST), _FARTHEST)
 
 
 @dataclass(slots=True)
@@ -64,6 +70,7 @@ class ValueRange:
         """
         if self.fixed is not None or self._by_hand or not (math.isfinite(low) and math.isfinite(high)):
             return
+        low, high = _within(low), _within(high)
         wanted = round_limits(low, high, self.least_span)
         if not self._known:
             self._take(wanted)

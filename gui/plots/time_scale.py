@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # s between labels of a time of day; below a second they are those of any number
 _CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 _MOST_DECIMALS = 6
+_FEWEST_SPACINGS = 4  # of the floats at an instant, between two labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,9 @@ def time_ticks(scale: TimeScale, segments: Sequence[Segment], label_width: float
     found = []
     for segment, begin, end in visible(segments, scale.left, scale.right):
         step = _step(scale.span, most, dated=is_dated(begin + segment.offset))
+        # a clock in nanoseconds may not tell instants apart that stand side by side
+        if not step >= _FEWEST_SPACINGS * math.ulp(max(abs(begin + segment.offset), abs(end + segment.offset))):
+            continue
         first, last = (
             math.ceil((begin + segment.offset) / step - 1e-6),
             math.floor((end + segment.offset) / step + 1e-6),

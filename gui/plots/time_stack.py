@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from gui.painting import painting
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_frame import Frame
 from gui.plots.time_gestures import TimeGestures
@@ -154,8 +155,11 @@ class TimeStack(RowArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002 - Qt's name and arguments
         """Draw the still part, from memory where it is the same, and what moves with the cursor."""
-        painter, scene = QPainter(self.viewport()), self.scene
-        painter.setFont(self.font())
+        with painting(self.viewport()) as painter:
+            painter.setFont(self.font())
+            self._paint(painter, self.scene)
+
+    def _paint(self, painter: QPainter, scene: Scene) -> None:
         if self._rows:
             self._still.draw(painter, scene, self.viewport().devicePixelRatioF(), self._kept)
             live = self._view.following and self._view.cursor is None and self._view.pinned is None
@@ -168,7 +172,6 @@ class TimeStack(RowArea):
             painter.setPen(QColor(self._theme.muted))
             inner = scene.area.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
             painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.message)
-        painter.end()
 
     def _readings(self) -> list[Reading]:
         return readings(self._frame, len(self._rows), self._view.cursor, self._view.pinned)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QPaintEngine, QPainter, QPixmap
 
+from gui.painting import painting_on
 from gui.plots.time_kept import KeptPieces
 from gui.plots.time_picture import StackPicture
 from gui.plots.time_scene import Scene
@@ -32,10 +33,11 @@ class StillPicture:
             StackPicture(painter, scene, kept).draw()
             return
         if self._pixmap is None or self._pixmap.devicePixelRatio() != ratio:
-            self._pixmap = QPixmap(scene.area.size() * ratio)
-            self._pixmap.setDevicePixelRatio(ratio)
-            made = QPainter(self._pixmap)
-            made.setFont(painter.font())
-            StackPicture(made, scene, kept).draw()
-            made.end()
+            picture = QPixmap(scene.area.size() * ratio)
+            picture.setDevicePixelRatio(ratio)
+            with painting_on(picture) as made:
+                made.setFont(painter.font())
+                StackPicture(made, scene, kept).draw()
+            # only what was finished is kept
+            self._pixmap = picture
         painter.drawPixmap(0, 0, self._pixmap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from math import floor, log10
 from typing import Any
 
@@ -241,7 +242,8 @@ class XYPlot(pg.PlotItem):
         before = self._labels.get(side)
         if (text, style) != before:
             self._labels[side] = text, style
-            axis.setLabel(text, **style)
+            # pyqtgraph takes it for HTML
+            axis.setLabel(escape(text), **style)
             if side == "bottom" and (text or (before and before[0])):
                 # told, because an axis that nobody sees yet finds its label to need no room
                 line = QFontMetricsF(tabular(_SCALES[0])).height()

@@ -164,7 +164,7 @@ _LAYOUTS = (
     Command("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "As this layout was at first.", changes=False),
 )
 _WINDOW = (
-    Command("window.settings", "&Settings…", "Window", ("Ctrl+,",), "Of the window and of the service."),
+    Command("window.settings", "&Settings…", "Window", ("Ctrl+,",), "Limits, theme, and the service's own."),
     *(
         Command(f"theme.{name}", text, "Window", (), tip, True, "theme", changes=False, submenu="&Theme")
         for name, text, tip in (

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from gui.painting import painting
+from gui.plain_text import plain_tip
 
 
 class ElidedLabel(QWidget):
@@ -20,7 +23,7 @@ class ElidedLabel(QWidget):
         """Show this text."""
         if text != self.text:
             self.text = text
-            self.setToolTip(text)
+            self.setToolTip(plain_tip(text))
             self.setAccessibleName(text)
             self.updateGeometry()
             self.update()
@@ -36,7 +39,6 @@ class ElidedLabel(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
         """Draw as much as there is room for."""
-        painter = QPainter(self)
-        text = self.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, self.width())
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
-        painter.end()
+        with painting(self) as painter:
+            text = self.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, self.width())
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)

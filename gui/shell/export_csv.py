@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import math
+import os
 import sys
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, count, groupby
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from gui.history.history import History
-from gui.history.results import ResultHistory
 from gui.history.timeline import Segment, Timeline
 from gui.instant_text import instant_text
 from gui.shell.whole_file import ExportError, whole_file
@@ -23,8 +22,6 @@ from monitor.blocks import Samples
 
 _NUMBERS = 20_000  # written at once: a millisecond, in which no other thread has its turn
 _TIME = "time [s]"
-# a pause of the rig is longer, a clock that is followed makes none
-_STEPS_OF_A_PAUSE = 1.5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -87,7 +84,10 @@ def left_out(history: History, left: float) -> str:
 
 
 def write_tables(tables: tuple[CsvTable, ...], path: Path) -> tuple[Path, ...]:
-    """Write every table, the first to `path`; may take seconds, and needs nothing but its arguments.
+    """Write every table; may take seconds, and needs nothing but its arguments.
+
+    What is called `path` takes the place of a file of that name; beside other files that are there already comes a
+    new one, such as ``span-results (2).csv``.
 
     Raises
     ------
@@ -95,30 +95,31 @@ def write_tables(tables: tuple[CsvTable, ...], path: Path) -> tuple[Path, ...]:
     """
     written = []
     for table in tables:
-        with whole_file(table.path(path)) as file:
+        place = table.path(path)
+        # only `path` itself has been agreed to
+        place = place if place == path else _free(place)
+        with whole_file(place) as file:
             for text in _text(table):
                 file.write(text)
-        written.append(table.path(path))
+        written.append(place)
     return tuple(written)
+
+
+def _free(path: Path) -> Path:
+    """Return `path`, or the first name like it that nothing has yet."""
+    names = (path.with_name(f"{path.stem} ({n}){path.suffix}") for n in count(2))
+    return next(name for name in chain((path,), names) if not os.path.lexists(name))
 
 
 def _runs(timeline: Timeline, left: float, right: float) -> Iterator[list[Segment]]:
     """Give the segments in view, those together between which the rig's clock was followed without a pause."""
-    run: list[Segment] = []
-    for segment in timeline.segments:
-        half = 0.5 / segment.sample_rate
-        if segment.x_end < left - half or segment.x_begin > right + half:
-            continue
-        before = run[-1] if run else None
-        if before is not None and (
-            segment.epoch != before.epoch
-            or (segment.x_begin - before.x_end) * segment.sample_rate > _STEPS_OF_A_PAUSE
-        ):
-            yield run
-            run = []
-        run.append(segment)
-    if run:
-        yield run
+    in_view = [
+        segment
+        for segment in timeline.segments
+        if segment.x_begin - 0.5 / segment.sample_rate <= right and left <= segment.x_end + 0.5 / segment.sample_rate
+    ]
+    for _, run in groupby(in_view, lambda segment: timeline.run_of(segment.x_begin)):
+        yield list(run)
 
 
 def _parts(history: History, left: float, right: float) -> Iterator[tuple[str, tuple[str, ...], Samples, Samples]]:
@@ -129,27 +130,8 @@ def _parts(history: History, left: float, right: float) -> Iterator[tuple[str, t
     if results is not None:
         several = len(results.actuators) + len(results.sites) > 1
         names = [(f"{c.actuator}_{c.name}" if several else c.name, c.unit) for c in results.columns]
-        x, values = _instants(results, left, right)
+        x, values = results.rows(left, right)
         yield "-results", tuple(_label(*name) for name in names), x, values
-
-
-def _instants(results: ResultHistory, left: float, right: float) -> tuple[Samples, Samples]:
-    """Return x, (n,), and every value, (n, n_columns), of the instants that are kept one by one."""
-    rate, every = results.rate, results.stream.every / results.stream.sample_rate
-    first, stop = math.floor(left * rate + 1e-6), math.floor(right * rate + 1e-6) + 1
-    names = [(column.actuator, column.name) for column in results.columns]
-
-    def kept(start: int) -> bool:
-        return results.envelope(start / rate, stop / rate, stop - start + 1, names[:1]).exact
-
-    if not kept(first):
-        first += bisect_left(range(first, stop), True, key=kept)
-    if first >= stop:
-        return np.zeros(0), np.zeros((0, len(names)))
-    found = results.envelope(first / rate, stop / rate, stop - first + 1, names)
-    inside = (found.centers * rate > first - 0.5) & (found.centers * rate < stop - 0.5)
-    # an instant keeps the last row of results that falls into it
-    return found.centers[inside] + (1.0 / rate - every), found.low[inside]
 
 
 def _label(name: str, unit: str) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from gui.history.history import History
 from gui.level import Level
 from gui.level_colour import level_colour
+from gui.plain_text import plain_tip
 from gui.shell.health_items import HealthItem, fit, health_items
 from gui.theme import Theme
 
@@ -77,7 +78,7 @@ class HealthStrip(QWidget):
             width = min(self._wide(text), max(0.0, _MARGIN + room - left))
             elided = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, width - 2 * _PADDING + 0.5)
             label.setText(elided)
-            label.setToolTip(item.tip)
+            label.setToolTip(plain_tip(item.tip))
             label.setAccessibleName(item.tip)
             self._colour(label, item)
             label.setGeometry(round(left), 2, round(width), self.height() - 4)

@@ -11,23 +11,25 @@ _GAP = 0.1  # what a letter costs for every letter that was jumped over
 _INNER = 10.0  # what a match costs that does not begin a word
 
 
-def rank(wanted: str, text: str) -> float | None:
+def rank(wanted: str, text: str, *, whole: bool = False) -> float | None:
     """Return how far `text` is from what is `wanted`, 0 for its very beginning; None if it is something else.
 
-    Every word that is wanted must be there: as it stands, at best at the beginning of a word, or letter by letter in
-    its order.
+    Every word that is wanted must be there: as it stands, at best at the beginning of a word; or, if it need not be
+    `whole`, letter by letter in its order.
     """
-    costs = [_cost(word, text.casefold()) for word in wanted.casefold().split()]
+    costs = [_cost(word, text.casefold(), whole) for word in wanted.casefold().split()]
     found = [cost for cost in costs if cost is not None]
     return sum(found) if len(found) == len(costs) else None
 
 
-def _cost(word: str, text: str) -> float | None:
+def _cost(word: str, text: str, whole: bool) -> float | None:
     begins = re.search(rf"\b{re.escape(word)}", text)
     if begins:
         return 0.01 * begins.start()
     if word in text:
         return _INNER + 0.01 * text.index(word)
+    if whole:
+        return None
     first = at = text.find(word[0])
     for letter in word[1:]:
         at = text.find(letter, at + 1) if at >= 0 else at

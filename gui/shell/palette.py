@@ -115,8 +115,8 @@ class Palette(QFrame):
                 offer = _Offer(command.group, shown_text(action), shown_keys(action), action.trigger)
                 distance = rank(text, offer.text)
                 if distance is None:
-                    # a word of its menu or of its explanation is as good, but comes later
-                    distance = rank(text, f"{offer.text} {offer.group} {command.tip}")
+                    # a word of its menu or of its explanation comes later; letters of a sentence mean nothing
+                    distance = rank(text, f"{offer.text} {offer.group} {command.tip}", whole=True)
                     distance = None if distance is None else distance + 100.0
                 if distance is not None:
                     ranked.append((distance, offer))

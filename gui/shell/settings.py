@@ -81,7 +81,7 @@ def load_window_settings(store: QSettings) -> tuple[WindowSettings, str]:
         return WindowSettings(), ""
     try:
         document = json.loads(str(kept))
-    except ValueError:
+    except (ValueError, RecursionError):
         return WindowSettings(), "the settings of the window were damaged: all are as at first"
     if not isinstance(document, dict):
         return WindowSettings(), "the settings of the window were damaged: all are as at first"

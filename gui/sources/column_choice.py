@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gui.sources.description import DescribedColumn, Guess
 
@@ -86,11 +86,6 @@ class ColumnChoice:
                 elif any(with_force):
                     found[place, what] = "every actuator needs one, or none has"
         return found
-
-    def with_actuator(self, place: int, columns: ActuatorColumns) -> ColumnChoice:
-        """Return the same with other columns of one actuator."""
-        actuators = (*self.actuators[:place], columns, *self.actuators[place + 1 :])
-        return replace(self, actuators=actuators)
 
     def fits(self, columns: Sequence[DescribedColumn]) -> bool:
         """Tell whether all its columns are there."""

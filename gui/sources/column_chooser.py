@@ -66,6 +66,7 @@ class ColumnChooser(QDialog):
         self.setWindowTitle(f"Columns of {title}")
         self.heading = QLabel(_question(description.problem))
         self.heading.setWordWrap(True)
+        self.heading.setTextFormat(Qt.TextFormat.PlainText)
         self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
         self.auxiliary.setChecked(choice.auxiliary)
         self.add = QPushButton("&Add an actuator")
@@ -139,6 +140,7 @@ class ColumnChooser(QDialog):
     def _problem_label(self) -> QLabel:
         label = QLabel(self)
         label.setWordWrap(True)
+        label.setTextFormat(Qt.TextFormat.PlainText)
         label.setStyleSheet(f"color: {self.theme.bad}")
         label.hide()
         return label

@@ -115,11 +115,6 @@ class Description(msgspec.Struct, frozen=True):
         """Return the unit of a channel; empty where it is not known."""
         return next((known.unit for known in self.channels if known.name == channel), "")
 
-    @property
-    def must_choose(self) -> bool:
-        """Nobody knows yet what the columns mean."""
-        return self.guess is None and bool(self.columns)
-
 
 def read_description(answer: Mapping[str, object]) -> Description:
     """Return what a process has written.

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.plain_text import plain_tip
 from gui.shell.roomy_rows import make_roomy
 from gui.sources.media_icons import media_icon
 from gui.sources.offers import Offers, SimulationOffer
@@ -90,7 +91,7 @@ class FirstPage(QScrollArea):
             if path.exists():
                 item = QListWidgetItem(f"{path.name}   {path.parent}", self.recent)
                 item.setData(_OFFER, text)
-                item.setToolTip(text)
+                item.setToolTip(plain_tip(text))
         self.recent.setVisible(self.recent.count() > 0)
         self._recent_heading.setVisible(self.recent.count() > 0)
 

@@ -57,7 +57,8 @@ class Worker(QObject):
         self._log: ProcessLog | None = None
         self._process = QProcess(self)
         self._process.setProgram(sys.executable)
-        self._process.setArguments(["-m", "monitor", *words])
+        # -P: what lies in the current folder is not taken for a module of ours
+        self._process.setArguments(["-P", "-m", "monitor", *words])
         if os.name == "posix":
             self._process.setUnixProcessParameters(QProcess.UnixProcessFlag.CreateNewSession)
         self._process.readyReadStandardError.connect(self._hear)
@@ -113,6 +114,18 @@ class Worker(QObject):
         """End it at once."""
         self._process.kill()
 
+    def abandon(self) -> None:
+        """End it at once, at the exit of the program; one that outlives us is left to end by itself, unheard."""
+        if self._log is None:
+            self.kill()
+            return
+        self._over, self._steps = True, []
+        self._patience.stop()
+        self._look.stop()
+        self._log.remove()
+        # Qt kills what it believes to run when its QProcess goes
+        self._process.setProcessState(QProcess.ProcessState.NotRunning)
+
     def wait(self, seconds: float) -> bool:
         """Wait for its end, for the exit of the program only; return whether it has ended."""
         return not self.running or self._process.waitForFinished(max(1, round(1000 * seconds)))
@@ -163,7 +176,7 @@ class Worker(QObject):
 
 
 def finish(workers: Sequence[Worker], seconds: float) -> None:
-    """Let all of them end at the exit of the program, within `seconds` and a little; kill those that have not."""
+    """Let all of them end at the exit of the program; those that have not within `seconds` are abandoned."""
     asked, told = monotonic() + 0.5 * seconds, monotonic() + seconds
     for worker in workers:
         worker.stop()
@@ -172,6 +185,6 @@ def finish(workers: Sequence[Worker], seconds: float) -> None:
         worker.terminate()
     late = [worker for worker in late if not worker.wait(told - monotonic())]
     for worker in late:
-        worker.kill()
+        worker.abandon()
     for worker in late:
         worker.wait(_AT_EXIT)

@@ -19,6 +19,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
+from gui.painting import painting
+from gui.plain_text import plain_tip
 from gui.sources.channel_menu import ChannelMenu
 from gui.sources.description import Description
 from gui.sources.run_picture import RunPicture
@@ -156,7 +158,7 @@ class RunTimeline(QWidget):
     def event(self, event: QEvent) -> bool:
         """Say what is under the mouse."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), self.picture.tip(float(event.pos().x())), self)
+            QToolTip.showText(event.globalPos(), plain_tip(self.picture.tip(float(event.pos().x()))), self)
             return True
         return super().event(event)
 
@@ -169,16 +171,15 @@ class RunTimeline(QWidget):
         """Lay the place that is played over the picture of the run."""
         if self._pixmap is None or self._pixmap.devicePixelRatio() != self.devicePixelRatioF():
             self._pixmap = self.picture.draw(self.theme, self.devicePixelRatioF())
-        painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._pixmap)
-        if self._duration > 0.0:
-            self._line(painter, self.position, QPen(QColor(self.theme.accent), 2.0))
-            if (wanted := self.wanted) is not None:
-                self._line(painter, wanted, QPen(QColor(self.theme.text), 2.0, Qt.PenStyle.DashLine))
-        if self.hasFocus():
-            painter.setPen(QPen(QColor(self.theme.accent), 2.0))
-            painter.drawRect(QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0))
-        painter.end()
+        with painting(self) as painter:
+            painter.drawPixmap(0, 0, self._pixmap)
+            if self._duration > 0.0:
+                self._line(painter, self.position, QPen(QColor(self.theme.accent), 2.0))
+                if (wanted := self.wanted) is not None:
+                    self._line(painter, wanted, QPen(QColor(self.theme.text), 2.0, Qt.PenStyle.DashLine))
+            if self.hasFocus():
+                painter.setPen(QPen(QColor(self.theme.accent), 2.0))
+                painter.drawRect(QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0))
 
     def _line(self, painter: QPainter, seconds: float, pen: QPen) -> None:
         x = self.picture.x_of(seconds)

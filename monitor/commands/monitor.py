@@ -180,7 +180,8 @@ def _inlet(results: ResultSettings, insecure: bool) -> RequestInlet | None:
 def _kept(recorder: RunWriter, disk: DiskSpace) -> Recording:
     from monitor.health import Recording
 
-    return Recording(str(recorder.path), recorder.recorded, recorder.unrecorded, disk.free)
+    # whoever reads it may run in another folder
+    return Recording(str(recorder.path.absolute()), recorder.recorded, recorder.unrecorded, disk.free)
 
 
 def _say(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
@@ -58,6 +59,9 @@ def read_signals(
 def _read(file: h5py.File, epoch: int, start: float, stop: float, most_bytes: int) -> SignalSpan | None:
     group = file[layout.SIGNALS]
     data, time, epochs, index = (group[name] for name in layout.series_names(layout.SIGNALS))
+    rate = float(file.attrs["sample_rate"])
+    if not (math.isfinite(rate) and rate > 0.0) or data.ndim != 2 or any(s.ndim != 1 for s in (time, epochs, index)):
+        return None
     n = min(len(data), len(time), len(epochs), len(index))
     n = bisect_left(range(n), 1, key=lambda row: int(index[row] == layout.UNWRITTEN))
 

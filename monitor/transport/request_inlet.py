@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 
 import zmq
 
@@ -12,19 +13,23 @@ from monitor.transport import endpoint
 _QUEUE = 64  # messages that may wait, to and from each client
 _FRAMES = 64  # looked at in one turn of the service's loop
 _LINGER = 0.2
+_RATE = 20.0  # requests per second that are carried out, in the long run
+_BURST = 50  # at once, after a pause
 
 
 class RequestInlet:
     """A ROUTER socket for clients with a REQ or a DEALER.
 
     Nothing waits for a client: one that does not take its answers loses them, one that sends faster than is
-    served is held up by its own queue.
+    served is held up by its own queue. At most 20 requests a second are carried out, 50 at once, of all clients
+    together: more are refused, so that notes do not push out what happens to the stream.
 
     Parameters
     ----------
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     insecure : may bind where other machines can reach it.
     context : of the caller, who then terminates it; by default an own one.
+    clock : s, monotonic.
 
     Raises
     ------
@@ -32,12 +37,18 @@ class RequestInlet:
     """
 
     def __init__(
-        self, bind: str, *, insecure: bool = False, context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self,
+        bind: str,
+        *,
+        insecure: bool = False,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._own_context = context is None
         self._context = zmq.Context() if context is None else context
         self._socket = self._context.socket(zmq.ROUTER)
         self._frames: list[bytes] = []
+        self._allowance = _Allowance(clock)
         self.refused = 0
         try:
             endpoint.prepare(self._socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
@@ -74,6 +85,8 @@ class RequestInlet:
                 raise RequestError("a request has one frame")
             request = decode_request(body[0])
             number = request.id
+            if not self._allowance.take():
+                raise RequestError(f"more than {_RATE:g} requests a second: wait, then send it again", number)
             carry_out(request)
             answer = Answer(ok=True, id=number)
         except ValueError as problem:
@@ -88,3 +101,22 @@ class RequestInlet:
         self._socket.close(linger=int(1000 * _LINGER))
         if self._own_context:
             self._context.term()
+
+
+class _Allowance:
+    """A token bucket: `_BURST` at once, refilled at `_RATE`."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._left = float(_BURST)
+        self._looked = clock()
+
+    def take(self) -> bool:
+        """Take one; False if none is left."""
+        now = self._clock()
+        self._left = min(self._left + _RATE * (now - self._looked), _BURST)
+        self._looked = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True

@@ -112,9 +112,9 @@ class RequestClient:
             raise
         return socket
 
-    def close(self) -> None:
-        """Leave; what has not left yet is not sent any more. A second call does nothing."""
-        self._socket.close(linger=0)
+    def close(self, linger: float = 0.0) -> None:
+        """Leave; what has not left within `linger` s is not sent any more. A second call does nothing."""
+        self._socket.close(linger=int(1000 * linger))
         if self._own_context:
             self._context.term()
 

@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.blocks import Event, SignalBlock, Stream
+from monitor.blocks import Event, EventKind, SignalBlock, Stream
 from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
 
+_MOST_NOTES = 10
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
@@ -55,10 +56,11 @@ class RunRecording:
                 self._stream: Stream = reader.stream
                 self._n_samples = int(reader.n_samples)
                 outcome = str(reader.outcome)
+                written = _written(reader)
                 self.settings: dict[str, Any] = dict(reader.settings)
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
-        self._notes = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
+        self._notes = (*(() if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)), *written)
 
     @property
     def stream(self) -> Stream:
@@ -166,6 +168,14 @@ class RunRecording:
             return most
         rows = range(epoch.row, most)
         return epoch.row + bisect_left(rows, number, key=lambda row: self._number_of(reader, row))
+
+
+def _written(reader: RunReader) -> list[str]:
+    """Return the notes that are kept with a run, a line each; of very many the newest."""
+    notes = [event for event in reader.events() if event.kind is EventKind.NOTE]
+    told = [f"note at {event.time:.7g} s: {event.detail}" for event in notes[-_MOST_NOTES:]]
+    left = len(notes) - len(told)
+    return [f"{left} older notes are in the file", *told] if left else told
 
 
 def _sample(reader: RunReader, row: int) -> SignalBlock:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLineEdit
 
+from gui import notes
 from monitor.blocks import EventKind
 from monitor.recording import RunReader
+from monitor.transport.requests import RequestClient
 from tests.gui.live_service import DELAY, RATE
 
 
@@ -141,7 +145,63 @@ def test_a_span_chosen_by_mouse_leaves_the_keys_where_they_are(live):
     assert QApplication.activePopupWidget() is None
 
 
-def test_a_service_that_takes_no_notes_any_more_says_so(live, service):
+@pytest.fixture
+def impatient(monkeypatch):
+    """Half a second is enough for an answer."""
+    monkeypatch.setattr(notes, "RequestClient", partial(RequestClient, patience=0.5))
+
+
+def write_note(hands, text):
+    hands.key("N")
+    hands.type(text)
+    hands.key("Return")
+
+
+def test_a_service_that_takes_no_notes_any_more_says_so_and_the_text_is_offered_again(impatient, live, service):
     service.die()
-    live.window.notes.written.emit("x" * 300, 1.0)
+    write_note(live, "valve opened")
+    live.until(lambda: any("no answer" in line for line in live.notices))
     assert "the note is not kept" in live.notices[-1]
+    live.key("N")
+    field = QApplication.focusWidget()
+    assert isinstance(field, QLineEdit)
+    assert field.text() == "valve opened"
+    # once: it was looked at, and forgotten
+    live.key("Esc")
+    live.key("N")
+    assert field.text() == ""
+
+
+def test_a_note_written_as_the_window_is_closed_is_kept(live, service):
+    write_note(live, "the last word")
+    live.leave()
+    service.die()
+    with RunReader(service.record) as run:
+        assert [event.detail for event in run.events() if event.kind is EventKind.NOTE] == ["the last word"]
+
+
+def test_no_note_is_kept_under_the_wrong_start_of_the_rig(live, service, rig):
+    live.key("Left")
+    live.key("N")
+    live.type("too late")
+    end = live.history.end_x
+    rig.restart(("north", "south"), epoch=2)
+    rig.move(3.0)
+    live.until(lambda: live.history.end_x > end + 2.9)
+    # the rig has started again while it was written
+    live.key("Return")
+    assert "the rig has started again since: a note can be kept only from 0 s on" in live.notices[-1]
+    # nor can one be begun there; the text waits for an instant where it can
+    live.key("N")
+    assert not live.window.notes.isVisible()
+    assert "no note can be kept there" in live.notices[-1]
+    live.key("Home")
+    live.key("N")
+    live.key("Return")
+    live.until(lambda: any("too late" in text for text in live.events))
+    live.leave()
+    service.die()
+    with RunReader(service.record) as run:
+        (note,) = (event for event in run.events() if event.kind is EventKind.NOTE)
+    assert note.detail == "too late"
+    assert note.time == pytest.approx(3.0, abs=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from time import monotonic, sleep
 
@@ -17,10 +18,10 @@ ANY_PORT = "tcp://127.0.0.1:*"
 
 
 class Taken:
-    """An inlet whose requests are kept, but for texts that begin with no."""
+    """An inlet whose requests are kept, but for texts that begin with no; a second passes with each of them."""
 
     def __init__(self) -> None:
-        self.inlet = RequestInlet(ANY_PORT)
+        self.inlet = RequestInlet(ANY_PORT, clock=itertools.count().__next__)
         self.texts: list[str] = []
 
     def take(self, request: Request) -> None:
@@ -202,6 +203,14 @@ def test_without_a_service_the_answer_is_given_here_and_nothing_goes_out_later(f
     assert texts == ["at last"]
     client.close()
     taken.close()
+
+
+def test_what_was_just_sent_may_have_time_to_leave(taken: Taken) -> None:
+    client = RequestClient(taken.inlet.endpoint)
+    client.send(NoteRequest(text="the last word"))
+    client.close(10.0)
+    client.close()
+    taken.serve_until(lambda: taken.texts == ["the last word"])
 
 
 def test_a_queue_that_is_full_refuses_here(free_port) -> None:

@@ -1,6 +1,7 @@
 """Each fault does what it says and nothing else; a channel that carries the sample number is the witness."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -275,3 +276,64 @@ def test_a_delay_knows_nothing_of_another_place() -> None:
     player.seek(5.0)
     (block,) = taken(source, 1)
     np.testing.assert_array_equal(block.samples[:, 1], [500.0] * 5 + [500.0, 501.0, 502.0, 503.0, 504.0])
+
+
+def measured_lag(blocks: Sequence[SignalBlock]) -> np.ndarray:
+    samples = np.concatenate([b.samples for b in blocks])
+    return samples[:, 2] - samples[:, 1]
+
+
+@pytest.mark.parametrize("more", [Faults(jitter=0.001), Faults(duplicate=0.5), Faults(restart=0.0)])
+def test_another_fault_does_not_disturb_a_delay(more: Faults) -> None:
+    source = FaultySource(playing(), Faults(delay_step=(0.0, 0.05)))
+    taken(source, 3)
+    source.change(replace(more, delay_step=(0.0, 0.05)))
+    first = taken(source, 10)
+    source.change(Faults(delay_step=(0.0, 0.05)))
+    np.testing.assert_array_equal(measured_lag(first + taken(source, 10)), 5.0)
+
+
+def test_a_delay_that_stays_is_not_put_off() -> None:
+    source = FaultySource(playing(), Faults(delay_step=(0.5, 0.05)))
+    before = taken(source, 3)
+    source.change(Faults(delay_step=(0.5, 0.05), jitter=0.001))
+    lags = measured_lag(before + taken(source, 7))
+    np.testing.assert_array_equal(lags, np.repeat([0.0, 5.0], 50))
+
+
+@pytest.mark.parametrize("then", [0.12, 0.08, 0.02])
+def test_a_delay_that_changes_holds_still_and_never_looks_ahead(then: float) -> None:
+    source = FaultySource(playing(), Faults(delay_step=(0.0, 0.05)))
+    taken(source, 3)
+    source.change(Faults(delay_step=(0.0, then)))
+    measured = np.concatenate([b.samples for b in taken(source, 10)])[:, 1]
+    # 24 is the oldest value that a lag of 5 samples has kept at sample 30
+    np.testing.assert_allclose(measured, np.maximum(np.arange(30, 130) - 100 * then, 24.0), atol=1e-9)
+
+
+def test_a_delay_that_changes_later_counts_from_then() -> None:
+    source = FaultySource(playing(), Faults(delay_step=(0.0, 0.05)))
+    taken(source, 3)
+    source.change(Faults(delay_step=(0.2, 0.1)))
+    np.testing.assert_array_equal(measured_lag(taken(source, 4)), np.repeat([0.0, 10.0], 20))
+
+
+@pytest.mark.parametrize("kept", [Faults(drop=0.3), Faults(nan=0.1), Faults(jitter=0.002), Faults(duplicate=0.3)])
+def test_what_stays_draws_on_as_if_nothing_had_changed(kept: Faults) -> None:
+    def drawn(change: bool) -> list[tuple[int, float, int]]:
+        source = FaultySource(playing(), kept)
+        blocks = taken(source, 30)
+        if change:
+            source.change(replace(kept, gap=(100.0, 1.0)))
+        return [(b.index, b.time, int(np.isnan(b.samples).sum())) for b in blocks + taken(source, 70)]
+
+    assert drawn(change=True) == drawn(change=False)
+
+
+def test_a_gap_comes_anew_whenever_it_is_told() -> None:
+    source = FaultySource(playing(), Faults())
+    blocks = []
+    for _ in range(2):
+        source.change(Faults(gap=(0.0, 0.05)))
+        blocks += taken(source, 3)
+    np.testing.assert_array_equal(witness(blocks), [*range(5, 30), *range(35, 60)])

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.formats import RecordingError, Selection, open_recording
 from replay.players import RecordingPlayer
@@ -76,3 +76,16 @@ def test_a_broken_run_and_columns_named_for_a_run_are_one_clear_line(run: Path) 
     with pytest.raises(RecordingError) as caught:
         open_recording(broken)
     assert "\n" not in str(caught.value)
+
+
+def test_the_notes_of_a_run_are_told(tmp_path):
+    stream = Stream("rig", 7, 100.0, (Channel("x", Role.AUXILIARY),))
+    writer = RunWriter(tmp_path / "run.h5", {})
+    writer.signals(SignalBlock(stream, 0, 50.0, np.zeros((100, 1))))
+    for i in range(12):
+        writer.event(Event(EventKind.NOTE, 50.25 + 0.05 * i, 25 + 5 * i, 0, f"note {i}"))
+    writer.event(Event(EventKind.GAP, 50.5, 50, 3, "no note"))
+    writer.close()
+    told = open_recording(tmp_path / "run.h5").notes
+    assert told[0] == "2 older notes are in the file"
+    assert told[1:] == tuple(f"note at {50.25 + 0.05 * i:.7g} s: note {i}" for i in range(2, 12))

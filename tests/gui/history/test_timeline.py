@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -150,3 +151,21 @@ def test_a_clock_that_says_nonsense_is_survived(time):
         assert math.isfinite(x) and x > newest
         newest = x
     assert math.isfinite(timeline.place(2, 10, 5.0, 100.0))
+
+
+def test_a_run_goes_on_where_a_clock_is_followed_and_ends_with_a_restart():
+    timeline, rate = Timeline(), 100.0
+    for index in range(0, 100_000, 100):
+        # 0.2 s behind after 1000 s; samples are lost where it is found out
+        if not 50_000 < index < 52_000:
+            timeline.place(1, index, 5.0 + index / rate * (1.0 - 200e-6), rate)
+            timeline.reach(index + 99)
+    followed = timeline.segments
+    assert [segment.follows for segment in followed] == [False] + [True] * (len(followed) - 1)
+    assert len(followed) > 1
+    assert {timeline.run_of(x) for x in np.linspace(followed[0].x_begin, timeline.end, 997)} == {followed[0].x_begin}
+    ended = timeline.end
+    restart = timeline.place(2, 0, 5.0, rate)
+    assert math.isnan(timeline.run_of(followed[0].x_begin - 0.1))
+    assert math.isnan(timeline.run_of(0.5 * (ended + restart)))
+    assert timeline.run_of(restart) == timeline.run_of(restart + 9.0) == restart

@@ -150,6 +150,7 @@ def test_no_turn_has_no_energy():
     x = np.sin(np.arange(100) / 10.0)
     assert np.isnan(loop_energy(x, x, 1000.0, 2.0))
     assert np.isnan(loop_energy(x, x, 1000.0, np.nan))
+    assert np.isnan(loop_energy(x, x, 1000.0, 5e-324))
     assert np.isnan(loop_energy(x, x, 1000.0, 400.0))
     x[-3] = np.nan
     assert np.isnan(loop_energy(x, x, 1000.0, 20.0))

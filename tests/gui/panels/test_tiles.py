@@ -98,9 +98,10 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
     panel, view = panel_of(qtbot, watched)
     rows = {None: len(values) - 1}
     for x in (2.6, 5.0, 9.99):
-        # the last row of the display instant
-        instants = np.floor(np.arange(len(values)) / stream.sample_rate * 25.0)
-        rows[x] = int(np.flatnonzero(instants <= np.floor(x * 25.0))[-1])
+        # of the rows that are the last of their display instant, the newest by then
+        times = np.arange(len(values)) / stream.sample_rate
+        last = np.flatnonzero(np.diff(np.floor(times * 25.0 + 1e-6), append=np.inf))
+        rows[x] = int(last[times[last] <= x + 1e-9][-1])
     for x, row in rows.items():
         if x is not None:
             view.pin(x)

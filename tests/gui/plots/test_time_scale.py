@@ -37,6 +37,15 @@ def test_there_is_no_label_in_a_break():
     assert list(breaks(TWO, 9.5, 16.0)) == []
 
 
+def test_a_clock_in_nanoseconds_has_labels_only_where_its_floats_tell_them_apart():
+    # floats are 256 apart at 1.7e18
+    segments = (Segment(0.0, 1e5, 1.7e18, 1),)
+    assert time_ticks(TimeScale(0.0, 30.0, 0.0, 800.0), segments, 90.0) == []
+    found = [tick.x for tick in time_ticks(TimeScale(0.0, 1e5, 0.0, 800.0), segments, 90.0)]
+    assert len(found) >= 3
+    assert len(set(found)) == len(found)
+
+
 @pytest.mark.parametrize(("x", "epoch"), [(-1.0, None), (0.0, 1), (8.0, 1), (8.5, None), (9.0, 2), (25.0, 2)])
 def test_which_segment_an_instant_is_in(x, epoch):
     found = segment_at(TWO, x)

@@ -267,6 +267,30 @@ def test_events_are_lines_that_say_what_they_are(stack):
     assert stack.tip(place(stack, 3.0)) == ""
 
 
+def test_the_words_of_events_hide_no_curve(stack):
+    stack.set_rows(ROWS[:1])
+
+    def coloured(marks):
+        draw(stack, amplitude=0.0, marks=marks)
+        # the curve low in the row, where the words are
+        stack.zoom_values(0, 1.0, 0.0)
+        limits = stack._ranges[ROWS[0].key]
+        limits.low, limits.high = -0.0002, 0.008
+        stack._renew()
+        image = stack.viewport().grab().toImage()
+        return [
+            image.pixelColor(x, y).name() == QColor(LIGHT.command).name()
+            for x in range(round(stack.scale().pixel(7.0)) + 4, round(stack.scale().pixel(7.0)) + 60)
+            for y in range(image.height())
+        ]
+
+    plain = sum(coloured(()))
+    marked = sum(coloured((PlacedEvent(7.0, Event(EventKind.DECISION, 1007.0, 7000)),)))
+    assert plain > 40
+    # letters cover some of it, a ground would cover all
+    assert marked > 0.3 * plain
+
+
 def test_rows_without_room_are_scrolled(qtbot, stack):
     assert stack.verticalScrollBar().maximum() == 0
     stack.set_rows([Row(f"row{i}", f"a{i}", "", "m", (Curve("command", "command"),)) for i in range(20)])

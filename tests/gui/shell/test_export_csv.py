@@ -11,7 +11,7 @@ import pytest
 
 from gui.history.history import History
 from gui.link import Arrivals
-from gui.shell.export_csv import left_out, tables_in_view, write_tables
+from gui.shell.export_csv import CsvTable, left_out, tables_in_view, write_tables
 from gui.shell.whole_file import ExportError
 from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from replay.formats import Selection, open_recording
@@ -196,3 +196,24 @@ def test_samples_that_are_no_longer_kept_are_told():
     assert left_out(history, -10.0).startswith(f"samples before {table.times[0]:.7g} s are no longer kept")
     assert left_out(history, history.end_x - 1.0) == ""
     assert left_out(History(memory=1 << 20), 0.0) == ""
+
+
+def test_a_file_that_is_beside_it_already_stays(tmp_path):
+    tables = tuple(CsvTable(suffix, ("a",), np.arange(3.0), np.ones((3, 1))) for suffix in ("", "-results", "-2"))
+    for name in ("span.csv", "span-results.csv", "span-results (2).csv"):
+        (tmp_path / name).write_text("as it was")
+    written = write_tables(tables, tmp_path / "span.csv")
+    assert [path.name for path in written] == ["span.csv", "span-results (3).csv", "span-2.csv"]
+    assert all(path.read_text().startswith("time [s],a") for path in written)
+    for name in ("span-results.csv", "span-results (2).csv"):
+        assert (tmp_path / name).read_text() == "as it was"
+
+
+@pytest.mark.parametrize(("rate", "every"), [(1024.0, 10), (1000.0, 7)])
+def test_results_stand_at_their_own_time_at_any_rate(rate, every):
+    stream = ResultStream("rig", 1, rate, every, (Column("fdb_delay", "s", "north"),))
+    times = 50.0 + np.arange(0, int(5.0 * rate), every) / rate
+    history = History(memory=8 << 20)
+    history.take(Arrivals(results=(ResultBlock(stream, 0, 50.0, times[:, None]),)))
+    (table,) = tables_in_view(history, 0.0, 5.0)
+    np.testing.assert_allclose(table.times, table.values[:, 0], atol=1e-9)

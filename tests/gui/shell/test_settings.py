@@ -36,7 +36,7 @@ def test_a_first_start_has_the_defaults_and_says_nothing(store):
     assert WindowSettings().limits.lines == DEFAULT
 
 
-@pytest.mark.parametrize("junk", ["{", "[]", "null", "12", "\x00", "", "nonsense"])
+@pytest.mark.parametrize("junk", ["{", "[]", "null", "12", "\x00", "", "nonsense", "[" * 100_000])
 def test_a_damaged_store_is_told_in_a_line(store, junk):
     store.setValue("window/settings", junk)
     settings, told = load_window_settings(store)

@@ -10,6 +10,7 @@ from time import monotonic, sleep
 
 import numpy as np
 import pytest
+import shiboken6
 from PySide6.QtWidgets import QWidget
 
 from gui.sources.loopback import ANY, free_endpoint
@@ -81,10 +82,65 @@ def test_a_player_is_steered_and_ends_when_it_is_no_longer_told(qtbot, workers):
     worker.tell({"type": "speed", "speed": 2.0})
     qtbot.waitUntil(lambda: answers[-1].get("speed") == 2.0, timeout=PATIENCE)
     with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
-        began = monotonic()
         worker.stop()
-        assert monotonic() - began < 0.5
+        # it was asked, and not waited for
+        assert worker.running
     assert ended.args[0] == 0
+
+
+def played(program, **how):
+    """A worker that runs a text in Python instead of ours."""
+    worker = Worker([], **how)
+    worker._process.setArguments(["-c", dedent(program)])
+    return worker
+
+
+SLOW_TO_CLOSE = """
+    import pathlib, signal, sys
+    def close(*_):
+        pathlib.Path({asked!r}).touch()
+        while not pathlib.Path({may!r}).exists():
+            signal.sigtimedwait((), 0.01)
+        pathlib.Path({closed!r}).touch()
+        sys.exit()
+    signal.signal(signal.SIGTERM, close)
+    print("up", file=sys.stderr, flush=True)
+    signal.pause()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere nothing outlives the window")
+@pytest.mark.parametrize("outlives", [False, True])
+def test_at_the_exit_a_recording_is_left_to_be_closed(qtbot, tmp_path, outlives):
+    asked, may, closed = (tmp_path / name for name in ("asked", "may", "closed"))
+    worker = played(SLOW_TO_CLOSE.format(asked=str(asked), may=str(may), closed=str(closed)), outlives=outlives)
+    with qtbot.waitSignal(worker.line, timeout=PATIENCE):
+        worker.start()
+    pid = worker.process_id
+    worker.stop()
+    qtbot.waitUntil(asked.exists, timeout=PATIENCE)
+    finish([worker], 0.2)
+    assert not worker.running
+    if not outlives:
+        assert gone(pid)
+        return
+    # nor does it end with what started it
+    shiboken6.delete(worker)
+    may.touch()
+    assert os.waitpid(pid, 0)[1] == 0
+    assert closed.exists()
+
+
+def test_modules_that_lie_in_the_current_folder_are_not_run(qtbot, workers, tmp_path, monkeypatch):
+    for name in ("monitor", "numpy"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(77)")
+    monkeypatch.chdir(tmp_path)
+    worker = Worker(["replay", "/nowhere/at/all.csv"])
+    workers.append(worker)
+    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
+        worker.start()
+    assert ended.args[0] == 2
+    assert "/nowhere/at/all.csv" in ended.args[1]
 
 
 def write_table(path):

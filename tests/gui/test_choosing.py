@@ -1,0 +1,131 @@
+"""What is opened: a rig that is recorded is not left without a word, and options are for what they came with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QMessageBox
+
+from gui.sources.playback import PlayFile, PlaySimulation
+from gui.sources.rig import ServeRig
+from gui.sources.session import Session
+
+RIG = ServeRig(connect="tcp://rig:5555", record="runs/")
+
+
+class PlayedSession(Session):
+    """Ready at once, without a process."""
+
+    def start(self):
+        self.ready.emit("tcp://127.0.0.1:1")
+
+    def stop(self):
+        self.ended.emit()
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The sources that were opened, none of which starts a process."""
+    sources = []
+
+    def session(source, parent=None, **_):
+        sources.append(source)
+        return PlayedSession("played", parent)
+
+    for kind in (ServeRig, PlayFile, PlaySimulation):
+        monkeypatch.setattr(kind, "session", session)
+    return sources
+
+
+@pytest.fixture
+def served(opened, fed, hybrid_arrivals):
+    """A rig is recorded."""
+    hands = fed()
+    hands.program.choosing.open(RIG)
+    first = hybrid_arrivals[0]
+    hands.played.say(replace(first, health=replace(first.health, recording="runs/a.h5")))
+    hands.until(lambda: hands.history.health is not None)
+    return hands
+
+
+def question(hands):
+    boxes = [box for box in hands.window.findChildren(QMessageBox) if box.isVisible()]
+    return boxes[0] if boxes else None
+
+
+def answer(hands, word):
+    box = question(hands)
+    hands.click(next(button for button in box.buttons() if button.text() == word))
+    assert question(hands) is None
+
+
+def names(opened):
+    return [source.name if isinstance(source, PlaySimulation) else type(source) for source in opened]
+
+
+def test_a_rig_that_is_recorded_is_left_only_if_the_user_says_so(served, opened):
+    served.program.choosing.simulate("hybrid")
+    assert names(opened) == [ServeRig]
+    assert question(served).text() == "runs/a.h5 is being recorded from hybrid. End it?"
+    # the window works on
+    assert served.modal is None
+    answer(served, "Keep watching")
+    assert names(opened) == [ServeRig]
+    assert served.watch.watching
+    served.program.actions["source.simulate.hybrid"].trigger()
+    # what was wanted last is what is done
+    served.program.actions["source.simulate.beam-bad"].trigger()
+    answer(served, "End it")
+    assert names(opened) == [ServeRig, "beam-bad"]
+    # nothing is lost with a simulation
+    served.program.choosing.simulate("hybrid")
+    assert names(opened) == [ServeRig, "beam-bad", "hybrid"]
+
+
+def test_neither_is_it_by_disconnecting_nor_by_esc(served):
+    session = served.program.sessions.current
+    served.program.actions["source.disconnect"].trigger()
+    served.until(question(served).isActiveWindow)
+    served.key("Esc")
+    assert question(served) is None
+    assert served.program.sessions.current is session
+    served.program.actions["source.disconnect"].trigger()
+    answer(served, "End it")
+    assert served.program.sessions.current is None
+
+
+def test_a_service_that_hears_no_rig_is_left_without_a_question(opened, fed):
+    hands = fed()
+    hands.program.choosing.open(RIG)
+    hands.program.actions["source.disconnect"].trigger()
+    assert question(hands) is None
+    assert hands.program.sessions.current is None
+
+
+def test_options_of_the_command_line_are_for_its_own_source(opened, begin, tmp_path):
+    config = tmp_path / "rig.toml"
+    config.write_text("")
+    hands = begin(simulation="hybrid", config=str(config), record="runs/")
+    assert (opened[0].config, opened[0].record) == (config, "runs/")
+    hands.program.choosing.open(PlayFile(Path("/x.csv")))
+    hands.program.choosing.open(ServeRig(connect="tcp://rig:5555"))
+    hands.program.choosing.open(ServeRig(connect="tcp://rig:5555", record="mine/"))
+    assert [source.record for source in opened[1:]] == ["", "", "mine/"]
+    assert config not in [source.config for source in opened[1:]]
+
+
+def test_neither_are_they_for_what_is_quicker_than_its_file(opened, begin, monkeypatch):
+    monkeypatch.setattr("gui.sources.open_dialog.Opener.open_path", lambda *_, **__: None)
+    hands = begin(file="x.csv", record="runs/")
+    hands.program.choosing.simulate("hybrid")
+    hands.program.choosing.open(PlayFile(Path("x.csv").absolute()))
+    assert [source.record for source in opened] == ["", ""]
+
+
+def test_they_are_for_the_file_however_long_it_takes(opened, begin, monkeypatch):
+    monkeypatch.setattr("gui.sources.open_dialog.Opener.open_path", lambda *_, **__: None)
+    hands = begin(file="x.csv", record="runs/")
+    hands.program.choosing.open(PlayFile(Path("x.csv").absolute()))
+    assert [source.record for source in opened] == ["runs/"]
