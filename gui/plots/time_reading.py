@@ -19,12 +19,13 @@ class Reading:
 
 
 def readings(frame: Frame, n_rows: int, cursor: float | None, pinned: float | None) -> list[Reading]:
-    """Return what is read in every row: at the cursor, or, where there is none, at the right edge.
+    """Return what is read in every row: at the cursor, else at the pinned instant, else at the right edge.
 
     Only what is newest can be stale.
     """
-    now = _read(frame, n_rows, frame.right if cursor is None else cursor)
-    stale = frame.stale if cursor is None else ""
+    at = pinned if cursor is None else cursor
+    now = _read(frame, n_rows, frame.right if at is None else at)
+    stale = frame.stale if at is None else ""
     if cursor is None or pinned is None:
         return [Reading(values, None, stale) for values in now]
     then = _read(frame, n_rows, pinned)

@@ -108,6 +108,11 @@ def _recording(history: History, health: Health) -> Iterator[HealthItem]:
         yield HealthItem("recording", "○ not recording", "the service keeps nothing of this run", Level.WARN, 1)
         return
     name = health.recording.replace("\\", "/").rpartition("/")[2]
+    if history.state.key == "silent":
+        # of a service that says nothing nobody knows whether it still records
+        tip = f"{health.recording} was being recorded when the service was last heard"
+        yield HealthItem("recording", f"▲ recording {name}: not known", tip, Level.BAD, 1, "▲ recording not known")
+        return
     safe = f"{count(health.recorded)} samples safe"
     lasted = duration_text(health.recorded / health.sample_rate) if health.sample_rate else safe
     yield HealthItem(
