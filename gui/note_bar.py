@@ -49,6 +49,8 @@ class NoteBar(QWidget):
         self._label.setText(f"Note at {said}:")
         if self.isHidden():
             self._text.setText(text)
+            # typing takes the place of what is offered again
+            self._text.selectAll()
         self.show()
         self._text.setFocus()
 

@@ -172,7 +172,9 @@ class Desktop:
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 words = (entry / "cmdline").read_bytes().split(b"\0")
-                wanted = not subcommand or words[2:4] == [b"monitor", subcommand.encode()]
+                # after -m, whatever python itself was told before
+                named = words[words.index(b"-m") + 1 :][:2] if b"-m" in words else []
+                wanted = not subcommand or named == [b"monitor", subcommand.encode()]
                 # one that has ended has no words, and is not waited for by us
                 if wanted and any(words) and self._mark in (entry / "environ").read_bytes().split(b"\0"):
                     found.append(int(entry.name))
