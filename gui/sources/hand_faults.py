@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -88,6 +89,8 @@ def read_hand_faults(text: str) -> HandFaults:
         try:
             number = float(value.rpartition(":")[2])
         except ValueError:
+            continue
+        if not 0.0 <= number < math.inf:
             continue
         if key in known:
             standing[key] = number

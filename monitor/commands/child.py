@@ -19,6 +19,8 @@ class ChildDied(RuntimeError):  # noqa: N818 - what happened, not what was wrong
 class Child:
     """Run ``synchroscope`` with `words`; away from the terminal's Ctrl-C, which is ours to pass on.
 
+    The command must know ``--until-closed``: however this process ends, and at whatever line, so does the child.
+
     Parameters
     ----------
     role : what it is called in messages.
@@ -33,8 +35,8 @@ class Child:
         self._log = Path(self._folder.name) / "said"
         with self._log.open("wb") as said:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "monitor", *words],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-m", "monitor", *words, "--until-closed"],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=said,
                 start_new_session=True,
@@ -80,4 +82,6 @@ class Child:
             if self._process.poll() is None:
                 self._process.kill()
                 self._process.wait()
+            if self._process.stdin is not None:
+                self._process.stdin.close()
             self._folder.cleanup()

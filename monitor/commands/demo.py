@@ -29,7 +29,6 @@ _WINDOW = 2.0
 _RAMP = 2.0  # s in which the simulated load grows to its size
 _READY = "listening on"
 _POLL = 0.05
-_SPARE = 120.0  # s that the service outlives a parent that was killed
 _FINISHING = 60.0  # s for the service to work off what has been sent
 
 
@@ -122,9 +121,8 @@ def stage(
     from gui.terminal.dashboard import Dashboard
 
     signals, results = _free_endpoints(2)
-    alone = duration / speed + _SPARE
     serve = ["monitor", "--connect", signals, "--publish", results, "--record", str(record), "--once"]
-    serve += ["--window", f"{_window(duration):g}", "--duration", f"{alone:.0f}"]
+    serve += ["--window", f"{_window(duration):g}"]
     play = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", f"{speed:g}"]
     with Child("service", *serve) as service:
         link = ResultLink.connect(results)

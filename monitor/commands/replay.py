@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_insecure_option, positive
 from monitor.commands.stopping import StopSignals
+from monitor.commands.until_closed import stop_when_closed
 
 if TYPE_CHECKING:
     from monitor.transport.zeromq import SignalPublisher
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for programs")
     group.add_argument("--controlled", action="store_true", help="obey commands, one JSON object a line, on stdin")
     group.add_argument("--paused", action="store_true", help="with --controlled: begin with time standing")
+    group.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     group.add_argument("--describe", action="store_true", help="print what the source holds, as JSON, and end")
     group.add_argument(
         "--overview", type=int, default=1000, metavar="N", help="with --describe: its columns (default 1000; 0: none)"
@@ -56,9 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Play until the end, or until told to stop."""
     if arguments.paused and not arguments.controlled:
         raise ValueError("--paused: nobody could make it go on; it needs --controlled")
+    if arguments.until_closed and arguments.controlled:
+        raise ValueError("--until-closed: --controlled ends so already, leave it out")
     if arguments.describe:
         return _describe(arguments)
     stop = StopSignals(signal.SIGINT, *([signal.SIGTERM] if arguments.controlled else []))
+    if arguments.until_closed:
+        stop_when_closed(signal.SIGINT)
     try:
         with ExitStack() as stack:
             with stop.at_once():

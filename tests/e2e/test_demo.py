@@ -119,6 +119,19 @@ def test_ctrl_c_ends_everything_and_closes_the_recording(folder, warm_kernels, m
             assert reader.n_samples >= max(told) > 0
 
 
+def test_killed_it_takes_its_processes_with_it_and_the_recording_is_closed(folder, warm_kernels):
+    with _start(folder, "--headless", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as demo:
+        _until(demo.stderr, "receiving:")
+        demo.kill()
+    deadline = time.monotonic() + PATIENCE
+    while _relatives(folder):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    (record,) = (folder / "runs").glob("*.h5")
+    with RunReader(record) as reader:
+        assert reader.outcome == "clean"
+
+
 def test_a_service_that_dies_is_told_in_one_line(folder, warm_kernels):
     with _start(folder, "--headless", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as demo:
         _until(demo.stderr, "listening on")

@@ -1,4 +1,4 @@
-"""`synchroscope monitor --until-closed`: the end of whoever started it is its own."""
+"""`synchroscope monitor` and `replay --until-closed`: the end of whoever started it is its own."""
 
 from __future__ import annotations
 
@@ -86,3 +86,19 @@ def test_closed_before_it_is_ready_it_ends_all_the_same(serve) -> None:
     process = serve(ready=False)
     process.stdin.close()
     over(process)
+
+
+def test_a_replay_that_waits_for_a_monitor_ends_with_its_input() -> None:
+    command = [sys.executable, "-m", "monitor", "replay", "case-i", "--bind", ANY_PORT, "--until-closed"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not process.stderr.readline().startswith("waiting for a monitor"):
+            assert process.poll() is None
+        process.stdin.close()
+        over(process, 130)
+
+
+def test_a_steered_replay_ends_so_already() -> None:
+    command = [sys.executable, "-m", "monitor", "replay", "case-i", "--controlled", "--until-closed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.strip().endswith("--until-closed: --controlled ends so already, leave it out")
