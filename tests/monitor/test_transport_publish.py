@@ -255,11 +255,29 @@ def test_a_replay_that_does_not_wait_is_told_that_there_is_no_room_and_loses_not
         taken = publisher.send(counting(index * rows, rows), wait=False)
         index, refused = index + taken, refused + (not taken)
         if not taken:
-            assert publisher.heartbeat() is False
             received += source.receive(0.1)
     while len(received) < 200:
         received += source.receive(5.0)
     assert refused
     assert [block.index for block in received] == [rows * k for k in range(200)]
+    source.close()
+    publisher.close()
+
+
+def test_heartbeats_that_find_no_room_do_not_wait_and_cost_no_sample(counting):
+    publisher = SignalPublisher(LOOPBACK, reliable=True, queue_seconds=0.01)
+    source = ZmqSource([publisher.endpoint], queue_seconds=0.01)
+    assert publisher.wait_for_subscriber(5.0)
+    assert publisher.send(counting(0, 10), wait=False)
+    # nobody reads, so that in the end there is no room even for these
+    while publisher.heartbeat():
+        pass
+    received = source.receive(5.0)
+    while not publisher.send(counting(10, 10), wait=False):
+        received += source.receive(0.1)
+    while received[-1].index + len(received[-1]) < 20:
+        received += source.receive(5.0)
+    assert [(block.index, len(block)) for block in received if len(block)] == [(0, 10), (10, 10)]
+    assert {block.index for block in received if not len(block)} == {10}
     source.close()
     publisher.close()
