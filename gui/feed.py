@@ -9,6 +9,7 @@ from threading import Event as Signal
 from threading import Lock, Thread
 
 from gui.link import Arrivals, ResultLink, Streamed
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
@@ -39,6 +40,7 @@ class Feed:
         self._link: ResultLink | None = None
         self._health: Health | None = None
         self._transfer: TransferBlock | None = None
+        self._alarms: AlarmReport | None = None
         self._waiting: deque[Streamed] = deque()
         self._bytes = self._n_events = 0
         self.dropped = 0
@@ -62,8 +64,9 @@ class Feed:
             waiting, self._waiting = self._waiting, deque()
             health, self._health = self._health, None
             transfer, self._transfer = self._transfer, None
+            alarms, self._alarms = self._alarms, None
             self._bytes = self._n_events = 0
-        return Arrivals.of(waiting, health, transfer)
+        return Arrivals.of(waiting, health, transfer, alarms)
 
     def close(self) -> None:
         """End the thread and the link; a second call does nothing."""
@@ -85,6 +88,7 @@ class Feed:
         with self._lock:
             self._health = arrivals.health or self._health
             self._transfer = arrivals.transfer or self._transfer
+            self._alarms = arrivals.alarms or self._alarms
             for item in arrivals.in_order:
                 self._waiting.append(item)
                 self._bytes += _size(item)

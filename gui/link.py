@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
 
 Streamed = SignalBlock | ResultBlock | Event
-Published = ResultBlock | TransferBlock | SignalBlock | Health | Event
+Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event
 
 
 class Subscription(Protocol):
@@ -29,7 +30,7 @@ class Subscription(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """What came with one look: the newest health and transfer functions (None when none came), the rest in order.
+    """What came with one look: the newest health, alarms and transfer functions (None: none came), the rest in order.
 
     `order` has events, results and signals as they came among each other: what is told of a restart comes after the
     block that began it. Where it is not given, signals come first and events last.
@@ -40,11 +41,16 @@ class Arrivals:
     results: tuple[ResultBlock, ...] = ()
     transfer: TransferBlock | None = None
     signals: tuple[SignalBlock, ...] = ()
+    alarms: AlarmReport | None = None
     order: tuple[Streamed, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(
-        cls, came: Iterable[Streamed], health: Health | None = None, transfer: TransferBlock | None = None
+        cls,
+        came: Iterable[Streamed],
+        health: Health | None = None,
+        transfer: TransferBlock | None = None,
+        alarms: AlarmReport | None = None,
     ) -> Self:
         """Sort what came, in this order."""
         order = tuple(came)
@@ -54,6 +60,7 @@ class Arrivals:
             tuple(item for item in order if isinstance(item, ResultBlock)),
             transfer,
             tuple(item for item in order if isinstance(item, SignalBlock)),
+            alarms,
             order,
         )
 
@@ -63,7 +70,8 @@ class Arrivals:
         return self.order or (*self.signals, *self.results, *self.events)
 
     def __bool__(self) -> bool:
-        return self.health is not None or self.transfer is not None or bool(self.in_order)
+        newest = (self.health, self.transfer, self.alarms)
+        return any(item is not None for item in newest) or bool(self.in_order)
 
 
 class ResultLink:
@@ -90,7 +98,7 @@ class ResultLink:
         """
         from monitor.transport.zeromq import ResultSubscriber
 
-        kinds = ("results", "transfer", "health", "event", *(("signals",) if signals else ()))
+        kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))
         return cls(ResultSubscriber(url, rig=rig, kinds=kinds))
 
     @property
@@ -107,6 +115,7 @@ class ResultLink:
         """Return everything that has come; wait up to `timeout` s for the first of it."""
         health: Health | None = None
         transfer: TransferBlock | None = None
+        alarms: AlarmReport | None = None
         order: list[Streamed] = []
         served = False
         for item in self._subscription.receive(timeout):
@@ -115,6 +124,8 @@ class ResultLink:
                     health = item
                 case TransferBlock():
                     transfer = item
+                case AlarmReport():
+                    alarms = item
                 case _:
                     served |= isinstance(item, ResultBlock)
                     order.append(item)
@@ -122,7 +133,7 @@ class ResultLink:
             self._heard = self._clock()
         if served:
             self._served = self._clock()
-        return Arrivals.of(order, health, transfer)
+        return Arrivals.of(order, health, transfer, alarms)
 
     def close(self) -> None:
         """Leave; a second call does nothing."""

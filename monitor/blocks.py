@@ -35,6 +35,7 @@ class EventKind(StrEnum):
     RECONNECTED = "reconnected"
     DECISION = "decision"
     NOTE = "note"
+    ALARM = "alarm"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 MAX_TEXT, MAX_PATH = 200, 4096
+LATENCY_BOUNDS = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0)
+"""s, ends of the intervals in which latencies are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,22 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
+class Broker:
+    """How the connection to a broker is doing.
+
+    Parameters
+    ----------
+    state : ``connected``, ``away`` (it is tried again and again), or empty when there is none.
+    waiting : messages that wait for it and must not be lost.
+    dropped : messages that were lost all the same.
+    """
+
+    state: str = ""
+    waiting: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """One look at the service.
 
@@ -55,11 +73,15 @@ class Health:
     measured_rate : samples a second that really came, over the last interval.
     age : seconds since the last block.
     latency : s, the longest that a block's results took over the last interval, from its arrival to the first sink.
+    latency_counts : since the start, how many blocks took at most as long as each of `LATENCY_BOUNDS` and longer than
+        the one before; the last are those that took longer than all.
+    latency_sum : s, of all of them.
     recording, recorded, unrecorded, disk_free : as in `Recording`.
     requests : endpoint that takes requests, as it is bound; empty when there is none.
     requests_refused : how many of them could not be read or carried out.
     window : s, of the indicators' windows; 0 from a service that does not say it.
     transfer_memory : s, after which a segment of the transfer functions counts for a third; 0 likewise.
+    broker : as in `Broker`.
     """
 
     rig: str = ""
@@ -69,6 +91,8 @@ class Health:
     measured_rate: float = 0.0
     age: float = 0.0
     latency: float = 0.0
+    latency_counts: tuple[int, ...] = ()
+    latency_sum: float = 0.0
     recording: str = ""
     recorded: int = 0
     unrecorded: int = 0
@@ -77,6 +101,7 @@ class Health:
     requests_refused: int = 0
     window: float = 0.0
     transfer_memory: float = 0.0
+    broker: Broker = Broker()
 
 
 _decoder = msgspec.json.Decoder(Health)

@@ -1,6 +1,6 @@
 """What a client may ask of a running service, and what it is answered: values and their JSON form.
 
-docs/wire-format.md is the contract. Another request is another struct with a tag of its own, in the union `Request`.
+docs/wire-format.md is the contract. Every request is a struct with a tag of its own, in the union `Request`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ MAX_NOTE = 200
 
 _MAX_REASON = 240
 
+Name = Annotated[str, msgspec.Meta(max_length=320, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 
@@ -66,7 +67,30 @@ class NoteRequest(_Numbered, frozen=True, tag="note"):
         msgspec.structs.force_setattr(self, "text", text)
 
 
-Request = NoteRequest
+class AcknowledgeRequest(_Numbered, frozen=True, tag="acknowledge"):
+    """Take note of an alarm, by its name; of all of them without one. ``by`` is who says so."""
+
+    alarm: Name = ""
+    by: Name = ""
+
+
+class ResetRequest(_Numbered, frozen=True, tag="reset"):
+    """Let a latched alarm go whose condition has gone, by its name; all of them without one."""
+
+    alarm: Name = ""
+    by: Name = ""
+
+
+class ShelveRequest(_Numbered, frozen=True, tag="shelve"):
+    """Put an alarm aside for so many seconds; 0 takes it out again."""
+
+    alarm: Name
+    seconds: Annotated[float, msgspec.Meta(ge=0.0, le=86400.0)]
+    by: Name = ""
+
+
+AlarmRequest = AcknowledgeRequest | ResetRequest | ShelveRequest
+Request = NoteRequest | AlarmRequest
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,7 +107,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 _envelopes = msgspec.json.Decoder(_Envelope)
-_requests = msgspec.json.Decoder(Request)
+_requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _answers = msgspec.json.Decoder(Answer)
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

@@ -1,31 +1,23 @@
-"""The service's loop: source -> engine -> sinks, with its health told several times a second."""
+"""The service's loop: source -> engine -> alarms -> sinks, with its health told several times a second."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from monitor.alarm_report import AlarmReport, Transition
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.alarms.text import event_of
 from monitor.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.engine import Monitor, UnfitSettingsError
-from monitor.health import Counts, Health, Recording
-from monitor.requests import Request
+from monitor.health import Broker, Counts, Health, Recording
+from monitor.requests import NoteRequest, Request
 from monitor.transport.base import Inlet, Sink, Source
+from monitor.vitals import Vitals
 
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.5
 _REQUEST_INTERVAL = 0.05
-
-# which count an event raises, and whether by its own count or by one
-_COUNTED = {
-    EventKind.GAP: ("lost", True),
-    EventKind.DUPLICATE: ("duplicates", True),
-    EventKind.REORDERED: ("reordered", True),
-    EventKind.REJECTED: ("rejected", True),
-    EventKind.RESTART: ("restarts", False),
-    EventKind.CLOCK_JUMP: ("clock_jumps", False),
-    EventKind.RECONNECTED: ("reconnects", False),
-}
 
 
 class Service:
@@ -36,10 +28,12 @@ class Service:
     source : where blocks come from.
     monitor : the engine.
     sinks : served in this order; the ones that clients wait for first.
+    alarms : judges what is published; by default it watches nothing.
     rig : the rig that is followed; empty: the first that speaks. Blocks of other rigs are refused.
     stale_after : s of silence after which the stream is called stale.
     recording : asked how the recording is doing.
-    inlet : looked at for requests twenty times a second at most; by default there are none.
+    broker : asked how the connection to a broker is doing.
+    inlets : looked at for requests twenty times a second at most; clients are told the endpoint of the first.
     clock : s, monotonic.
     """
 
@@ -49,37 +43,38 @@ class Service:
         monitor: Monitor,
         sinks: Sequence[Sink],
         *,
+        alarms: AlarmMonitor | None = None,
         rig: str = "",
         stale_after: float = 5.0,
         recording: Callable[[], Recording] = Recording,
-        inlet: Inlet | None = None,
+        broker: Callable[[], Broker] = Broker,
+        inlets: Sequence[Inlet] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
         self._monitor = monitor
         self._sinks = tuple(sinks)
+        self._alarms = alarms or AlarmMonitor()
         self._rig = rig
-        self._stale_after = stale_after
         self._recording = recording
-        self._inlet = inlet
+        self._broker = broker
+        self._inlets = tuple(inlets)
         self._clock = clock
-        self._counts = Counts()
-        self._newest: SignalBlock | None = None
         self._columns: ResultStream | None = None
-        self._heard: float | None = None
         self._arrived = self._served = clock()
-        self._told = (self._arrived, 0)
-        self._rate = self._latency = 0.0
+        settings, requests = monitor.settings, inlets[0].endpoint if inlets else ""
+        fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
+        self._vitals = Vitals(self._arrived, stale_after, fixed)
 
     @property
     def counts(self) -> Counts:
         """What has happened to the stream so far."""
-        return self._counts
+        return self._vitals.counts
 
     def run(self, stop: Callable[[], bool], *, once: bool = False) -> None:
         """Work until `stop` says so or the source has ended; with `once`, until the stream's last block."""
         self._tell()
-        while not stop() and not self._source.ended and not (once and self._ended()):
+        while not stop() and not self._source.ended and not (once and self._vitals.ended):
             items = self._source.receive(_LONGEST_WAIT)
             self._arrived = self._clock()
             for item in items:
@@ -89,7 +84,7 @@ class Service:
                     self._note(item)
             if self._arrived - self._served >= _REQUEST_INTERVAL:
                 self._serve()
-            if self._arrived - self._told[0] >= _HEALTH_INTERVAL:
+            if self._arrived - self._vitals.told >= _HEALTH_INTERVAL:
                 self._tell()
         self._serve()
         self._tell()
@@ -107,7 +102,7 @@ class Service:
             self._note(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = problem.update
         if update.signals is not None:
-            self._heard = self._arrived
+            self._vitals.take(update.signals, self._arrived)
             self._pass_on(update.signals, update.results)
         if update.transfer is not None:
             for sink in self._sinks:
@@ -116,81 +111,55 @@ class Service:
             self._note(event)
 
     def _pass_on(self, signals: SignalBlock, results: ResultBlock | None) -> None:
-        self._newest = signals
-        self._counts = replace(self._counts, received=self._counts.received + len(signals))
         # the first block of a stream goes on even if it is empty: it says what the columns are
         worth = results is not None and (len(results) > 0 or results.last or results.stream is not self._columns)
         for position, sink in enumerate(self._sinks):
             sink.signals(signals)
             if results is not None and worth:
                 sink.results(results)
-                if position == 0 and (passed := self._clock() - self._arrived) > self._latency:
-                    self._latency = passed
+                if position == 0:
+                    self._vitals.passed(self._clock() - self._arrived)
         if results is not None:
-            self._columns = results.stream
+            if results.stream is not self._columns:
+                self._columns = results.stream
+                for text in self._alarms.follow(results.stream):
+                    self._note(Event(EventKind.NOTE, signals.time, signals.index, 0, text))
+            self._alarmed(self._alarms.judge(results))
 
     def _serve(self) -> None:
         self._served = self._arrived
-        if self._inlet is not None:
-            self._inlet.serve(self._carry_out)
+        for inlet in self._inlets:
+            inlet.serve(self._carry_out)
 
     def _carry_out(self, request: Request) -> None:
-        newest_time, newest_index = self._where()
-        at = newest_time if request.time is None else request.time
-        index = newest_index if request.index is None else request.index
-        self._note(Event(EventKind.NOTE, at, index, 0, request.text))
+        at, index = self._vitals.where
+        if isinstance(request, NoteRequest):
+            at = at if request.time is None else request.time
+            index = index if request.index is None else request.index
+            self._note(Event(EventKind.NOTE, at, index, 0, request.text))
+        else:
+            self._alarmed(self._alarms.obey(request, at, index))
 
-    def _where(self) -> tuple[float, int]:
-        """Return time and index of the newest sample; zeros before the first."""
-        if self._newest is None:
-            return 0.0, 0
-        newest = self._newest.tail(max(len(self._newest) - 1, 0))
-        return newest.time, newest.index
+    def _alarmed(self, transitions: Sequence[Transition]) -> None:
+        if not transitions:
+            return
+        for transition in transitions:
+            self._note(event_of(transition))
+        report = AlarmReport(self._alarms.alarms, tuple(transitions))
+        for sink in self._sinks:
+            sink.alarms(report)
 
     def _note(self, event: Event) -> None:
-        if event.kind is EventKind.GAP:
-            self._counts = replace(self._counts, gaps=self._counts.gaps + 1)
-        if event.kind in _COUNTED:
-            name, by_count = _COUNTED[event.kind]
-            raised = getattr(self._counts, name) + (event.count if by_count else 1)
-            self._counts = replace(self._counts, **{name: raised})
+        self._vitals.note(event)
         for sink in self._sinks:
             sink.event(event)
 
     def _tell(self) -> None:
         now = self._clock()
-        then, received = self._told
-        if now > then:
-            self._rate = (self._counts.received - received) / (now - then)
-        self._told = now, self._counts.received
-        kept = self._recording()
-        health = Health(
-            rig=self._rig,
-            state=self._state(now),
-            counts=self._counts,
-            sample_rate=0.0 if self._newest is None else self._newest.stream.sample_rate,
-            measured_rate=self._rate,
-            age=0.0 if self._heard is None else now - self._heard,
-            latency=self._latency,
-            recording=kept.path,
-            recorded=kept.recorded,
-            unrecorded=kept.unrecorded,
-            disk_free=kept.disk_free,
-            requests="" if self._inlet is None else self._inlet.endpoint,
-            requests_refused=0 if self._inlet is None else self._inlet.refused,
-            window=self._monitor.settings.window,
-            transfer_memory=self._monitor.settings.transfer_memory,
-        )
-        self._latency = 0.0
+        passed = now - self._vitals.told
+        health = self._vitals.look(now, self._rig, self._recording(), self._inlets, self._broker())
+        self._alarmed(self._alarms.look(health, *self._vitals.where, passed))
+        report = AlarmReport(self._alarms.alarms)
         for sink in self._sinks:
             sink.health(health)
-
-    def _ended(self) -> bool:
-        return self._newest is not None and self._newest.last
-
-    def _state(self, now: float) -> str:
-        if self._heard is None:
-            return "waiting"
-        if self._ended():
-            return "ended"
-        return "stale" if now - self._heard > self._stale_after else "receiving"
+            sink.alarms(report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.commands.last_judged import LastJudged
 from monitor.health import Health
@@ -23,9 +24,10 @@ _TOLD = {
     EventKind.RECONNECTED: "",
     EventKind.DECISION: "",
     EventKind.NOTE: "",
+    EventKind.ALARM: "alarm",
 }
 # never too many, and each says something else
-_ALWAYS = (EventKind.DECISION, EventKind.NOTE)
+_ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM)
 
 
 class Announcer:
@@ -67,6 +69,9 @@ class Announcer:
         if event.kind is EventKind.ENDED:
             for line in self._judged.lines:
                 self._say(line)
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Say nothing: every transition is an event."""
 
     def health(self, health: Health) -> None:
         """Say once that samples cannot be recorded."""

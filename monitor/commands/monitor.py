@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
             rig=stream.rig,
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk),
-            inlet=inlet,
+            inlets=() if inlet is None else (inlet,),
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
         say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}")

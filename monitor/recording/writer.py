@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.recording import layout
@@ -110,6 +111,9 @@ class RunWriter:
     def event(self, event: Event) -> None:
         """Take an event."""
         self._put(event)
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Do nothing: every transition is an event."""
 
     def health(self, health: Health) -> None:
         """Do nothing: how the service was doing is in the events."""

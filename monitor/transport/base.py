@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.requests import Request
@@ -48,6 +49,10 @@ class Sink(Protocol):
 
     def event(self, event: Event) -> None:
         """Take an event."""
+        ...
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Take all alarms; with transitions as soon as there are some, without as often as `health`."""
         ...
 
     def health(self, health: Health) -> None:

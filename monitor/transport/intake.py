@@ -11,7 +11,7 @@ from monitor.wire_header import WireError
 MAX_SENDERS = 64
 _OURS = b"synchroscope/"
 _SIGNALS = wire.topic("signals")
-_NOT_FOR_US = tuple(wire.topic(kind) for kind in ("results", "health", "event"))
+_NOT_FOR_US = tuple(wire.topic(kind) for kind in ("results", "transfer", "alarms", "health", "event"))
 
 
 class SignalIntake:

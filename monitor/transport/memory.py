@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Iterable
 
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
@@ -64,6 +65,7 @@ class MemorySink:
         self.results_seen: list[ResultBlock] = []
         self.transfers_seen: list[TransferBlock] = []
         self.events_seen: list[Event] = []
+        self.alarms_seen: list[AlarmReport] = []
         self.health_seen: list[Health] = []
         self.closed = False
 
@@ -82,6 +84,10 @@ class MemorySink:
     def event(self, event: Event) -> None:
         """Keep the event."""
         self.events_seen.append(event)
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Keep the alarms."""
+        self.alarms_seen.append(report)
 
     def health(self, health: Health) -> None:
         """Keep the look at the service."""

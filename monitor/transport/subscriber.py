@@ -1,14 +1,15 @@
-"""What a client of the service sees: results, transfer functions, signals, health and events."""
+"""What a client of the service sees: results, transfer functions, signals, alarms, health and events."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 import zmq
 
-from monitor import health, wire
+from monitor import alarm_report, health, wire
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
@@ -17,10 +18,14 @@ from monitor.transport.receiver import Receiver
 from monitor.wire import Decoder, Frames
 from monitor.wire_header import WireError
 
-Kind = Literal["results", "transfer", "signals", "health", "event"]
-Published = ResultBlock | TransferBlock | SignalBlock | Health | Event
+Kind = Literal["results", "transfer", "signals", "alarms", "health", "event"]
+Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event
 
-_events = msgspec.json.Decoder(Event)
+_JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
+    "alarms": alarm_report.decode,
+    "health": health.decode,
+    "event": msgspec.json.Decoder(Event).decode,
+}
 
 
 class ResultSubscriber:
@@ -43,7 +48,7 @@ class ResultSubscriber:
         connect: str,
         *,
         rig: str = "",
-        kinds: Sequence[Kind] = ("results", "transfer", "signals", "health", "event"),
+        kinds: Sequence[Kind] = ("results", "transfer", "signals", "alarms", "health", "event"),
         stale_after: float = 5.0,
         queue_seconds: float = 5.0,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
@@ -59,16 +64,15 @@ class ResultSubscriber:
         # a subscription is a prefix: north also brings north-2
         if self._rig and not subject.endswith(f"/{self._rig}".encode()):
             return ()
-        if not subject.startswith((wire.topic("health"), wire.topic("event"))):
+        kind = next((kind for kind in _JSON if subject.startswith(wire.topic(kind))), None)
+        if kind is None:
             return (self._decoder.decode(frames),)
         if len(frames) != 2:
-            raise WireError(f"health and events have 2 frames, this one {len(frames)}")
+            raise WireError(f"messages of {kind} have 2 frames, this one {len(frames)}")
         try:
-            if subject.startswith(wire.topic("health")):
-                return (health.decode(body),)
-            return (_events.decode(body),)
+            return (_JSON[kind](body),)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            raise WireError(f"not health and not an event: {problem}") from problem
+            raise WireError(f"not {kind}: {problem}") from problem
 
     def receive(self, timeout: float) -> list[Published]:
         """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.

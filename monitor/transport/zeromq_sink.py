@@ -1,4 +1,4 @@
-"""Results, transfer functions, signals, health and events that go out over ZeroMQ."""
+"""Results, transfer functions, signals, alarms, health and events that go out over ZeroMQ."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 import msgspec
 import zmq
 
+from monitor import alarm_report, wire
 from monitor import health as health_format
-from monitor import wire
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
@@ -75,6 +76,10 @@ class ZmqResultSink:
         if not math.isfinite(event.time):
             event = replace(event, time=0.0)
         self._offer([wire.topic("event", self._rig), msgspec.json.encode(event)])
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Publish all alarms under the rig of the latest block."""
+        self._offer([wire.topic("alarms", self._rig), alarm_report.encode(report)])
 
     def health(self, health: Health) -> None:
         """Publish a look at the service."""

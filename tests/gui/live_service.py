@@ -98,7 +98,9 @@ class LiveService:
             sinks.append(writer)
             recording = lambda: Recording(str(writer.path), writer.recorded, writer.unrecorded, 1 << 40)  # noqa: E731
         self.url = sink.endpoint
-        service = Service(source, Monitor(IndicatorSettings(window=WINDOW)), sinks, recording=recording, inlet=inlet)
+        service = Service(
+            source, Monitor(IndicatorSettings(window=WINDOW)), sinks, recording=recording, inlets=(inlet,)
+        )
 
         def serve() -> None:
             with stack:

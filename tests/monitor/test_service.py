@@ -242,7 +242,9 @@ class Inlet:
 def noted(steps, *requests: tuple[float, NoteRequest]) -> tuple[list[Event], Inlet, MemorySink]:
     clock, sink = Clock(), MemorySink()
     inlet = Inlet(clock, [(100.0 + after, request) for after, request in requests])
-    service = Service(Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, inlet=inlet)
+    service = Service(
+        Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, inlets=(inlet,)
+    )
     service.run(lambda: False)
     return [e for e in sink.events_seen if e.kind is EventKind.NOTE], inlet, sink
 
