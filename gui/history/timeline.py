@@ -39,7 +39,11 @@ class Segment:
 
     def x_at(self, index: int) -> float:
         """Return x of the sample `index`."""
-        return (round(self.x_begin * self.sample_rate) + index - self.index) / self.sample_rate
+        return self.row_of(index) / self.sample_rate
+
+    def row_of(self, index: int) -> int:
+        """Return how many steps of 1/sample_rate from 0 the sample `index` stands."""
+        return round(self.x_begin * self.sample_rate) + index - self.index
 
     def holds(self, time: float) -> bool:
         """Whether a sample of it was taken at `time` of the rig, or within half a step of it."""
