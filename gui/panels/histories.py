@@ -94,6 +94,9 @@ class HistoriesPanel(TimePanel):
         if not parts:
             return found
         length, begin, end, segment = max(parts, key=lambda part: part[0])
+        if not history.timeline.numbered_once(segment):
+            # an older epoch was taken up again: which of its samples the file would give is not known
+            return found
         share = max(1, round(n_columns * length / (right - left)))
         # by the numbers of the samples, as memory has them: the rig's clock may drift against these
         rate, zero = segment.sample_rate, segment.row_of(0)

@@ -117,3 +117,25 @@ def test_where_the_clock_jumps_no_sample_stands_in_the_break(qtbot, tmp_path, ju
     assert last - width <= ends[early].max() <= before.x_end + 16 / RATE
     late = known & (strip.edges[:-1] >= after.x_begin)
     assert not late.any() or strip.low[late].min() >= RAMP[at]
+
+
+def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, tmp_path):
+    """Sample n of the first start is not drawn where sample n of the third stands."""
+    history, writer = History(memory=16 << 20, minutes=1.0), RunWriter(tmp_path / "run.h5", {}, flush_interval=0.001)
+    n = 8000
+    for start, epoch in enumerate((1, 2, 1, 3)):
+        stream = Stream("rig", epoch, RATE, STREAM.channels)
+        for i in range(0, n, STEP):
+            samples = np.full((STEP, 2), float(start)) + SAMPLES[:STEP]
+            block = SignalBlock(stream, i, 1000.0 * start + i / RATE, samples, i + STEP == n)
+            history.take(Arrivals(signals=(block,)))
+            writer.signals(block)
+    writer.close()
+    detail = RunDetail(tmp_path / "run.h5")
+    segments = history.timeline.segments
+    assert segments[2].x_begin + 16.0 < history.signals.kept_x
+    for start, segment in enumerate(segments):
+        panel, view = shown(qtbot, history, detail, 2.0, segment.x_begin + 15.0)
+        strip = panel.stack.frame.rows[0].curves[0]
+        seen = (strip.centers >= view.left) & (strip.centers <= view.right)
+        assert np.all(np.floor(strip.low[seen]) == start) and np.all(np.floor(strip.high[seen]) == start)
