@@ -123,7 +123,7 @@ def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, t
     """Sample n of the first start is not drawn where sample n of the third stands."""
     history, writer = History(memory=16 << 20, minutes=1.0), RunWriter(tmp_path / "run.h5", {}, flush_interval=0.001)
     n = 8000
-    for start, epoch in enumerate((1, 2, 1, 3)):
+    for start, epoch in enumerate((1, 2, 1, 3, 4)):
         stream = Stream("rig", epoch, RATE, STREAM.channels)
         for i in range(0, n, STEP):
             samples = np.full((STEP, 2), float(start)) + SAMPLES[:STEP]
