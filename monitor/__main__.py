@@ -8,7 +8,21 @@ import sys
 from importlib import import_module, metadata
 from typing import NoReturn
 
-COMMANDS = ("demo", "gui", "monitor", "watch", "note", "replay", "assess", "simulate", "validate", "study", "recover")
+COMMANDS = (
+    "demo",
+    "gui",
+    "monitor",
+    "watch",
+    "note",
+    "alarms",
+    "keys",
+    "replay",
+    "assess",
+    "simulate",
+    "validate",
+    "study",
+    "recover",
+)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.commands.alarm_options import add_alarm_option, with_alarms
+from monitor.commands.broker import add_broker_option, broker_overrides, open_broker
 from monitor.commands.options import (
     add_indicator_options,
     add_insecure_option,
@@ -18,6 +20,7 @@ from monitor.commands.options import (
     positive,
     reliability_overrides,
 )
+from monitor.commands.security import Guard, allow_descriptors, guarded
 from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
 
@@ -53,9 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
     parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("--keys", metavar="DIR", help="let in only whom this folder of `synchroscope keys` lists")
+    parser.add_argument("--rig-key", metavar="FILE", help="public key of the rigs of --connect, where they have one")
     add_insecure_option(parser)
     add_indicator_options(parser)
     add_reliability_options(parser)
+    add_alarm_option(parser)
+    add_broker_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         stop_when_closed()
     settings = _settings(arguments)
 
+    from monitor.commands.alarm_keeping import kept_alarms
     from monitor.commands.announcer import Announcer
     from monitor.engine import Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
@@ -83,7 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
             plan = open_plan(settings.reliability)
     except KeyboardInterrupt:
         return 0
+    allow_descriptors()
     with ExitStack() as stack:
+        guard = stack.enter_context(guarded(settings.security.keys, settings.security.rig_key, say))
         source = ZmqSource(
             stream.connect,
             stream.bind,
@@ -92,14 +102,26 @@ def run(arguments: argparse.Namespace) -> int:
             stale_after=stream.stale_after,
             insecure=arguments.insecure,
             listening=False,
+            security=guard.keys,
+            context=guard.context,
         )
         stack.callback(source.close)
         publish = settings.results
-        results = ZmqResultSink(publish.publish, signals=publish.signals, insecure=arguments.insecure)
+        results = ZmqResultSink(
+            publish.publish,
+            signals=publish.signals,
+            insecure=arguments.insecure,
+            security=guard.keys,
+            context=guard.context,
+        )
         stack.callback(results.close)
-        inlet = _inlet(publish, arguments.insecure)
+        inlet = _inlet(publish, arguments.insecure, guard)
         if inlet is not None:
             stack.callback(inlet.close)
+        # closed after the recording, whose outcome it tells
+        recorder: RunWriter | None = None
+        broker = open_broker(settings, lambda: recorder, say)
+        stack.callback(broker.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
             stack.callback(recorder.close)
@@ -107,16 +129,22 @@ def run(arguments: argparse.Namespace) -> int:
             stack.callback(disk.close)
         say("loading kernels; the first time they are compiled, which takes a minute or two ...")
         warm_up(settings.indicators.measures, reliability=plan is not None)
+        alarms, alarm_file = kept_alarms(settings, say)
+        if alarm_file is not None:
+            stack.callback(alarm_file.close)
+        kept = [each for each in (recorder, alarm_file) if each is not None]
         # not before, or what a rig sends meanwhile would pile up until it is lost
         source.listen()
         service = Service(
             source,
             Monitor(settings.indicators, plan),
-            [results, *([] if recorder is None else [recorder]), Announcer(say)],
+            [results, *kept, *broker.sinks, Announcer(say)],
+            alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk),
-            inlets=() if inlet is None else (inlet,),
+            broker=broker.look,
+            inlets=[*(each for each in (inlet, alarm_file) if each is not None), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
         say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}")
@@ -150,11 +178,13 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         "stream": stream,
         "results": {"publish": arguments.publish, "requests": arguments.requests},
         "record": {"path": arguments.record},
+        "security": {"keys": arguments.keys, "rig_key": arguments.rig_key},
         "indicators": indicator_overrides(arguments),
         "reliability": reliability_overrides(arguments),
+        "mqtt": broker_overrides(arguments),
     }
     given = {name: {k: v for k, v in keys.items() if v is not None} for name, keys in sections.items()}
-    settings = load_settings(arguments.config, given)
+    settings = with_alarms(load_settings(arguments.config, given), arguments.alarm)
     if not settings.stream.connect and not settings.stream.bind:
         stream_settings = settings.stream.model_copy(update={"connect": (DEFAULT_SIGNALS,)})
         settings = settings.model_copy(update={"stream": stream_settings})
@@ -171,10 +201,12 @@ def _recorder(settings: Settings) -> RunWriter:
     return RunWriter(path, settings.model_dump(mode="json"), settings.record.flush_interval)
 
 
-def _inlet(results: ResultSettings, insecure: bool) -> RequestInlet | None:
+def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInlet | None:
     from monitor.transport.zeromq import RequestInlet
 
-    return None if results.requests in ("", "none") else RequestInlet(results.requests, insecure=insecure)
+    if results.requests in ("", "none"):
+        return None
+    return RequestInlet(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
 
 
 def _kept(recorder: RunWriter, disk: DiskSpace) -> Recording:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import zmq
 
 from monitor.transport import endpoint
+from monitor.transport.curve import Keys
 from monitor.transport.endpoint import TransportError
+from monitor.transport.handshakes import FAILED, Watched, refusal
 from monitor.wire import Frames
 
 
@@ -17,7 +19,8 @@ class Outlet:
     kind : ``zmq.PUB`` or ``zmq.XPUB``.
     bind, connect : one of the two is an endpoint.
     queue_seconds : how much may wait for a subscriber that lags.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : keys of who binds or connects.
     context : of the caller, who then terminates it; by default an own one.
 
     Raises
@@ -33,6 +36,7 @@ class Outlet:
         *,
         queue_seconds: float,
         insecure: bool = False,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         options: dict[int, int] | None = None,
     ) -> None:
@@ -40,17 +44,32 @@ class Outlet:
             raise TransportError("a publisher binds one endpoint or connects to one: give one of the two")
         self._own_context = context is None
         self._context = zmq.Context() if context is None else context
+        self._secured = bool(connect) and security is not None
+        self._watched: Watched | None = None
+        self._refused = ""
         self.socket = self._context.socket(kind)
         try:
             endpoint.prepare(self.socket, queue_seconds)
             # subscribers send subscriptions, which are short
             self.socket.setsockopt(zmq.MAXMSGSIZE, 1 << 16)
+            if connect and not connect.startswith("inproc://"):
+                self._watched = Watched(self._context, self.socket, FAILED)
             for option, value in (options or {}).items():
                 self.socket.setsockopt(option, value)
-            self.url = endpoint.attach(self.socket, bind or connect, bind=bool(bind), insecure=insecure)
+            self.url = endpoint.attach(
+                self.socket, bind or connect, bind=bool(bind), insecure=insecure, security=security
+            )
         except BaseException:
             self.close()
             raise
+
+    @property
+    def refused(self) -> str:
+        """Why whoever is connected to refuses, in one line; the connection is then dead for good."""
+        if self._watched is not None:
+            for event, value in self._watched.told():
+                self._refused = refusal(event, value, secured=self._secured) or self._refused
+        return self._refused
 
     def offer(self, frames: Frames, *, wait: bool = False) -> bool:
         """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does."""
@@ -64,6 +83,9 @@ class Outlet:
 
     def close(self, linger: float = 0.0) -> None:
         """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
+        if self._watched is not None:
+            self._watched.close()
+            self._watched = None
         self.socket.close(linger=int(1000 * linger))
         if self._own_context:
             self._context.term()

@@ -9,6 +9,7 @@ import zmq
 from monitor import wire
 from monitor.blocks import SignalBlock
 from monitor.transport import endpoint
+from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
 from monitor.wire import Encoder
 
@@ -24,7 +25,8 @@ class SignalPublisher:
     bind, connect : one of the two is an endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     reliable : `send` waits for the slowest subscriber instead of dropping: for a replay, never for a rig.
     queue_seconds : how far a subscriber may lag before it loses or, if reliable, holds up the sender.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : the rig's keys.
     context : of the caller, who then terminates it; by default an own one.
 
     Raises
@@ -40,6 +42,7 @@ class SignalPublisher:
         reliable: bool = False,
         queue_seconds: float = 5.0,
         insecure: bool = False,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         self._outlet = Outlet(
@@ -48,6 +51,7 @@ class SignalPublisher:
             connect,
             queue_seconds=queue_seconds,
             insecure=insecure,
+            security=security,
             context=context,
             options={zmq.XPUB_NODROP: int(reliable)},
         )
@@ -67,6 +71,11 @@ class SignalPublisher:
         """Somebody is subscribed to signals; a publisher that connects also counts one that may come back."""
         self._notice()
         return bool(self._subscriptions)
+
+    @property
+    def refused(self) -> str:
+        """Why whoever is connected to refuses these signals for good, in one line; empty while nobody does."""
+        return self._outlet.refused
 
     def wait_for_subscriber(self, timeout: float) -> bool:
         """Wait up to `timeout` s until somebody subscribes to signals; tell whether somebody has."""

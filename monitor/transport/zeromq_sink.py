@@ -14,6 +14,7 @@ from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
+from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
 from monitor.wire import Encoder, Frames
 
@@ -28,7 +29,8 @@ class ZmqResultSink:
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     signals : publish the accepted samples too, for clients that draw them.
     queue_seconds : how far a subscriber may lag before it loses.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
 
     Raises
@@ -43,9 +45,12 @@ class ZmqResultSink:
         signals: bool = True,
         queue_seconds: float = 5.0,
         insecure: bool = False,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
-        self._outlet = Outlet(zmq.PUB, bind, queue_seconds=queue_seconds, insecure=insecure, context=context)
+        self._outlet = Outlet(
+            zmq.PUB, bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context
+        )
         self._forward = signals
         self._signals, self._results, self._transfers = Encoder(), Encoder(), Encoder()
         self._rig = ""
