@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from gui.instant_text import instant_text
 from gui.level import Level
@@ -30,7 +31,7 @@ _SUBJECTS = {
 }
 _OF_HEALTH = "health."
 _BYTES = ("B", "byte", "bytes")
-_FIGURES, _EXACT = 4, 6
+_FIGURES, _EXACT, _MOST_FIGURES = 4, 6, 12
 _MINUS = "−"
 
 
@@ -61,15 +62,15 @@ def state_words(alarm: Alarm) -> str:
     return state_word(alarm.state)
 
 
-def value_words(value: str) -> str:
-    """Return what a published value is called: ``delay (FDB)``."""
+def value_words(value: str, *, measure: bool = True) -> str:
+    """Return what a published value is called: ``delay (FDB)``, or ``delay`` without the measure."""
     if value in _SUBJECTS:
         return _SUBJECTS[value]
     quantity = _QUANTITIES.get(value)
     if quantity is None:
         return value.removeprefix(_OF_HEALTH).replace("_", " ")
-    label = next(measure.label for measure in quantity.measures if measure.name == value)
-    return f"{quantity.title} ({label})" if len(quantity.measures) > 1 else quantity.title
+    label = next(each.label for each in quantity.measures if each.name == value)
+    return f"{quantity.title} ({label})" if measure and len(quantity.measures) > 1 else quantity.title
 
 
 def subject(alarm: Alarm) -> str:
@@ -86,7 +87,7 @@ def transition_words(transition: Transition) -> str:
     owner, _, value = own.rpartition(".")
     said = [f"{owner} {value_words(value)}".strip()]
     if transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL) and transition.limit is not None:
-        said[0] += f" {shown(value, transition.value, transition.unit)}"
+        said[0] += f" {shown(value, transition.value, transition.unit, limits=(transition.limit,))}"
         said.append(f"limit {shown(value, transition.limit, transition.unit, _EXACT)}")
     elif transition.reason:
         said.append(transition.reason)
@@ -94,18 +95,27 @@ def transition_words(transition: Transition) -> str:
 
 
 def amount(alarm: Alarm, value: float | None, figures: int = _FIGURES) -> str:
-    """Return a value of an alarm's with its unit, as panels show it."""
-    return shown(alarm.value, value, alarm.unit, figures)
+    """Return a value of an alarm's with its unit, as panels show it; it never looks like a limit that it is not."""
+    limits = [limit for limit in (alarm.low, alarm.high) if limit is not None]
+    return shown(alarm.value, value, alarm.unit, figures, limits)
 
 
-def shown(name: str, value: float | None, unit: str, figures: int = _FIGURES) -> str:
-    """Return a published value with its unit, as panels show it: ``31.2 ms``; a dash for none."""
+def shown(name: str, value: float | None, unit: str, figures: int = _FIGURES, limits: Iterable[float] = ()) -> str:
+    """Return a published value with its unit, as panels show it: ``31.2 ms``; a dash for none.
+
+    Where it would look like one of `limits` that it is not, it has more figures.
+    """
     if value is None or not math.isfinite(value):
         return DASH
     if unit in _BYTES:
         return bytes_text(int(value))
     factor, unit = scale_of(name, unit)
-    text = f"{value * factor + 0.0:.{figures}g}".replace("-", _MINUS)
+    others = {f"{limit * factor:.{_EXACT}g}" for limit in limits if limit != value}
+    text = f"{value * factor + 0.0:.{figures}g}"
+    while text in others and figures < _MOST_FIGURES:
+        figures += 1
+        text = f"{value * factor:.{figures}g}"
+    text = text.replace("-", _MINUS)
     return f"{text} {unit}".rstrip() if unit != "1" else text
 
 

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from gui.watch import Watch
 from monitor.requests import Request
+from monitor.transport.key_files import keys_of
 from monitor.transport.requests import RequestClient, requests_url
 
 Asked = TypeVar("Asked")
@@ -57,7 +58,7 @@ class Asking(Generic[Asked]):
     def _client_of(self, url: str) -> RequestClient:
         if self._client is not None and url == self._url:
             return self._client
-        new = RequestClient(url)
+        new = RequestClient(url, security=keys_of(self._watch.keys))
         self.close()
         why = f"no answer from {self._url}, and another service is watched now"
         self._lost += [(asked, why) for asked in self._sent.values()]

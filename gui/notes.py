@@ -14,6 +14,7 @@ from gui.panels.events import EventsPanel
 from gui.shell.actions import Actions
 from gui.window import MainWindow
 from monitor.requests import NoteRequest
+from monitor.transport.key_files import keys_of
 from monitor.transport.requests import RequestClient, requests_url
 
 _LINGER = 0.5  # s that a note has to leave at the end
@@ -85,7 +86,7 @@ class Notes(QObject):
     def _client_of(self, url: str) -> RequestClient:
         if self._client is not None and url == self._url:
             return self._client
-        new = RequestClient(url)
+        new = RequestClient(url, security=keys_of(self._window.watch.keys))
         if self._client is not None:
             self._client.close()
             for text in self._sent.values():

@@ -104,7 +104,7 @@ class Program(QObject):
                 "help.keys": self._keys.present,
             },
         )
-        sessions.ready.connect(self.watch.open)
+        sessions.ready.connect(self._listen)
         sessions.progress.connect(self._wait)
         sessions.told.connect(self.say)
         sessions.changed.connect(self._show_session)
@@ -114,6 +114,9 @@ class Program(QObject):
         window.ticked.connect(self._hear)
         window.desk.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self.appearance.keep)
+
+    def _listen(self, url: str) -> None:
+        self.watch.open(url, self.choosing.keys)
 
     def _show_session(self) -> None:
         """Show what belongs to the session that is watched, and to what may be changed."""

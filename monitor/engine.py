@@ -59,6 +59,10 @@ class Monitor:
         self._reliability: ReliabilityMonitor | None = None
         self._results: ResultStream | None = None
 
+    def begins(self, block: SignalBlock) -> bool:
+        """Tell whether `block` begins a stream anew, for which all is made anew; nothing is changed by asking."""
+        return self._continuity.begins(block)
+
     def update(self, block: SignalBlock) -> Update:
         """Take a block; the results are those at its new samples whose index ``every`` divides.
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gui.alarm_limits import WatchedLimits, watched_limits
+from gui.alarm_summary import AlarmSummary, summary
 from gui.history.results import ResultHistory
 from gui.history.signals import SignalHistory
 from gui.history.stretch import Block, Stretch
@@ -46,6 +47,7 @@ class History:
     ----------
     halted : it is a replay that its user has halted.
     alarms : of the service, as it told them last; None where it has never told any.
+    summary : what stands of them.
     limits : what they watch; another object only where that is something else.
     """
 
@@ -56,7 +58,7 @@ class History:
         self.results: ResultHistory | None = None
         self.health: Health | None = None
         self.alarms: tuple[Alarm, ...] | None = None
-        self.limits: WatchedLimits = ()
+        self.summary, self.limits = AlarmSummary(), WatchedLimits()
         self.silence, self.age = 0.0, math.inf
         self.halted = False
         self.generation = 0
@@ -129,7 +131,7 @@ class History:
         self.version += bool(arrivals)
 
     def _take_alarms(self, alarms: tuple[Alarm, ...]) -> None:
-        self.alarms = alarms
+        self.alarms, self.summary = alarms, summary(alarms)
         limits = watched_limits(alarms)
         if limits != self.limits:
             self.limits = limits

@@ -97,10 +97,10 @@ def _standing(history: History, actuator: str) -> tuple[str, Level] | None:
     if alarm is None:
         return None
     grave = f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}"
-    more = f", and {others} more" if others else ""
+    more = f", +{others}" if others else ""
     # whether it holds, or has gone and waits for somebody to take note of it
     how = amount(alarm, alarm.last) if alarm.active else "has returned"
-    return f"{grave}: {value_words(alarm.value)} {how}{more}", severity_level(alarm.severity)
+    return f"{grave}: {value_words(alarm.value, measure=False)} {how}{more}", severity_level(alarm.severity)
 
 
 def _alarm(levels: Mapping[str, Level]) -> tuple[str, Level]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from gui.alarm_summary import summary
-from gui.alarm_text import subject
+from gui.alarm_text import since_text, state_words, subject
 from gui.history.history import History
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.alarm_view import AlarmView
@@ -14,7 +13,7 @@ from gui.panels.shelve_choice import ShelveChoice
 from gui.shell.elided_label import ElidedLabel
 from gui.sources.flow_layout import FlowLayout
 from gui.theme import Theme
-from monitor.alarm_report import AlarmState
+from monitor.alarm_report import Alarm, AlarmState
 from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
 _OLD = ("silent", "connecting")
@@ -41,6 +40,7 @@ class AlarmList(QWidget):
         super().__init__()
         self.operator = ""
         self._read_only = False
+        self._taken: tuple[tuple[Alarm, ...], bool] = (), False
         self.table = AlarmTable(theme, self)
         self.view = AlarmView(self.table)
         self.acknowledge = self._button("Acknowledge", "take note of the one that is chosen (A, Enter)")
@@ -67,10 +67,12 @@ class AlarmList(QWidget):
 
     def take(self, history: History) -> None:
         """Show the alarms of a service as it told them last; hidden where it has none."""
-        alarms = history.alarms or ()
-        self.setHidden(not alarms)
-        found = summary(alarms)
+        alarms, found = history.alarms or (), history.summary
         stale = history.state.key in _OLD
+        if (alarms, stale) == self._taken:
+            return
+        self._taken = alarms, stale
+        self.setHidden(not alarms)
         counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.watched} watched"
         said = "as it was when the service was last heard" if stale else counts
         self.view.nothing = f"No alarm stands; {said}."
@@ -136,7 +138,7 @@ class AlarmList(QWidget):
         self.shelve.setEnabled(free and state not in (None, AlarmState.OUT_OF_SERVICE))
         self.shelve.setText("Unshelve" if state is AlarmState.SHELVED else "Shelve…")
         self.reset.setEnabled(free and state in _LATCHED)
-        self._advice.set_text("" if alarm is None or not alarm.advice else f"Advice: {alarm.advice}")
+        self._advice.set_text("" if alarm is None else _beside(alarm))
 
     def _button(self, text: str, tip: str) -> QPushButton:
         button = QPushButton(text)
@@ -159,3 +161,9 @@ class AlarmList(QWidget):
         advice.setContentsMargins(6, 0, 6, 2)
         advice.addWidget(self._advice)
         layout.addLayout(advice)
+
+
+def _beside(alarm: Alarm) -> str:
+    """Return what columns have no room for."""
+    since = f"{state_words(alarm)} since {since_text(alarm)}"
+    return f"{since}. Advice: {alarm.advice}" if alarm.advice else since

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 from gui.panels.alarm_table import HEADINGS, AlarmTable
 from monitor.alarm_report import Alarm
 
-_WIDEST = ("▲ WARN", "north delay (FDB)", "−88.88 ms", "± 88.8 ms", "returned, unacknowledged", "00:00:00")
+_WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned, unacknowledged", "00:00:00")
 _GIVE_WAY = ("since", "normal", "value")  # where there is little room, in this order
 _KEYS = {
     (Qt.Key.Key_A, False): "acknowledge",

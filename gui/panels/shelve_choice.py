@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
@@ -10,6 +10,9 @@ from gui.shell.elided_label import ElidedLabel
 
 DURATIONS = (("10 min", 600.0), ("1 h", 3600.0), ("8 h", 28800.0))
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1}
+_NUMBERS = (Qt.Key.Key_1, Qt.Key.Key_2, Qt.Key.Key_3)
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_OWN = (*_STEPS, *_NUMBERS, *_ENTER, Qt.Key.Key_Escape)
 
 
 class ShelveChoice(QWidget):
@@ -62,18 +65,24 @@ class ShelveChoice(QWidget):
             self.left.emit()
             self.hide()
 
+    def event(self, event: QEvent) -> bool:
+        """Keep the keys that choose from being commands of the window."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() in _OWN:
+            event.accept()
+            return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Choose by number, go from one to the next, or forget it."""
         key = Qt.Key(event.key())
-        place = int(key) - int(Qt.Key.Key_1)
-        focused = next((i for i, button in enumerate(self.buttons) if button.hasFocus()), None)
+        focused = next((i for i, button in enumerate(self.buttons) if button.hasFocus()), 0)
         if key == Qt.Key.Key_Escape:
             self.forget()
-        elif 0 <= place < len(self.buttons):
-            self.buttons[place].click()
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and focused is not None:
+        elif key in _NUMBERS:
+            self.buttons[_NUMBERS.index(key)].click()
+        elif key in _ENTER and self.buttons[focused].hasFocus():
             self.buttons[focused].click()
-        elif key in _STEPS and focused is not None:
+        elif key in _STEPS:
             self.buttons[(focused + _STEPS[key]) % len(self.buttons)].setFocus()
         else:
             super().keyPressEvent(event)

@@ -114,7 +114,7 @@ class Tile(QWidget):
             half = 0.5 * _FRAME
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(level_colour(theme, face.alarm_level)), _FRAME))
-            painter.drawRect(area.adjusted(4.0 + half, 4.0 + half, -4.0 - half, -4.0 - half))
+            painter.drawRect(area.adjusted(2.0 + half, 2.0 + half, -2.0 - half, -2.0 - half))
         if self.chosen:
             width = 4.0 if self.focused else 2.0
             inset = width / 2.0

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.alarm_summary import AlarmSummary, summary
+from gui.alarm_summary import AlarmSummary
 from gui.alarm_text import headline, state_words
 from gui.history.history import History
 from gui.level import Level
@@ -62,12 +62,10 @@ class AlarmBanner(QWidget):
 
     def show_alarms(self, history: History, now: float) -> None:
         """Show what stands; `now` in s says how far it has blinked."""
-        alarms = history.alarms or ()
-        state = history.state
-        found = summary(alarms)
-        stale = state.brief or state.words if state.key in ("silent", "connecting") else ""
+        state, found = history.state, history.summary
+        stale = state.words if state.key in ("silent", "connecting") else ""
         inverted = self.blinks and found.unacknowledged > 0 and not stale and now % (2.0 * BLINK) >= BLINK
-        shown = found, stale, inverted, bool(alarms)
+        shown = found, stale, inverted, bool(history.alarms)
         if shown != (self.found, self._stale, self._inverted, self._there):
             self.found, self._stale, self._inverted, self._there = shown
             self.setToolTip(plain_tip(f"{self.text}\n{_HELP}"))
@@ -128,14 +126,14 @@ class AlarmBanner(QWidget):
     @property
     def _told(self) -> str:
         found, first = self.found, self.found.first
-        parts = [self._stale]
+        parts = [f"{self._stale}; the last was" if self._stale and first else self._stale]
         if first is not None:
             parts += [headline(first), state_words(first)]
         elif self._there and not self._stale:
             parts.append(f"{found.watched} watched")
         if found.shelved:
             parts.append(f"{found.shelved} shelved")
-        return ", ".join(filter(None, parts))
+        return ", ".join(filter(None, parts)).replace("last was,", "last was")
 
     def _letters(self, *, bold: bool) -> QFont:
         font = QFont(self.font())

@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gui.alarm_summary import summary
+from gui.alarm_summary import AlarmSummary
 from gui.history.history import History
 from gui.level import Level
 from gui.numbers import count
 from gui.service_state import ServiceState
 from gui.shell.quantities import bytes_text, duration_text
-from monitor.alarm_report import Alarm
 from monitor.health import Health
 
 _SHORT, _VERY_SHORT = 3600.0, 600.0  # s of disk left
@@ -59,7 +58,7 @@ def health_items(history: History, dropped: int = 0) -> tuple[HealthItem, ...]:
 def _items(history: History, health: Health, state: ServiceState, dropped: int) -> Iterator[HealthItem]:
     yield _state(state, health)
     if history.alarms:
-        yield _alarms(history.alarms)
+        yield _alarms(history.summary)
     if health.rig:
         yield HealthItem("rig", f"rig {health.rig}", f"the rig calls itself {health.rig}", rank=6)
     if health.sample_rate:
@@ -92,8 +91,7 @@ def _state(state: ServiceState, health: Health) -> HealthItem:
     return HealthItem("state", words, f"{state.words}: {', '.join(told)}", state.level, 0)
 
 
-def _alarms(alarms: Sequence[Alarm]) -> HealthItem:
-    found = summary(alarms)
+def _alarms(found: AlarmSummary) -> HealthItem:
     tip = f"{found.watched} alarms, {found.unacknowledged} unacknowledged, {found.shelved} shelved; no interlock"
     if not found.stands:
         return HealthItem("alarms", "no alarm", tip, rank=6)

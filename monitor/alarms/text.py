@@ -144,3 +144,9 @@ def transition_of(event: Event) -> Transition | None:
         unit=said["unit"] or "",
         reason=said["reason"],
     )
+
+
+def in_words(event: Event) -> str:
+    """Return what an event of an alarm says, for a person: which alarm, its state, and why."""
+    step = transition_of(event)
+    return event.detail if step is None else f"{step.name} {step.state.replace('_', ' ')}: {step.reason}"

@@ -10,19 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.alarm_options import add_alarm_option, with_alarms
-from monitor.commands.broker import add_broker_option, broker_overrides, open_broker
-from monitor.commands.options import (
-    add_indicator_options,
-    add_insecure_option,
-    add_reliability_options,
-    indicator_overrides,
-    positive,
-    reliability_overrides,
-)
+from monitor.commands.broker import open_broker
 from monitor.commands.security import Guard, allow_descriptors, guarded
+from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
+from monitor.commands.viewers import open_viewers
 
 if TYPE_CHECKING:
     from monitor.config import ResultSettings, Settings
@@ -32,46 +25,31 @@ if TYPE_CHECKING:
     from monitor.transport.zeromq import RequestInlet
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
-DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("config", nargs="?", type=Path, help="settings in TOML; options here go before them")
-    parser.add_argument(
-        "--connect",
-        action="append",
-        metavar="URL",
-        help=f"a rig's publisher (default {DEFAULT_SIGNALS}); repeatable",
-    )
-    parser.add_argument("--bind", action="append", metavar="URL", help="where rigs connect to; repeatable")
-    parser.add_argument("--rig", metavar="NAME", help="follow this rig only (default: the first that speaks)")
-    parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of plain senders that do not say it")
-    parser.add_argument("--publish", metavar="URL", help="where results go (default tcp://127.0.0.1:5556)")
-    parser.add_argument(
-        "--requests", metavar="URL", help="where notes and the like are taken (default: a free port; none: nowhere)"
-    )
-    parser.add_argument("--record", metavar="PATH", help="keep the run in this file, or in this folder")
-    parser.add_argument("--duration", type=positive, metavar="S", help="stop after so many seconds")
-    parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
-    parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("--keys", metavar="DIR", help="let in only whom this folder of `synchroscope keys` lists")
-    parser.add_argument("--rig-key", metavar="FILE", help="public key of the rigs of --connect, where they have one")
-    add_insecure_option(parser)
-    add_indicator_options(parser)
-    add_reliability_options(parser)
-    add_alarm_option(parser)
-    add_broker_option(parser)
+    add_service_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until told to stop."""
+    """Serve until told to stop, or look whether that could be done."""
+    if arguments.json and not arguments.check:
+        raise ValueError("--json goes with --check")
+    if arguments.check:
+        from monitor.commands.check import check
+
+        return check(
+            lambda: service_settings(arguments),
+            insecure=arguments.insecure,
+            duration=arguments.duration,
+            as_json=arguments.json,
+        )
     # told to stop while things are still being set up, it stops all the same
     stop = StopSignals()
     if arguments.until_closed:
         stop_when_closed()
-    settings = _settings(arguments)
+    settings = service_settings(arguments)
 
     from monitor.commands.alarm_keeping import kept_alarms
     from monitor.commands.announcer import Announcer
@@ -118,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         inlet = _inlet(publish, arguments.insecure, guard)
         if inlet is not None:
             stack.callback(inlet.close)
+        viewers = stack.enter_context(open_viewers(settings.viewers, arguments.insecure, say))
         # closed after the recording, whose outcome it tells
         recorder: RunWriter | None = None
         broker = open_broker(settings, lambda: recorder, say)
@@ -138,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         service = Service(
             source,
             Monitor(settings.indicators, plan),
-            [results, *kept, *broker.sinks, Announcer(say)],
+            [results, *kept, *broker.sinks, *viewers, Announcer(say)],
             alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
@@ -165,30 +144,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     say(f"recorded {recorder.recorded} samples in {recorder.path}" if recorder.recorded else "nothing to record came")
     return 0
-
-
-def _settings(arguments: argparse.Namespace) -> Settings:
-    from monitor.config import load_settings
-
-    # an empty endpoint takes the place of those in the file, and is none
-    binds = None if arguments.bind is None else [url for url in arguments.bind if url]
-    stream = {"connect": arguments.connect, "bind": binds, "rig": arguments.rig}
-    stream |= {"sample_rate": arguments.rate}
-    sections = {
-        "stream": stream,
-        "results": {"publish": arguments.publish, "requests": arguments.requests},
-        "record": {"path": arguments.record},
-        "security": {"keys": arguments.keys, "rig_key": arguments.rig_key},
-        "indicators": indicator_overrides(arguments),
-        "reliability": reliability_overrides(arguments),
-        "mqtt": broker_overrides(arguments),
-    }
-    given = {name: {k: v for k, v in keys.items() if v is not None} for name, keys in sections.items()}
-    settings = with_alarms(load_settings(arguments.config, given), arguments.alarm)
-    if not settings.stream.connect and not settings.stream.bind:
-        stream_settings = settings.stream.model_copy(update={"connect": (DEFAULT_SIGNALS,)})
-        settings = settings.model_copy(update={"stream": stream_settings})
-    return settings
 
 
 def _recorder(settings: Settings) -> RunWriter:

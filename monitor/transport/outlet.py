@@ -8,17 +8,22 @@ from monitor.transport import endpoint
 from monitor.transport.curve import Keys
 from monitor.transport.endpoint import TransportError
 from monitor.transport.handshakes import FAILED, Watched, refusal
+from monitor.transport.queue_room import QueueRoom
+from monitor.transport.subscriptions import MAX_SUBSCRIPTION, Subscriptions
 from monitor.wire import Frames
+
+_QUEUE_BYTES = 1 << 28
+_ASKED = 8  # subscriptions that wait: ZeroMQ takes all of them before it sends, so few must be there
+_FRAME = 64  # bytes that ZeroMQ takes for a frame beside its content
 
 
 class Outlet:
-    """A PUB or XPUB socket at one endpoint.
+    """An XPUB socket at one endpoint, which keeps no more for its subscribers and of them than it should.
 
     Parameters
     ----------
-    kind : ``zmq.PUB`` or ``zmq.XPUB``.
     bind, connect : one of the two is an endpoint.
-    queue_seconds : how much may wait for a subscriber that lags.
+    queue_seconds : how much may wait for a subscriber that lags, but no more than 256 MB or so.
     insecure : may bind where other machines can reach it without keys.
     security : keys of who binds or connects.
     context : of the caller, who then terminates it; by default an own one.
@@ -30,7 +35,6 @@ class Outlet:
 
     def __init__(
         self,
-        kind: int,
         bind: str,
         connect: str = "",
         *,
@@ -47,11 +51,14 @@ class Outlet:
         self._secured = bool(connect) and security is not None
         self._watched: Watched | None = None
         self._refused = ""
-        self.socket = self._context.socket(kind)
+        self.socket = self._context.socket(zmq.XPUB)
+        self.subscriptions = Subscriptions(self.socket)
         try:
             endpoint.prepare(self.socket, queue_seconds)
-            # subscribers send subscriptions, which are short
-            self.socket.setsockopt(zmq.MAXMSGSIZE, 1 << 16)
+            self._room = QueueRoom(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE_BYTES)
+            self.socket.setsockopt(zmq.SNDHWM, self._room.messages)
+            self.socket.setsockopt(zmq.MAXMSGSIZE, MAX_SUBSCRIPTION)
+            self.socket.setsockopt(zmq.RCVHWM, _ASKED)
             if connect and not connect.startswith("inproc://"):
                 self._watched = Watched(self._context, self.socket, FAILED)
             for option, value in (options or {}).items():
@@ -75,6 +82,9 @@ class Outlet:
         """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does."""
         if self.socket.closed:
             return False
+        self.subscriptions.notice()
+        if self._room.take(sum(map(len, frames)) + _FRAME * len(frames)):
+            self.socket.setsockopt(zmq.SNDHWM, self._room.messages)
         try:
             self.socket.send_multipart(frames, 0 if wait else zmq.NOBLOCK)
         except zmq.Again:

@@ -65,7 +65,7 @@ class PlotJugglerSink:
     ) -> None:
         if not 0.0 < rate <= MAX_RATE:
             raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
-        self._outlet = Outlet(zmq.PUB, bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
+        self._outlet = Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
         self._monotonic = monotonic
         self._wall = WallTime(clock, monotonic)
         self._signals, self._results, self._alarms = (

@@ -49,7 +49,7 @@ class ZmqResultSink:
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         self._outlet = Outlet(
-            zmq.PUB, bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context
+            bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context
         )
         self._forward = signals
         self._signals, self._results, self._transfers = Encoder(), Encoder(), Encoder()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ VALUES = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, NAN,
 def limit(draw, columns: int = 3) -> Limit:
     low, high = draw(st.sampled_from([(-math.inf, 1.0), (0.0, math.inf), (-1.0, 1.0), (0.5, 0.5)]))
     deadband = draw(st.sampled_from([0.0, 0.25, 0.5])) if high - low > 1.0 else 0.0
-    return Limit(draw(st.integers(0, columns - 1)), low, high, deadband, draw(st.integers(0, 4)), draw(st.integers(0, 4)))
+    return Limit(
+        draw(st.integers(0, columns - 1)), low, high, deadband, draw(st.integers(0, 4)), draw(st.integers(0, 4))
+    )
 
 
 def twin(limits: list[Limit], active: list[bool]) -> list[Condition]:
@@ -53,7 +56,7 @@ def test_a_naive_twin_agrees_after_every_row_however_the_rows_are_cut(limits, ro
     assert [c for i in range(len(values)) for c in found_by(by_row, values[i : i + 1], i)] == expected
     cut = LimitJudge(limits, active)
     edges = sorted({0, len(values), *(c for c in cuts if c < len(values))})
-    pieces = [c for a, b in zip(edges, edges[1:], strict=False) for c in found_by(cut, values[a:b].copy(), a)]
+    pieces = [c for a, b in pairwise(edges) for c in found_by(cut, values[a:b].copy(), a)]
     assert pieces == expected
     assert cut.last.tobytes() == by_row.last.tobytes()
 

@@ -82,6 +82,18 @@ class AlarmLife(RuleBasedStateMachine):
                     if column in self.columns() and self.conditions[name].step(row[self.columns().index(column)]):
                         self.happened(name)
 
+    @rule(value=st.sampled_from([1.5, 2.5]), name=NAMES, shelved=st.sampled_from(["", "before", "between"]))
+    def out_and_back(self, value, name, shelved) -> None:
+        """Long enough for every delay; one alarm may be on the shelf for some of it, and come back."""
+        if shelved == "before":
+            self.shelve(name, 10.0)
+        self.rows_come([(value, value)] * 4, False, 3)
+        self.rows_come([(0.0, 0.0)] * 4, False, 5)
+        if shelved == "between":
+            self.shelve(name, 10.0)
+        if shelved:
+            self.unshelve(name)
+
     def happened(self, name: str) -> None:
         self.lives[name].happen("occur" if self.conditions[name].active else "return_to_normal")
 

@@ -42,6 +42,8 @@ def password(settings: MqttSettings, environment: Mapping[str, str] = os.environ
         raise CredentialError(
             f"no password for {settings.username!r}: give password_file, or set {settings.password_variable}"
         )
+    if not text.isascii() and not text.isprintable():
+        raise CredentialError(f"{settings.password_variable}: what is in it cannot be a password")
     return text or None
 
 
@@ -79,10 +81,17 @@ def _opened(path: Path) -> BinaryIO:
     except OSError as problem:
         raise CredentialError(f"{path}: cannot be read ({problem.strerror})") from problem
     mode = os.fstat(file.fileno()).st_mode
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+    open_to = stat.S_IRWXO if _handed_over(path) else stat.S_IRWXG | stat.S_IRWXO
+    if os.name == "posix" and mode & open_to:
         file.close()
         raise CredentialError(f"{path}: open to others, which a secret must not be: chmod 600 {path}")
     return file
+
+
+def _handed_over(path: Path) -> bool:
+    """Tell whether it is a credential of systemd, whose access list for the service shows as a right of the group."""
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    return folder is not None and path.absolute().parent == Path(folder).absolute()
 
 
 def _reason(problem: Exception) -> str:

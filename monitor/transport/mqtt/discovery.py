@@ -100,4 +100,4 @@ def _identifier(name: str) -> str:
 
 def _literal(text: str) -> str:
     """Return a string of a template, in which nothing can end it or begin another."""
-    return re.sub("[{}%#']", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text))
+    return re.sub("[{}%#']", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

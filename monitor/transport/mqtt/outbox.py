@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from monitor.alarm_report import MAX_ALARMS
 from monitor.blocks import ResultBlock
 from monitor.transport.mqtt.payloads import refreshed
 from monitor.transport.mqtt.topics import ANSWER, EVENT, STATUS
@@ -68,6 +69,18 @@ class Outbox:
             if held is None or held.payload != message.payload:
                 self._standing[message.topic] = message
                 self._due[message.topic] = None
+
+    def stands(self, topic: str) -> bool:
+        """Whether there is something that the broker is to keep there."""
+        with self._lock:
+            return topic in self._standing
+
+    def disown(self, topic: str) -> None:
+        """Take away what the broker keeps there, unless it is ours; no more at a time than there can be alarms."""
+        with self._lock:
+            if topic not in self._standing and topic not in self._pending and len(self._due) < MAX_ALARMS:
+                self._standing[topic] = Message(topic, b"", retain=True)
+                self._due[topic] = None
 
     def transition(self, message: Message) -> None:
         """Tell an alarm's transition, after all that came before."""

@@ -19,12 +19,15 @@ from monitor.transport.mqtt.connection import Connection, NoConnectionError, url
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from monitor.transport.mqtt.outbox import Message, Outbox
 from monitor.transport.mqtt.pace import Pace
-from monitor.transport.mqtt.topics import COMMAND, STATUS, Place
+from monitor.transport.mqtt.topics import ALARMS, COMMAND, META, STATUS, Place
 
 LOOK = 0.05
 """s between two looks at what there is to do."""
 
 _GOODBYE = 1.0
+# beside its own errors aiomqtt lets through those of sockets, of what cannot be sent, and of numbers used twice
+_TROUBLE = (aiomqtt.MqttError, OSError, ValueError, RuntimeError)
+_TIDYING = 1.0
 
 Rows = Callable[[ResultBlock], tuple[tuple[str, bytes], ...]]
 
@@ -65,7 +68,7 @@ class Session:
         self._stop = threading.Event()
         self._was: Place | None = None
         self._listens = settings.commands
-        self._told = ""
+        self._told: str | None = ""  # the trouble that was told last; None while there is none
         self._deadline = float("inf")
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
         self.connected = False
@@ -97,7 +100,7 @@ class Session:
 
     async def _once(self) -> float:
         """Connect and stay as long as it lasts; return the s after which to try again."""
-        place, began = self._place(), monotonic()
+        place = self._place()
         try:
             # read every time: they may have been renewed
             secret, context = password(self._settings), tls_context(self._settings)
@@ -108,23 +111,24 @@ class Session:
             return self._away(str(problem), self._backoff.slowly())
         except NoConnectionError as problem:
             return self._away(str(problem), self._backoff.slowly() if problem.refused else self._backoff.wait())
-        self.connected, self._told = True, ""
-        self._say(f"broker {self._name}: connected")
-        began = monotonic()
+        self.connected = True
+        if self._told is not None:
+            self._told = None
+            self._say(f"broker {self._name}: connected")
+        began, trouble = monotonic(), ""
         try:
             await self._stay(connection, place)
             await connection.leave()
-            return 0.0
-        except aiomqtt.MqttError as problem:
-            self._backoff.succeeded(monotonic() - began)
-            why = str(problem.__cause__ or problem)
-            if connection.oversized:
-                self._listens = False
-                why = f"a command of {connection.oversized} bytes came: no more commands until the service restarts"
-            return self._away(why, self._backoff.wait())
+        except _TROUBLE as problem:
+            trouble = str(problem.__cause__ or problem) or type(problem).__name__
         finally:
             self.connected = False
             connection.abandon()
+        if connection.oversized:
+            self._listens = False
+            trouble = f"a command of {connection.oversized} bytes came: no more commands until the service restarts"
+        self._backoff.succeeded(monotonic() - began)
+        return self._away(trouble, self._backoff.wait()) if trouble else 0.0
 
     def _away(self, reason: str, wait: float) -> float:
         # once, and again when the reason is another one
@@ -137,8 +141,8 @@ class Session:
         """Publish until told to stop or the rig is another one; raises ``MqttError`` when the connection is lost."""
         try:
             async with asyncio.TaskGroup() as group:
-                beside = [self._listen(connection, place), self._tell_rows(connection, place), self._watch()]
-                tasks = [group.create_task(work) for work in beside]
+                beside = (self._listen(connection, place), self._tell_rows(connection, place), self._watch())
+                tasks = [group.create_task(work) for work in (*beside, self._tidy(connection, place))]
                 await self._tell(connection, place)
                 for task in tasks:
                     task.cancel()
@@ -146,14 +150,16 @@ class Session:
             raise several.exceptions[0] from None
 
     async def _tell(self, connection: Connection, place: Place) -> None:
+        # whoever sees that we are online is heard
+        await self._subscribe(connection, place)
         self._outbox.renew()
-        if self._was not in (None, place):
-            for message in self._outbox.standing():
-                if not message.absolute:
-                    await self._publish(connection, self._was, replace(message, payload=b"", retain=True))
+        if self._was is not None and self._was != place:
+            await self._clear(connection, self._was)
         self._was = place
         while not self._stop.is_set():
             if self._place() != place:
+                await self._clear(connection, place)
+                self._was = None
                 return
             if not await self._tell_next(connection, place):
                 await asyncio.sleep(LOOK)
@@ -163,6 +169,12 @@ class Session:
         for message in self._outbox.standing():
             if message.topic == STATUS:
                 await self._publish(connection, place, message)
+
+    async def _clear(self, connection: Connection, former: Place) -> None:
+        """Take away what the broker keeps under a name that is ours no longer."""
+        for message in self._outbox.standing():
+            if not message.absolute:
+                await self._publish(connection, former, replace(message, payload=b"", retain=True))
 
     async def _watch(self) -> None:
         while monotonic() < self._deadline + _GOODBYE:
@@ -189,12 +201,29 @@ class Session:
                 await connection.publish(place.topic(topic), payload, qos=0)
             await asyncio.sleep(pace.left())
 
-    async def _listen(self, connection: Connection, place: Place) -> None:
+    async def _subscribe(self, connection: Connection, place: Place) -> None:
         if self._listens:
             granted = await connection.subscribe(place.topic(COMMAND), qos=1)
             if any(getattr(code, "is_failure", False) for code in granted):
                 self._say(f"broker {self._name}: it does not let us read {place.topic(COMMAND)}")
+
+    async def _listen(self, connection: Connection, place: Place) -> None:
         # without commands too: it is here that a connection that is lost is noticed
+        command, prefix = place.topic(COMMAND), place.topic("")
         async for message in connection.messages:
-            if self._listens and isinstance(message.payload, bytes):
+            topic = str(message.topic)
+            if topic == command and self._listens:
                 self._command(message.payload, bool(message.retain))
+            elif topic.startswith(prefix) and topic != command and message.retain and message.payload:
+                self._outbox.disown(topic.removeprefix(prefix))
+
+    async def _tidy(self, connection: Connection, place: Place) -> None:
+        """Take away alarms that the broker still keeps from other settings, once it is known which there are."""
+        while not self._outbox.stands(META):
+            await asyncio.sleep(LOOK)
+        # the alarms of a stream are told a little after its columns
+        await asyncio.sleep(_TIDYING)
+        kept = place.topic(ALARMS)
+        await connection.subscribe(kept, qos=0)
+        await asyncio.sleep(_TIDYING)
+        await connection.unsubscribe(kept)

@@ -60,7 +60,7 @@ class MqttSink:
         self._place = Place(settings.lab, rig)
         self._discovery = self._discover() if rig else None
         self._stream: ResultStream | None = None
-        self._telemetry: tuple[tuple[str, payloads.Telemetry], ...] = ()
+        self._telemetry: tuple[ResultStream | None, tuple[tuple[str, payloads.Telemetry], ...]] = (None, ())
         self._health = Health()
         self._alarms: dict[str, _Description] = {}
         self._all: tuple[Alarm, ...] = ()
@@ -155,19 +155,20 @@ class MqttSink:
 
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream
-        self._telemetry = (
-            (topics.INDICATORS, payloads.Telemetry(stream, reliability=False)),
-            (topics.RELIABILITY, payloads.Telemetry(stream, reliability=True)),
-        )
+        kinds = ((topics.INDICATORS, False), (topics.RELIABILITY, True))
+        # in one piece: the session's thread reads it
+        made = tuple((topic, payloads.Telemetry(stream, reliability=which)) for topic, which in kinds)
+        self._telemetry = stream, made
         self._stand(topics.META, payloads.meta(stream, self._settings.lab, self._health.window))
         self._discovered()
 
     def _rows(self, block: ResultBlock) -> tuple[tuple[str, bytes], ...]:
-        # in the session's thread; a block of a stream that has just been followed waits for the next turn
-        if block.stream is not self._stream:
+        stream, kinds = self._telemetry
+        # of the stream before, and there is one to come
+        if block.stream is not stream:
             return ()
         utc = payloads.now()
-        made = ((topic, telemetry.message(block, utc)) for topic, telemetry in self._telemetry)
+        made = ((topic, telemetry.message(block, utc)) for topic, telemetry in kinds)
         return tuple((topic, payload) for topic, payload in made if payload is not None)
 
     def _say_online(self, health: Health) -> None:

@@ -12,6 +12,7 @@ NO_NAME = "-"
 
 STATUS, META, SUMMARY = "status", "meta", "summary"
 INDICATORS, RELIABILITY = "indicators", "reliability"
+ALARMS = "alarm/+"
 EVENT, COMMAND, ANSWER = "event", "command", "answer"
 
 # the wildcards and what separates levels, the sign that escapes, controls, and what UTF-8 forbids
