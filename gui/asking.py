@@ -36,7 +36,7 @@ class Asking(Generic[Asked]):
         """
         health = self._watch.history.health
         if health is None or not self._watch.watching:
-            raise ValueError("no service answers")
+            raise ValueError("no service answers yet")
         client = self._client_of(requests_url(health.requests, self._watch.url))
         self._sent[client.send(request)] = asked
 

@@ -75,6 +75,7 @@ def _alarm(folder: Path) -> None:
         program = alarmed.program
         window, watch = program.window, program.watch
         alarms = window.desk.panel(EventsPanel).alarms
+        alarms.operator = "Anna"
         alarmed.live_until(_BEFORE)
         _be_late(alarmed, _LATE)
         alarmed.until(lambda: watch.history.summary.unacknowledged > 0)

@@ -47,9 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         if url:
             check(url, bind=False)
     if arguments.keys and not arguments.connect:
-        raise ValueError(
-            "--keys belongs to --connect; a service that the window starts has its keys in the settings"
-        )
+        raise ValueError("--keys belongs to --connect; a service that the window starts has its keys in the settings")
     client_security(arguments)  # what is wrong with them is told here
     opening = Opening(
         connect=arguments.connect or "",

@@ -16,7 +16,7 @@ from monitor.config.streams import RecordSettings, ResultSettings, StreamSetting
 
 
 class SettingsError(ValueError):
-    """The settings cannot be used; the text is one line and names every key that is wrong, `problems` has one each."""
+    """The settings cannot be used; the text is one line and names every wrong key, and `problems` has one each."""
 
     def __init__(self, *problems: str, where: str = "") -> None:
         super().__init__(where + "; ".join(problems))

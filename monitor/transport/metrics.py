@@ -13,6 +13,7 @@ from monitor.health import LATENCY_BOUNDS, Broker, Counts, Health
 
 STREAM_STATES = ("waiting", "receiving", "stale", "ended")
 
+_VERSION = metadata.version("synchroscope")
 _P = "synchroscope_"
 _COUNTS = {
     "samples_received": ("received", "Samples that were taken."),
@@ -36,7 +37,7 @@ def metrics_of(health: Health | None, alarms: Sequence[Alarm], silence: float) -
     alarms : as they were told last.
     silence : s since the service told anything.
     """
-    yield InfoMetricFamily(_P + "build", "The program.", {"version": metadata.version("synchroscope")})
+    yield InfoMetricFamily(_P + "build", "The program.", {"version": _VERSION})
     yield _gauge(
         "service_silence_seconds", "Since the service last said how it is, as it does twice a second.", silence
     )

@@ -78,12 +78,15 @@ class Outlet:
                 self._refused = refusal(event, value, secured=self._secured) or self._refused
         return self._refused
 
-    def offer(self, frames: Frames, *, wait: bool = False) -> bool:
-        """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does."""
+    def offer(self, frames: Frames, *, wait: bool = False, typical: bool = True) -> bool:
+        """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does.
+
+        The size of a `typical` message says how many may wait.
+        """
         if self.socket.closed:
             return False
         self.subscriptions.notice()
-        if self._room.take(sum(map(len, frames)) + _FRAME * len(frames)):
+        if typical and self._room.take(sum(map(len, frames)) + _FRAME * len(frames)):
             self.socket.setsockopt(zmq.SNDHWM, self._room.messages)
         try:
             self.socket.send_multipart(frames, 0 if wait else zmq.NOBLOCK)

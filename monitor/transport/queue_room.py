@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _FIRST = 100  # before anything is known of their size
-_LOOK = 256  # messages between two looks
+_LOOK = 50  # messages between two looks: before the first number is reached by those that are small
 
 
 class QueueRoom:

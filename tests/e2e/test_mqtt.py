@@ -134,6 +134,9 @@ def test_every_transition_of_an_absence_comes_once_and_in_order(lab) -> None:
     lab.move(6)
     lab.move(6, 1.0)
     watcher.until("/alarm/x.nrmse.trip", lambda told: told["standing"])
+    # nothing is on its way, which the broker's end would let come twice
+    until(lambda: listen() or len(truth) == len(watcher.transitions()))
+    watcher.settle()
     lab.broker.stop()
     over, error = monotonic() + PAUSE, 0.0
     while monotonic() < over or len(truth) < 8:

@@ -19,8 +19,10 @@ import pytest
 from monitor import Live, Row, ServiceLostError, connect
 from monitor.alarm_report import Alarm, AlarmReport, Severity
 from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.commands.security import guarded
 from monitor.health import Health
 from monitor.requests import AcknowledgeRequest, NoteRequest, Request, RequestError, ResetRequest, ShelveRequest
+from monitor.transport.key_folder import KeyFolder
 from monitor.transport.zeromq import RequestInlet, TransportError, ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -331,3 +333,21 @@ def test_three_lines_are_a_program_that_ends(sink: ZmqResultSink, broken_off: bo
     pairs = [tuple(map(float, line.split())) for line in out.splitlines()]
     assert len(pairs) >= 1
     assert all(math.isclose(time, delay / 100) for time, delay in pairs)
+
+
+def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path: Path) -> None:
+    folder = KeyFolder(tmp_path / "keys")
+    folder.prepare()
+    mine = folder.client("ann")
+    with guarded(str(tmp_path / "keys")) as guard:
+        sink = ZmqResultSink("tcp://127.0.0.1:*", security=guard.keys, context=guard.context)
+        try:
+            with listening(sink, keys=str(mine)) as live:
+                sink.results(block(0, 1, last=True))
+                assert [row.index for row in live] == [0]
+            with connect(sink.endpoint, timeout=1.0) as stranger:
+                with pytest.raises(ServiceLostError, match="no word from the service"):
+                    next(stranger)
+                assert stranger.health is None
+        finally:
+            sink.close()

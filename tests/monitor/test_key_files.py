@@ -189,6 +189,12 @@ def test_a_list_that_others_can_write_lets_nobody_in(folder):
     assert allowed.name_of(keys["c"]) is None
 
 
+def test_what_is_left_to_hand_over_goes_with_its_client(folder):
+    handed = folder.client("desk")
+    folder.remove("desk")
+    assert not handed.exists() and handed.parent.exists()
+
+
 def test_the_command(tmp_path, capsys):
     import argparse
 

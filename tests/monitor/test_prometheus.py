@@ -259,7 +259,7 @@ def test_readers_that_say_nothing_neither_fill_the_house_nor_hold_up_the_end(clo
 
 
 def test_readers_that_say_nothing_are_given_up(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.transport.prometheus._PATIENCE", 0.2)
+    monkeypatch.setattr("monitor.transport.metrics_server._PATIENCE", 0.2)
     silent = [connected(sink) for _ in range(8)]
     try:
         assert all(each.recv(1) == b"" for each in silent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -56,17 +57,13 @@ def kernels(measures: Sequence[Measure], *, reliability: bool) -> Iterator[Findi
     warm_up(tuple(measures), reliability=reliability)
     limits.warm_up()
     took = time.perf_counter() - began
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("monitor.")]
-    every = {
-        id(value): value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)
-    }
+    ours = [module for name, module in list(sys.modules.items()) if name.startswith("monitor.")]
+    every = {id(each): each for module in ours for each in vars(module).values() if isinstance(each, Dispatcher)}
     stats = [each.stats for each in every.values()]
-    loaded = sum(sum(each.cache_hits.values()) for each in stats)
-    compiled = sum(sum(each.cache_misses.values()) for each in stats)
-    if compiled:
-        yield ok(
-            "kernels",
-            f"{compiled} compiled and kept, in {took:.0f} s: from now on they are loaded in a second or two",
-        )
+    new = [each for each in stats if each.cache_misses]
+    if new:
+        kept = os.path.commonpath([each.cache_path for each in new if each.cache_path])
+        yield ok("kernels", f"{len(new)} compiled in {took:.0f} s and kept in {kept}: from now on they are loaded")
     else:
+        loaded = sum(bool(each.cache_hits) for each in stats)
         yield ok("kernels", f"{loaded} loaded in {took:.1f} s, compiled before")

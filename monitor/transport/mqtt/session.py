@@ -24,6 +24,7 @@ from monitor.transport.mqtt.topics import ALARMS, COMMAND, META, STATUS, Place
 LOOK = 0.05
 """s between two looks at what there is to do."""
 
+_WATCH = 0.25
 _GOODBYE = 1.0
 # beside its own errors aiomqtt lets through those of sockets, of what cannot be sent, and of numbers used twice
 _TROUBLE = (aiomqtt.MqttError, OSError, ValueError, RuntimeError)
@@ -178,7 +179,7 @@ class Session:
 
     async def _watch(self) -> None:
         while monotonic() < self._deadline + _GOODBYE:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(_WATCH)
         raise aiomqtt.MqttError("it does not answer")
 
     async def _tell_next(self, connection: Connection, place: Place) -> bool:

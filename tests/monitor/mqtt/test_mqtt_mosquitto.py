@@ -61,7 +61,8 @@ def test_transitions_come_once_and_in_order_to_a_client_that_was_away_as_well(ru
     watcher = watch(broker.port, "synchroscope/#", lasting="display")
     sink = tell(broker.port)
     sink.alarms(report(transition(1)))
-    until(lambda: len(watcher.transitions()) == 1)
+    until(lambda: len(watcher.transitions()) == 1 and not sink.broker.waiting)
+    watcher.settle()
     broker.stop()
     for number in range(2, 500):
         sink.alarms(report(transition(number)))

@@ -140,6 +140,7 @@ def test_transitions_of_an_absence_come_once_and_in_order_and_what_was_kept_is_t
     sink.results(rows(0, [[0.0] * 6]))
     connected(sink)
     until(lambda: len(watcher.transitions()) == 3)
+    watcher.settle()
     broker.stop()
     for number in range(4, 40):
         # two at once, of two alarms

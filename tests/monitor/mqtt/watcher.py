@@ -70,6 +70,14 @@ class Watcher:
     def send(self, topic: str, payload: bytes, retain: bool = False) -> None:
         self._client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(PATIENCE)
 
+    def settle(self) -> None:
+        """Wait until the broker has our word for everything heard so far: else it would tell it again."""
+        before = len(self.on("/marker"))
+        self.send("synchroscope/marker", b"{}")
+        until(lambda: len(self.on("/marker")) > before)
+        # what was acknowledged before this is acknowledged now
+        self.send("synchroscope/marker", b"{}")
+
     def on(self, ending: str) -> list[Heard]:
         """Return what came under topics with this ending, in order."""
         return [one for one in tuple(self.heard) if one.topic.endswith(ending)]
