@@ -93,7 +93,7 @@ class _Look:
         from monitor.commands.checks.machine import kernels
 
         print("loading kernels; the first time they are compiled, which takes a minute or two ...", file=sys.stderr)
-        return kernels(self._settings.indicators.measures, reliability=self._plan is not None)
+        return kernels(self._settings.indicators, reliability=self._plan is not None)
 
     def _keys(self, stack: ExitStack) -> Iterator[Finding]:
         from monitor.commands.checks.keys import keys, no_keys

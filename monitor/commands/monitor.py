@@ -107,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
         say("loading kernels; the first time they are compiled, which takes a minute or two ...")
-        warm_up(settings.indicators.measures, reliability=plan is not None)
+        filtered = settings.indicators.bandpass is not None
+        warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None)
         alarms, alarm_file = kept_alarms(settings, say)
         if alarm_file is not None:
             stack.callback(alarm_file.close)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from monitor.commands.checks.finding import Finding, ok, warn
 from monitor.commands.security import allow_descriptors
-from monitor.config import Measure
+from monitor.config import IndicatorSettings
 
 _COARSE = 1e-3  # s: about what a block of a rig lasts
 _FEW = 4096
@@ -46,7 +46,7 @@ def descriptors() -> Iterator[Finding]:
         yield ok("descriptors", f"{most} files and connections at most")
 
 
-def kernels(measures: Sequence[Measure], *, reliability: bool) -> Iterator[Finding]:
+def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Finding]:
     """Load the kernels as the service does, or compile them: afterwards it starts at once."""
     began = time.perf_counter()
     from numba.core.dispatcher import Dispatcher
@@ -54,7 +54,7 @@ def kernels(measures: Sequence[Measure], *, reliability: bool) -> Iterator[Findi
     from monitor.alarms import limits
     from monitor.engine import warm_up
 
-    warm_up(tuple(measures), reliability=reliability)
+    warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability)
     limits.warm_up()
     took = time.perf_counter() - began
     ours = [module for name, module in list(sys.modules.items()) if name.startswith("monitor.")]
