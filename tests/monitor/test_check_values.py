@@ -15,7 +15,7 @@ from monitor.blocks import Channel, Column, Role, SignalBlock, Stream
 from monitor.commands.checks import machine, values
 from monitor.commands.checks.finding import Level, fail, found, ok
 from monitor.commands.checks.keys import keys, no_keys
-from monitor.config import Settings
+from monitor.config import IndicatorSettings, Settings
 from monitor.engine import Monitor
 from monitor.ensembles.plan_files import open_plan
 from monitor.transport.key_folder import KeyFolder
@@ -196,5 +196,5 @@ def test_few_descriptors_are_a_warning(monkeypatch, most, level):
 
 
 def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
-    (said,) = machine.kernels(("nrmse",), reliability=False)
+    (said,) = machine.kernels(IndicatorSettings(measures=("nrmse",)), reliability=False)
     assert said.level is Level.OK

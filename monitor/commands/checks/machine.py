@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from monitor.commands.checks.finding import Finding, ok, warn
 from monitor.commands.security import allow_descriptors
