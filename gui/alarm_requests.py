@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable
 
 import msgspec
@@ -14,6 +13,7 @@ from gui.panels.events import EventsPanel
 from gui.shell.actions import Actions
 from gui.window import MainWindow
 from monitor.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
+from monitor.user_name import user_name
 
 _LINGER = 0.5  # s that a request has to leave at the end
 
@@ -66,7 +66,7 @@ class AlarmRequests(QObject):
         self._list.ask_all()
 
     def _send(self, request: AlarmRequest) -> None:
-        request = msgspec.structs.replace(request, by=self._list.operator or _login())
+        request = msgspec.structs.replace(request, by=self._list.operator or user_name())
         try:
             self._asking.send(request, request)
         except (ValueError, OSError) as problem:
@@ -89,11 +89,3 @@ def _undone(request: AlarmRequest) -> str:
             return f"not reset, {request.alarm or 'all alarms'}"
         case ShelveRequest():
             return f"not {'shelved' if request.seconds else 'taken off the shelf'}, {request.alarm}"
-
-
-def _login() -> str:
-    """Return the name of who has logged in; nothing where the system does not know it."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return ""

@@ -10,6 +10,9 @@ import msgspec
 MAX_ALARMS = 512
 """Alarms that a service watches at most."""
 
+MAX_TRANSITIONS = 256
+"""Transitions that a report has at most: more are told in several."""
+
 _MAX_REPORT = 1 << 20
 
 

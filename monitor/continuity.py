@@ -42,27 +42,28 @@ class Continuity:
 
     def begins(self, block: SignalBlock) -> bool:
         """Tell whether `block` begins a stream anew, after another one; nothing is changed by asking."""
-        current = self._stream
-        if current is None:
-            return False
-        if block.stream.rig != current.rig or block.stream.epoch > current.epoch:
-            return True
-        if block.stream.epoch < current.epoch:
-            return self._ended
-        return block.stream is not current and block.stream != current
+        return self._stream is not None and self._beginning(block) is not None
 
     def accept(self, block: SignalBlock) -> Arrival:
         """Return what is new in `block`, and what happened to the stream before it."""
         current = self._stream
-        if current is None or block.stream.rig != current.rig or block.stream.epoch > current.epoch:
-            return self._start(block, EventKind.STARTED if current is None else EventKind.RESTART, "")
-        if block.stream.epoch < current.epoch:
-            if self._ended:
-                return self._start(block, EventKind.RESTART, "with a smaller epoch than before")
+        beginning = self._beginning(block)
+        if beginning is not None:
+            return self._start(block, EventKind.STARTED if current is None else EventKind.RESTART, beginning)
+        if current is not None and block.stream.epoch < current.epoch:
             return Arrival(None, events=(_event(EventKind.REORDERED, block, len(block), "of an earlier epoch"),))
-        if block.stream is not current and block.stream != current:
-            return self._start(block, EventKind.RESTART, "channels or rate changed")
         return self._continue(block)
+
+    def _beginning(self, block: SignalBlock) -> str | None:
+        """Say how `block` begins a stream, empty in the ordinary way; None: it does not."""
+        current = self._stream
+        if current is None or block.stream.rig != current.rig or block.stream.epoch > current.epoch:
+            return ""
+        if block.stream.epoch < current.epoch:
+            return "with a smaller epoch than before" if self._ended else None
+        if block.stream is not current and block.stream != current:
+            return "channels or rate changed"
+        return None
 
     def _start(self, block: SignalBlock, kind: EventKind, detail: str) -> Arrival:
         self._stream = block.stream

@@ -17,8 +17,9 @@ MAX_NOTE = 200
 """Bytes that a note may have in UTF-8: what the run file keeps of it."""
 
 _MAX_REASON = 240
+_MOST_SHOWN = 60
 
-Name = Annotated[str, msgspec.Meta(max_length=320, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Name = Annotated[str, msgspec.Meta(max_length=320)]
 Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 
@@ -67,26 +68,32 @@ class NoteRequest(_Numbered, frozen=True, tag="note"):
         msgspec.structs.force_setattr(self, "text", text)
 
 
-class AcknowledgeRequest(_Numbered, frozen=True, tag="acknowledge"):
+class _OfAlarm(_Numbered, frozen=True, kw_only=True):
+    alarm: Name
+    by: Name = ""
+
+    def __post_init__(self) -> None:
+        for text in (self.alarm, self.by):
+            if not text.isprintable():
+                raise ValueError(f"a name that cannot be printed: {ascii(text)[:_MOST_SHOWN]}")
+
+
+class AcknowledgeRequest(_OfAlarm, frozen=True, kw_only=True, tag="acknowledge"):
     """Take note of an alarm, by its name; of all of them without one. ``by`` is who says so."""
 
     alarm: Name = ""
-    by: Name = ""
 
 
-class ResetRequest(_Numbered, frozen=True, tag="reset"):
+class ResetRequest(_OfAlarm, frozen=True, kw_only=True, tag="reset"):
     """Let a latched alarm go whose condition has gone, by its name; all of them without one."""
 
     alarm: Name = ""
-    by: Name = ""
 
 
-class ShelveRequest(_Numbered, frozen=True, tag="shelve"):
+class ShelveRequest(_OfAlarm, frozen=True, kw_only=True, tag="shelve"):
     """Put an alarm aside for so many seconds; 0 takes it out again."""
 
-    alarm: Name
     seconds: Annotated[float, msgspec.Meta(ge=0.0, le=86400.0)]
-    by: Name = ""
 
 
 AlarmRequest = AcknowledgeRequest | ResetRequest | ShelveRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from monitor.alarm_report import AlarmReport, Transition
+from monitor.alarm_report import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import event_of
 from monitor.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
@@ -34,6 +34,7 @@ class Service:
     stale_after : s of silence after which the stream is called stale.
     recording : asked how the recording is doing.
     broker : asked how the connection to a broker is doing.
+    trouble : asked what is wrong with the service itself, in one line, which is noted; empty: nothing.
     inlets : looked at for requests twenty times a second at most; clients are told the endpoint of the first.
     clock : s, monotonic.
     """
@@ -49,6 +50,7 @@ class Service:
         stale_after: float = 5.0,
         recording: Callable[[], Recording] = Recording,
         broker: Callable[[], Broker] = Broker,
+        trouble: Callable[[], str] = str,
         inlets: Sequence[Inlet] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -59,6 +61,7 @@ class Service:
         self._rig = rig
         self._recording = recording
         self._broker = broker
+        self._trouble, self._told_trouble = trouble, ""
         self._inlets = tuple(inlets)
         self._clock = clock
         self._columns: ResultStream | None = None
@@ -89,6 +92,8 @@ class Service:
             if self._arrived - self._vitals.told >= _HEALTH_INTERVAL:
                 self._tell()
         self._serve()
+        if count := self._beginnings.told(at_once=True):
+            self._refused(count)
         self._tell()
 
     def _take(self, block: SignalBlock) -> None:
@@ -99,8 +104,7 @@ class Service:
             return
         if self._monitor.begins(block) and not self._beginnings.allow(block.stream):
             if count := self._beginnings.told():
-                often = f"rig {self._rig!r} begins anew too often: what it sends is refused for a while"
-                self._note(Event(EventKind.REJECTED, block.time, block.index, count, often))
+                self._refused(count)
             return
         try:
             update = self._monitor.update(block)
@@ -152,16 +156,28 @@ class Service:
             return
         for transition in transitions:
             self._note(event_of(transition))
-        report = AlarmReport(self._alarms.alarms, tuple(transitions))
-        for sink in self._sinks:
-            sink.alarms(report)
+        alarms = self._alarms.alarms
+        for first in range(0, len(transitions), MAX_TRANSITIONS):
+            report = AlarmReport(alarms, tuple(transitions[first : first + MAX_TRANSITIONS]))
+            for sink in self._sinks:
+                sink.alarms(report)
 
     def _note(self, event: Event) -> None:
         self._vitals.note(event)
         for sink in self._sinks:
             sink.event(event)
 
+    def _refused(self, count: int) -> None:
+        often = f"rig {self._rig!r} begins anew too often: what it sends is refused for a while"
+        self._note(Event(EventKind.REJECTED, *self._vitals.where, count, often))
+
     def _tell(self) -> None:
+        # those that no other followed
+        if count := self._beginnings.told():
+            self._refused(count)
+        if (trouble := self._trouble()) and trouble != self._told_trouble:
+            self._told_trouble = trouble
+            self._note(Event(EventKind.NOTE, *self._vitals.where, 0, trouble))
         now = self._clock()
         passed = now - self._vitals.told
         health = self._vitals.look(now, self._rig, self._recording(), self._inlets, self._broker())

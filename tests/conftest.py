@@ -1,7 +1,9 @@
-"""What all tests share: how hypothesis searches, and kernels that are compiled before anything is timed."""
+"""What all tests share: how hypothesis searches, what garbage is looked for in, and kernels that are compiled
+before anything is timed."""
 
 from __future__ import annotations
 
+import gc
 import os
 
 import numpy as np
@@ -13,6 +15,12 @@ settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+def pytest_collection_finish() -> None:
+    # what is imported stays, and every later look for garbage would go through all of it
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def warm_kernels() -> None:
     """Compile or load every kernel."""
@@ -20,6 +28,8 @@ def warm_kernels() -> None:
     from monitor.engine import warm_up
 
     warm_up()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

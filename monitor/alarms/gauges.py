@@ -59,6 +59,11 @@ def unit(name: str) -> str:
     return (_GROWING.get(name) or _STANDING[name])[0]
 
 
+def words_of_return(name: str, health: Health) -> str:
+    """Return why a value is normal again, where its limit was not what has brought it back; else nothing."""
+    return "the stream has ended" if name == "age" and health.state == "ended" else ""
+
+
 class Gauge:
     """Read one value of the service, look after look; NaN where nothing can be said."""
 

@@ -16,12 +16,16 @@ _AT_ONCE = 1024  # changes that are handed out by one call of the kernel
 
 
 class Change(NamedTuple):
-    """The condition of a watch begins to hold at a row, or holds no longer."""
+    """The condition of a watch begins to hold at a row, or holds no longer.
+
+    Where it holds no longer, it had ended `untold` times before, too soon for being told.
+    """
 
     row: int
     watch: int
     entered: bool
     value: float
+    untold: int = 0
 
 
 class Limit(NamedTuple):
@@ -33,6 +37,7 @@ class Limit(NamedTuple):
     low, high : the normal range; infinite where it is open. A value on a limit is normal.
     deadband : how far within the range a value must be for the condition to end.
     on_rows, off_rows : rows for which a value must have been out, or back, since the first such row.
+    least_rows : for which the condition holds at least, once it does, whatever the value.
     """
 
     column: int
@@ -41,6 +46,7 @@ class Limit(NamedTuple):
     deadband: float = 0.0
     on_rows: int = 0
     off_rows: int = 0
+    least_rows: int = 0
 
 
 class LimitJudge:
@@ -55,8 +61,9 @@ class LimitJudge:
     -----
     A condition begins to hold at the row r + ``on_rows``, if the values of the rows r .. r + ``on_rows`` are all
     below ``low`` or above ``high``; it ends at the row r + ``off_rows``, if they are all within
-    [low + deadband, high - deadband]. NaN is not judged: it changes no condition, and counting begins anew
-    after it. The results do not depend on how the rows are cut into calls, bit for bit.
+    [low + deadband, high - deadband], or as long after that as they still are, and it has held for ``least_rows``.
+    NaN is not judged: it changes no condition, and counting begins anew after it. One that holds to begin with has
+    held for long enough. The results do not depend on how the rows are cut into calls, bit for bit.
     """
 
     def __init__(self, limits: Sequence[Limit], active: Sequence[bool] = ()) -> None:
@@ -65,11 +72,15 @@ class LimitJudge:
         self._normal = np.array([(limit.low, limit.high) for limit in limits], np.float64).reshape(n, 2)
         within = [(limit.low + limit.deadband, limit.high - limit.deadband) for limit in limits]
         self._within = np.array(within, np.float64).reshape(n, 2)
-        self._rows = np.array([(limit.on_rows, limit.off_rows) for limit in limits], np.int64).reshape(n, 2)
+        rows = [(limit.on_rows, limit.off_rows, limit.least_rows) for limit in limits]
+        self._rows = np.array(rows, np.int64).reshape(n, 3)
         self._active = np.array(active or [False] * n, np.bool_)
         self._held = np.zeros(n, np.int64)
+        # rows that the condition has held for, and ends that came too soon
+        self._since = self._rows[:, 2].copy()
+        self._untold = np.zeros(n, np.int64)
         self.last: Samples = np.full(n, np.nan)
-        self._found = np.empty((n + _AT_ONCE, 2), np.int64)
+        self._found = np.empty((n + _AT_ONCE, 3), np.int64)
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -104,15 +115,17 @@ class LimitJudge:
             self._rows,
             self._active,
             self._held,
+            self._since,
+            self._untold,
             self.last,
             self._found,
         )
 
     def _changes(self, values: Samples, n_found: int) -> Iterator[Change]:
         # of several changes of one watch in these rows only the last is in `_active`
-        for row, signed in self._found[:n_found].tolist():
+        for row, signed, untold in self._found[:n_found].tolist():
             watch = abs(signed) - 1
-            yield Change(row, watch, signed > 0, float(values[row, self._columns[watch]]))
+            yield Change(row, watch, signed > 0, float(values[row, self._columns[watch]]), untold)
 
 
 @kernel
@@ -125,12 +138,14 @@ def _advance_limits(
     rows: Integers,
     active: NDArray[np.bool_],
     held: Integers,
+    since: Integers,
+    untold: Integers,
     last: Samples,
     found: Integers,
 ) -> tuple[int, int]:
     """Judge rows from `first` on, until all are or `found` may not hold another row's changes.
 
-    ``found`` takes (row, 1 + watch) where a condition is entered, (row, -1 - watch) where it is left.
+    ``found`` takes (row, 1 + watch, 0) where a condition is entered, (row, -1 - watch, untold) where it is left.
 
     Returns
     -------
@@ -143,6 +158,8 @@ def _advance_limits(
             return row, n_found
         for watch in range(columns.size):
             x = values[row, columns[watch]]
+            if active[watch]:
+                since[watch] += 1
             if x != x:
                 held[watch] = 0
                 continue
@@ -152,15 +169,20 @@ def _advance_limits(
             else:
                 turns = x < normal[watch, 0] or x > normal[watch, 1]
             if not turns:
+                if held[watch] > rows[watch, 1] and active[watch]:
+                    untold[watch] += 1
                 held[watch] = 0
-            elif held[watch] < rows[watch, int(active[watch])]:
-                held[watch] += 1
-            else:
-                held[watch] = 0
-                active[watch] = not active[watch]
-                found[n_found, 0] = row
-                found[n_found, 1] = 1 + watch if active[watch] else -1 - watch
-                n_found += 1
+                continue
+            held[watch] += 1
+            if held[watch] <= rows[watch, int(active[watch])] or (active[watch] and since[watch] < rows[watch, 2]):
+                continue
+            held[watch] = 0
+            active[watch] = not active[watch]
+            found[n_found, 0] = row
+            found[n_found, 1] = 1 + watch if active[watch] else -1 - watch
+            found[n_found, 2] = untold[watch]
+            since[watch] = untold[watch] = 0
+            n_found += 1
     return values.shape[0], n_found
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
-from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmAction, Transition
+from monitor.alarm_report import Alarm, AlarmAction, Transition
 from monitor.alarms import kept, text
 from monitor.alarms.limits import LimitJudge
+from monitor.alarms.names import nearest
 from monitor.alarms.of_service import ServiceWatch
 from monitor.alarms.standing import Moment, StandingAlarm
-from monitor.alarms.watches import Watch, plan
-from monitor.blocks import ResultBlock, ResultStream
+from monitor.alarms.watch import HEALTH, Watch
+from monitor.alarms.watches import plan
+from monitor.blocks import Column, ResultBlock, ResultStream
 from monitor.config import AlarmSettings
 from monitor.health import Health
 from monitor.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
@@ -30,8 +31,8 @@ class AlarmMonitor:
     -----
     Whether a condition holds is told by the last value that could be judged: NaN, a gap, a restart and the end of the
     stream change nothing but that delays are counted anew. So an alarm goes on over a restart of the rig, and of
-    the service where what `snapshot` gives is restored. An alarm whose value is not published any more has
-    returned; it is kept until it is normal.
+    the service where what `snapshot` gives is restored. An alarm that is not watched any more, because its value
+    is not published or its limit is gone, has returned; it is kept until it is normal.
     """
 
     def __init__(self, settings: AlarmSettings | None = None, stale_after: float = 5.0) -> None:
@@ -39,18 +40,19 @@ class AlarmMonitor:
         self._stale_after = stale_after
         self._number = 0
         self._alarms: dict[str, StandingAlarm] = {}
-        # those whose value is not published, or not yet
+        # those that are not normal and not watched, or not yet
         self._orphans: dict[str, StandingAlarm] = {}
         self._stream: ResultStream | None = None
         self._next = 0
         self._rows: list[tuple[Watch, StandingAlarm]] = []
         self._judge = LimitJudge(())
         self._gone = False
+        self._notes: list[str] = []
         self._service: list[ServiceWatch] = []
         if settings is not None:
             watches, _ = plan(settings, stale_after, ())
             self._service = [ServiceWatch(watch) for watch in watches]
-            self._alarms = {each.watch.alarm.name: each.standing for each in self._service}
+            self._alarms = {each.standing.name: each.standing for each in self._service}
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
@@ -65,21 +67,20 @@ class AlarmMonitor:
         if self._settings is None:
             return ()
         _ = self.alarms
-        watches, notes = plan(self._settings, self._stale_after, stream.columns)
-        before = {each.alarm.name: each for each in self._all()}
+        before = {each.name: each for each in self._all()}
+        watches = self._planned(before, stream.columns)
         self._rows = [(watch, StandingAlarm(watch.alarm, watch.kind)) for watch in watches if watch.column >= 0]
         for _, standing in self._rows:
-            if standing.alarm.name in before:
-                standing.succeed(before[standing.alarm.name])
+            if standing.name in before:
+                standing.succeed(before[standing.name])
         rows_a_second = stream.sample_rate / stream.every
         limits = [watch.limit(rows_a_second) for watch, _ in self._rows]
-        self._judge = LimitJudge(limits, [standing.alarm.active for _, standing in self._rows])
+        self._judge = LimitJudge(limits, [standing.active for _, standing in self._rows])
         alarms = [*(each.standing for each in self._service), *(standing for _, standing in self._rows)]
-        self._alarms = {standing.alarm.name: standing for standing in alarms}
-        left = {n: each for n, each in before.items() if n not in self._alarms and each.worth_keeping}
-        self._orphans = dict(list(left.items())[: MAX_ALARMS - len(self._alarms)])
+        self._alarms = {standing.name: standing for standing in alarms}
+        self._orphans = {n: each for n, each in before.items() if n not in self._alarms and each.worth_keeping}
         self._gone = bool(self._orphans)
-        return tuple(notes)
+        return tuple(self._notes)
 
     def judge(self, results: ResultBlock) -> tuple[Transition, ...]:
         """Judge the rows of the stream that is followed; raises ValueError for those of another."""
@@ -93,11 +94,11 @@ class AlarmMonitor:
         changes = self._judge.advance(results.values)
         if changes:
             found = []
-            for row, position, entered, value in changes:
+            for row, position, entered, value, untold in changes:
                 samples = row * stream.every
                 at = Moment(results.time + samples / stream.sample_rate, results.index + samples)
                 watch, standing = self._rows[position]
-                found.append(watch.turned(standing, value, at, entered=entered))
+                found.append(watch.turned(standing, value, at, entered=entered, untold=untold))
             made += self._numbered(found)
         return made
 
@@ -106,7 +107,10 @@ class AlarmMonitor:
         at = Moment(time, index)
         self._orphans = {name: each for name, each in self._orphans.items() if each.worth_keeping}
         made = [each.unshelve("", at, "the time on the shelf is over") for each in self._all() if each.wait(passed)]
-        return self._numbered([*made, *(each.look(health, at, passed) for each in self._service)])
+        # what is watched here is watched from the first look on, or never
+        lost = [e for e in self._orphans.values() if e.active and e.alarm.value.startswith(HEALTH)]
+        gone = [each.turn(None, text.unwatched(each.alarm, published=True), at, entered=False) for each in lost]
+        return self._numbered([*made, *gone, *(each.look(health, at, passed) for each in self._service)])
 
     def obey(self, request: AlarmRequest, time: float, index: int) -> tuple[Transition, ...]:
         """Do what is asked; raises ValueError, with one line that says why, where that cannot be done."""
@@ -149,16 +153,29 @@ class AlarmMonitor:
         self._number = found.number
         if self._settings is None:
             return
-        for standing in map(StandingAlarm.of, found.alarms):
-            name = standing.alarm.name
+        before = {standing.name: standing for standing in map(StandingAlarm.of, found.alarms)}
+        self._planned(before)
+        self._alarms = {
+            each.name: each for each in (*(s.standing for s in self._service), *(s for _, s in self._rows))
+        }
+        for name, standing in before.items():
             if name in self._alarms:
                 self._alarms[name].succeed(standing)
-            elif len(self._alarms) + len(self._orphans) < MAX_ALARMS:
+            else:
                 self._orphans[name] = standing
         for each in self._service:
             each.go_on()
         if self._stream is not None:
             self.follow(self._stream)
+
+    def _planned(self, before: Mapping[str, StandingAlarm], columns: Sequence[Column] = ()) -> list[Watch]:
+        """Return what is to be watched beside those of `before` that are not normal, which come first."""
+        assert self._settings is not None
+        kept = {name for name, standing in before.items() if standing.worth_keeping}
+        watches, self._notes = plan(self._settings, self._stale_after, columns, kept)
+        names = {watch.alarm.name for watch in watches}
+        self._service = [each for each in self._service if each.standing.name in names]
+        return watches
 
     def _all(self) -> Iterator[StandingAlarm]:
         yield from self._alarms.values()
@@ -167,15 +184,18 @@ class AlarmMonitor:
     def _named(self, name: str) -> StandingAlarm:
         found = self._alarms.get(name) or self._orphans.get(name)
         if found is None:
-            near = get_close_matches(name, [each.alarm.name for each in self._all()], 1, 0.0)
-            raise ValueError(f"there is no alarm {name!r}; the nearest is {near[0]!r}")
+            near = nearest(name, [each.name for each in self._all()])
+            raise ValueError(f"there is no alarm {name!r}" + (f"; the nearest is {near!r}" if near else ""))
         return found
 
     def _let_go(self, at: Moment) -> tuple[Transition, ...]:
         """Let those return to normal whose value is not published any more."""
         self._gone = False
-        lost = [each for each in self._orphans.values() if each.alarm.active]
-        return self._numbered([each.turn(None, text.unpublished(each.alarm), at, entered=False) for each in lost])
+        lost = [each for each in self._orphans.values() if each.active]
+        columns = {(column.name, column.actuator) for column in self._stream.columns} if self._stream else set()
+        published = [(each.alarm.value, each.alarm.actuator) in columns for each in lost]
+        whys = [text.unwatched(each.alarm, published=there) for each, there in zip(lost, published, strict=True)]
+        return self._numbered([each.turn(None, why, at, entered=False) for each, why in zip(lost, whys, strict=True)])
 
     def _numbered(self, made: Iterable[Transition | None]) -> tuple[Transition, ...]:
         numbered = []

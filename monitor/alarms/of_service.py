@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monitor.alarm_report import Transition
-from monitor.alarms.gauges import Gauge
+from monitor.alarms.gauges import Gauge, words_of_return
 from monitor.alarms.standing import Moment, StandingAlarm
-from monitor.alarms.watches import Watch
+from monitor.alarms.watch import Watch
 from monitor.health import Health
 
 
@@ -65,4 +65,5 @@ class ServiceWatch:
         self.standing.seen(value)
         if not self._condition.turns(value, passed):
             return None
-        return self.watch.turned(self.standing, value, at, entered=self._condition.active)
+        words = words_of_return(self.watch.gauge, health)
+        return self.watch.turned(self.standing, value, at, entered=self._condition.active, returns=words)

@@ -56,19 +56,21 @@ def occurred(alarm: Alarm, value: float, limit: float | None, delay: float = 0.0
     return f"{what} is {side} {reading(limit, alarm.unit, value)}{lasting}"
 
 
-def returned(alarm: Alarm, value: float, limit: float | None, said: str = "") -> str:
-    """Return why the condition of an alarm has ended."""
+def returned(alarm: Alarm, value: float, limit: float | None, said: str = "", untold: int = 0) -> str:
+    """Return why the condition of an alarm has ended; before, it had `untold` times, too soon to be told."""
     if said:
         return said
+    before = f", {untold} times before too briefly" if untold else ""
     if not math.isfinite(value) or limit is None:
-        return f"{_subject(alarm)} is back to normal"
+        return f"{_subject(alarm)} is back to normal{before}"
     side = "below" if limit == alarm.high else "above"
-    return f"{_subject(alarm)} {reading(value, alarm.unit, limit)} is back {side} {reading(limit, alarm.unit, value)}"
+    what = f"{_subject(alarm)} {reading(value, alarm.unit, limit)}"
+    return f"{what} is back {side} {reading(limit, alarm.unit, value)}{before}"
 
 
-def unpublished(alarm: Alarm) -> str:
-    """Return why an alarm has returned whose value is not there any more."""
-    return f"{_subject(alarm)} is not published any more"
+def unwatched(alarm: Alarm, *, published: bool) -> str:
+    """Return why an alarm has returned that is not watched any more: its limit is not there, or its value."""
+    return f"{_subject(alarm)} {'has no such limit' if published else 'is not published'} any more"
 
 
 def asked(what: str, by: str) -> str:
@@ -111,9 +113,10 @@ def _shortened(text: str, most: int) -> str:
 _STATES = "|".join(AlarmState)
 _NUMBER = r"[-+.0-9einfa]+"
 _DETAIL = re.compile(
-    rf"#(?P<number>\d+) (?P<name>.+?) (?P<action>{'|'.join(AlarmAction)}): (?P<previous>{_STATES}) -> "
+    rf"#(?P<number>\d{{1,16}}) (?P<name>.+?) (?P<action>{'|'.join(AlarmAction)}): (?P<previous>{_STATES}) -> "
     rf"(?P<state>{_STATES})(?:, value (?P<value>{_NUMBER}))?(?:, limit (?P<limit>{_NUMBER}))?"
-    rf"(?: (?P<unit>[^,:]*))?: (?P<reason>.*)"
+    rf"(?: (?P<unit>[^,:]*))?: (?P<reason>.*)",
+    re.DOTALL | re.ASCII,
 )
 
 

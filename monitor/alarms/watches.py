@@ -3,82 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
 
-from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
-from monitor.alarms import gauges, text
+from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmState, Severity
+from monitor.alarms import gauges
 from monitor.alarms.life import Kind
-from monitor.alarms.limits import Limit
-from monitor.alarms.standing import Moment, StandingAlarm
+from monitor.alarms.own_watches import own_watches
+from monitor.alarms.watch import HEALTH, Watch
 from monitor.blocks import Column
 from monitor.config import AlarmSettings, LimitSettings
 
-HEALTH = "health."
 _LISTED = 120  # characters of a note that list what there is
-_CALM = 5.0  # s without a loss until lost data have returned to normal
-_DISK_DEADBAND = 0.05
-_ROUNDING = 1e-6  # rows: 0.3 s at 10 rows a second are 3 rows
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """One alarm that is to be, and when its condition holds.
+def plan(
+    settings: AlarmSettings, stale_after: float, columns: Sequence[Column], kept: Collection[str] = ()
+) -> tuple[list[Watch], list[str]]:
+    """Return the watches over the service and `columns`, and what there is to note, one line each.
 
     Parameters
     ----------
-    alarm : as it begins.
-    kind : how its life goes.
-    low, high, deadband, on_delay, off_delay : of the condition; low and high may be infinite, delays are in s.
-    column : of the value in the results; -1 where it is the service's.
-    gauge : of the value, where it is the service's.
-    occurs, returns : what is said of it, with {value} and {limit}; empty: what is said of any value.
+    kept : names of alarms that are not normal. They have room, watched or not; after them the service's have.
     """
-
-    alarm: Alarm
-    kind: Kind
-    low: float
-    high: float
-    deadband: float = 0.0
-    on_delay: float = 0.0
-    off_delay: float = 0.0
-    column: int = -1
-    gauge: str = ""
-    occurs: str = ""
-    returns: str = ""
-
-    def limit(self, rows_a_second: float) -> Limit:
-        """Return the condition in rows of results; delays are rounded up."""
-        on, off = (math.ceil(delay * rows_a_second - _ROUNDING) for delay in (self.on_delay, self.off_delay))
-        return Limit(self.column, self.low, self.high, self.deadband, on, off)
-
-    def turned(self, standing: StandingAlarm, value: float, at: Moment, *, entered: bool) -> Transition | None:
-        """Let the condition begin or cease to hold, and say why."""
-        crossed = text.crossed(self.alarm, value)
-        if entered:
-            reason = text.occurred(self.alarm, value, crossed, self.on_delay, self.occurs)
-        else:
-            reason = text.returned(self.alarm, value, crossed, self.returns)
-        return standing.turn(value, reason, at, entered=entered)
-
-
-def plan(settings: AlarmSettings, stale_after: float, columns: Sequence[Column]) -> tuple[list[Watch], list[str]]:
-    """Return the watches over the service and `columns`, and what there is to note, one line each."""
     notes: list[str] = []
     found: dict[str, Watch] = {}
-    doubled = left_out = 0
-    for watch in (*_standing(settings, stale_after), *_limits(settings.limit, columns, notes)):
-        if watch.alarm.name in found:
-            doubled += 1
-        elif len(found) >= MAX_ALARMS:
-            left_out += 1
-        else:
-            found[watch.alarm.name] = watch
+    doubled = 0
+    for watch in (*own_watches(settings, stale_after), *_limits(settings.limit, columns, notes)):
+        doubled += watch.alarm.name in found
+        found.setdefault(watch.alarm.name, watch)
+    room = MAX_ALARMS - sum(name not in found for name in kept)
+    first = sorted(found, key=lambda name: 0 if name in kept else 1 if found[name].column < 0 else 2)
+    left_out = set(first[room:])
     if doubled:
         notes.append(f"alarms: {doubled} left out that have the names of others: give their limits names")
     if left_out:
-        notes.append(f"alarms: {left_out} left out: there are {MAX_ALARMS} at most")
-    return list(found.values()), notes
+        notes.append(f"alarms: {len(left_out)} left out: there are {MAX_ALARMS} at most")
+    return [watch for name, watch in found.items() if name not in left_out], notes
 
 
 def _limits(limits: Sequence[LimitSettings], columns: Sequence[Column], notes: list[str]) -> Iterator[Watch]:
@@ -148,68 +108,3 @@ def _missing(limit: LimitSettings, columns: Sequence[Column]) -> str:
     if len(listed) > _LISTED:
         listed = listed[:_LISTED].rpartition(",")[0] + ", ..."
     return f"alarms: no {what}; there are {listed}" if listed else f"alarms: no {what}"
-
-
-def _standing(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
-    """Give those that every service has, unless it is told otherwise."""
-    trip, warn = Severity.TRIP, Severity.WARN
-    if settings.dead_stream:
-        yield _service(
-            "dead_stream",
-            trip,
-            "age",
-            high=stale_after,
-            occurs="nothing has come for {value}",
-            returns="samples come again",
-            advice="see to the rig and its connection",
-        )
-    if settings.lost_data:
-        lost = _service(
-            "lost_data",
-            warn,
-            "lost",
-            high=0.0,
-            occurs="{value} lost",
-            returns=f"nothing lost for {_CALM:g} s",
-            advice="see to the network and to how busy the machines are",
-        )
-        yield replace(lost, off_delay=_CALM)
-    if not settings.recording:
-        return
-    yield _service(
-        "recording",
-        trip,
-        "all_unrecorded",
-        high=0.0,
-        occurs="{value} could not be recorded",
-        returns="the recording is whole",
-        advice="see to the disk; the run has a hole",
-    )
-    for severity, least in ((warn, settings.disk_warn), (trip, settings.disk_trip)):
-        if least > 0.0:
-            disk = _service("disk", severity, "disk_free", low=least, advice="make room on the disk")
-            yield replace(disk, deadband=_DISK_DEADBAND * least)
-
-
-def _service(
-    name: str,
-    severity: Severity,
-    gauge: str,
-    *,
-    low: float = -math.inf,
-    high: float = math.inf,
-    occurs: str = "",
-    returns: str = "",
-    advice: str,
-) -> Watch:
-    alarm = Alarm(
-        name=f"{name}.{severity}",
-        value=HEALTH + gauge,
-        actuator="",
-        unit=gauges.unit(gauge),
-        severity=severity,
-        low=low if math.isfinite(low) else None,
-        high=high if math.isfinite(high) else None,
-        advice=advice,
-    )
-    return Watch(alarm, Kind(), low, high, gauge=gauge, occurs=occurs, returns=returns)

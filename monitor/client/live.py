@@ -142,8 +142,9 @@ class Live:
         while self._receive(0.0):
             pass
         blocks = [item for item in self._waiting if isinstance(item, ResultBlock) and len(item)]
+        # whatever else came is known already, in `health`, `alarms` and `events`
+        self._waiting.clear()
         if blocks:
-            self._waiting.clear()
             self._rows = iter(())
             self._newest = self._reader.row(blocks[-1], -1)
         return self._newest
@@ -212,9 +213,11 @@ class Live:
         return self._taken()
 
     def _taken(self) -> Published | None:
-        if not self._waiting:
+        try:
+            item = self._waiting.popleft()
+        except IndexError:
+            # closed, perhaps by another thread just now
             return None
-        item = self._waiting.popleft()
         match item:
             case ResultBlock():
                 ended = item.last
@@ -229,7 +232,7 @@ class Live:
     def _receive(self, timeout: float) -> bool:
         """Take what has come; wait up to `timeout` s for the first. True if something came."""
         with self._lock:
-            items = self._subscriber.receive(timeout)
+            items = [] if self._over else self._subscriber.receive(timeout)
         for item in items:
             match item:
                 case Health():

@@ -11,15 +11,17 @@ if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.recording.alarm_file import AlarmFile
 
+_MOST_NAME = 50  # bytes of each of two names in a note
+
 
 def kept_alarms(settings: Settings, say: Callable[[str], None]) -> tuple[AlarmMonitor, AlarmFile | None]:
     """Return the alarms, as they were left, and the file that keeps them; None where none does.
 
-    A file that cannot be read is put aside: the alarms are then fresh, and that is said.
+    A file that is damaged is put aside: the alarms are then fresh, and that is said.
 
     Raises
     ------
-    ValueError : the settings name a file in a folder that does not exist.
+    ValueError : the settings name a file in a folder that does not exist, or one that cannot be read now.
     """
     from monitor.alarms.limits import warm_up
     from monitor.alarms.monitor import AlarmMonitor
@@ -37,10 +39,18 @@ def kept_alarms(settings: Settings, say: Callable[[str], None]) -> tuple[AlarmMo
     try:
         if (state := alarm_file.read(path)) is not None:
             alarms.restore(state)
-    except (OSError, ValueError) as problem:
+    except OSError as problem:
+        # it may be whole: what stands in it is not thrown away
+        raise ValueError(f"alarms: {path} cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:
         notes = (_put_aside(path, problem),)
         say(notes[0])
     return alarms, alarm_file.AlarmFile(path, alarms.snapshot, notes)
+
+
+def names_folder(path: str) -> bool:
+    """Whether runs are recorded in a folder of that name, one file each, and not in one file."""
+    return path.endswith(("/", "\\")) or Path(path).is_dir()
 
 
 def alarm_path(settings: Settings) -> Path | None:
@@ -50,7 +60,7 @@ def alarm_path(settings: Settings) -> Path | None:
     if not settings.record.path:
         return None
     path = Path(settings.record.path)
-    if path.is_dir() or settings.record.path.endswith(("/", "\\")):
+    if names_folder(settings.record.path):
         return path / "alarms.json"
     return path.with_suffix(".alarms.json")
 
@@ -58,9 +68,10 @@ def alarm_path(settings: Settings) -> Path | None:
 def _put_aside(path: Path, problem: Exception) -> str:
     from monitor.recording import alarm_file
 
-    why = " ".join(str(problem).split())[:60]
+    name = alarm_file.the_end(path.name, _MOST_NAME)
+    why = " ".join(str(problem).split()).encode()[:60].decode(errors="ignore")
     try:
         aside = alarm_file.put_aside(path)
     except OSError:
-        return f"alarms start afresh, {path.name} cannot be read: {why}"
-    return f"alarms start afresh, {path.name} is now {aside.name}: {why}"
+        return f"alarms start afresh, {name} cannot be read: {why}"
+    return f"alarms start afresh, {name} is now {alarm_file.the_end(aside.name, _MOST_NAME)}: {why}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def _limit(text: str) -> dict[str, Any]:
                 limit[name] = _boundary(level)
     except ValueError:
         raise ValueError(f"--alarm {text}: write for example fdb_delay=0.02:0.05 or paei_ratio=0.9..1.1") from None
+    if not all(math.isfinite(bound) for level in (warn, trip) if level for bound in map(float, level.split(".."))):
+        raise ValueError(f"--alarm {text}: limits are finite numbers")
     numbers = [limit.get(name) for name in ("warn", "trip")]
     if isinstance(numbers[0], float) and isinstance(numbers[1], float) and numbers[1] < numbers[0]:
         limit["side"] = "below"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.commands.note import answer_of, requests_of
 from monitor.commands.options import add_keys_option, client_security, positive
 from monitor.commands.watch import DEFAULT_RESULTS
+from monitor.user_name import user_name
 
 if TYPE_CHECKING:
     from monitor.alarm_report import AlarmReport
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _request(arguments: argparse.Namespace) -> AlarmRequest:
     from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
-    name, by = arguments.name, _user() if arguments.by is None else arguments.by
+    name, by = arguments.name, user_name() if arguments.by is None else arguments.by
     if (arguments.seconds is not None) != (arguments.action == "shelve"):
         raise ValueError("give shelve, and nothing else, a time: shelve NAME --for 600")
     match arguments.action:
@@ -65,13 +65,6 @@ def _request(arguments: argparse.Namespace) -> AlarmRequest:
     if not name:
         raise ValueError(f"{arguments.action} which alarm? give its name, as `synchroscope alarms` lists it")
     return ShelveRequest(alarm=name, seconds=arguments.seconds or 0.0, by=by)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""
 
 
 def _list(arguments: argparse.Namespace, security: Keys | None) -> int:

@@ -29,6 +29,7 @@ _TOLD = {
 }
 # never too many, and each says something else
 _ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM)
+_MOST_ALARMS = 20  # lines within a pause
 
 
 class Announcer:
@@ -46,6 +47,7 @@ class Announcer:
         self._said: dict[EventKind, float] = {}
         self._complete = True
         self._judged = LastJudged()
+        self._alarms_since, self._alarms = clock(), 0
 
     def signals(self, block: SignalBlock) -> None:
         """Say nothing."""
@@ -64,6 +66,8 @@ class Announcer:
             return
         if event.kind not in _ALWAYS and now - self._said.get(event.kind, now - _PAUSE) < _PAUSE:
             return
+        if event.kind is EventKind.ALARM and not self._room_for_alarm(now):
+            return
         self._said[event.kind] = now
         what = f"{event.count or ''} {_TOLD[event.kind]}".strip()
         detail = in_words(event) if event.kind is EventKind.ALARM else event.detail
@@ -76,10 +80,23 @@ class Announcer:
         """Say nothing: every transition is an event."""
 
     def health(self, health: Health) -> None:
-        """Say once that samples cannot be recorded."""
+        """Say once that samples cannot be recorded, and how many alarms there was no room for."""
+        self._tell_left_out(self._clock())
         if health.unrecorded and self._complete:
             self._complete = False
             self._say(f"{health.recording}: {health.unrecorded} samples could not be recorded")
 
     def close(self) -> None:
         """Do nothing."""
+
+    def _room_for_alarm(self, now: float) -> bool:
+        self._tell_left_out(now)
+        self._alarms += 1
+        return self._alarms <= _MOST_ALARMS
+
+    def _tell_left_out(self, now: float) -> None:
+        if now - self._alarms_since < _PAUSE:
+            return
+        if self._alarms > _MOST_ALARMS:
+            self._say(f"{self._alarms - _MOST_ALARMS} more steps of alarms, not said one by one")
+        self._alarms_since, self._alarms = now, 0

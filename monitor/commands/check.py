@@ -101,7 +101,7 @@ class _Look:
 
         security = self._settings.security
         self._guard = stack.enter_context(guarded(security.keys, security.rig_key))
-        yield from keys(security) if security.keys else no_keys(self._settings)
+        yield from keys(self._settings) if security.keys else no_keys(self._settings)
 
     def _sockets(self, stack: ExitStack) -> Iterator[Finding]:
         from monitor.commands.checks.outlets import outlets

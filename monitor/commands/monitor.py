@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.commands.alarm_keeping import names_folder
 from monitor.commands.broker import open_broker
-from monitor.commands.security import Guard, allow_descriptors, guarded
+from monitor.commands.security import Guard, allow_descriptors, guarded, in_plain
 from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
@@ -72,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     allow_descriptors()
     with ExitStack() as stack:
         guard = stack.enter_context(guarded(settings.security.keys, settings.security.rig_key, say))
+        if plain := in_plain(settings):
+            say(plain)
         source = ZmqSource(
             stream.connect,
             stream.bind,
@@ -124,12 +127,19 @@ def run(arguments: argparse.Namespace) -> int:
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk),
             broker=broker.look,
+            trouble=guard.trouble,
             inlets=[*(each for each in (inlet, alarm_file) if each is not None), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
         say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}")
         deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
-        service.run(lambda: stop.told or time.monotonic() >= deadline, once=arguments.once)
+        try:
+            service.run(lambda: stop.told or time.monotonic() >= deadline, once=arguments.once)
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError) as problem:
+            # no mistake of the user's: with 2, systemd would leave the service down in mid-test
+            raise RuntimeError(f"the service broke off: {problem}") from problem
     counts = service.counts
     say(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "
@@ -151,7 +161,7 @@ def _recorder(settings: Settings) -> RunWriter:
     from monitor.recording import RunWriter
 
     path = Path(settings.record.path)
-    if path.is_dir() or settings.record.path.endswith(("/", "\\")):
+    if names_folder(settings.record.path):
         path.mkdir(parents=True, exist_ok=True)
         path /= f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}.h5"
     return RunWriter(path, settings.model_dump(mode="json"), settings.record.flush_interval)

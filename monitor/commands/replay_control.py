@@ -95,6 +95,8 @@ class _Sender:
         """Send what is due, waiting at most `timeout` s for it."""
         self._begun = self._begun or self._publisher.subscribed
         self._moving = False
+        if not self._begun and self._publisher.refused:
+            raise ValueError(f"{self._publisher.endpoint}: {self._publisher.refused}")
         if self._begun and self._empty():
             # a source whose time stands, or that has ended, is looked at without waiting: commands are waited for
             items = self._source.receive(timeout if self._source.playing else 0.0)

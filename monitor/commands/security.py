@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import zmq
 
+    from monitor.config import Settings
     from monitor.transport.curve import Keys
 
 _IO_THREADS = 4  # signals, results, requests and the gatekeeper do not wait for each other
+
+_ALONE = "the gatekeeper has died: nobody new is let in; start the service again"
 
 
 class Guard(NamedTuple):
@@ -20,6 +23,8 @@ class Guard(NamedTuple):
 
     context: zmq.Context[zmq.Socket[bytes]] | None
     keys: Keys | None
+    trouble: Callable[[], str] = str
+    """Says in one line what is wrong with the guard; empty: nothing."""
 
 
 @contextmanager
@@ -56,11 +61,21 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
     try:
         gatekeeper = Gatekeeper(context, allowed, say)
         try:
-            yield Guard(context, keys)
+            yield Guard(context, keys, lambda: "" if gatekeeper.alive else _ALONE)
         finally:
             gatekeeper.close()
     finally:
         context.destroy(linger=0)
+
+
+def in_plain(settings: Settings) -> str:
+    """Say which rigs are heard without encryption although there are keys; empty: none."""
+    from monitor.transport.endpoint import is_local
+
+    if not settings.security.keys or settings.security.rig_key:
+        return ""
+    far = [url for url in settings.stream.connect if not is_local(url)]
+    return f"{', '.join(far)}: heard without encryption, for there is no --rig-key" if far else ""
 
 
 def allow_descriptors() -> None:

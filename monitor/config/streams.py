@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from monitor.config.section import Positive, Section
+
+# no message can bear a longer one
+RigName = Annotated[str, Field(max_length=128)]
 
 
 class StreamSettings(Section):
@@ -14,7 +21,7 @@ class StreamSettings(Section):
 
     connect: tuple[str, ...] = ()
     bind: tuple[str, ...] = ()
-    rig: str = ""
+    rig: RigName = ""
     sample_rate: Positive | None = None
     stale_after: Positive = 5.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 import time
@@ -12,11 +13,11 @@ from pathlib import Path
 from monitor.alarm_report import AlarmReport, AlarmState
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
-from monitor.requests import NoteRequest, Request
+from monitor.requests import MAX_NOTE, NoteRequest, Request
 from monitor.transfer import TransferBlock
 
 _SHELF_INTERVAL = 30.0  # s after which the time that is left on the shelf is written anew
-_MOST_NOTE = 150
+_MOST_NAME = 75  # bytes of a path in a note
 _MOST_BYTES = 1 << 22
 
 
@@ -60,7 +61,8 @@ class AlarmFile:
         """Say what there is to note."""
         notes, self._notes = self._notes, []
         for text in notes:
-            carry_out(NoteRequest(text=text))
+            # one that is too long would end the service
+            carry_out(NoteRequest(text=text.encode()[:MAX_NOTE].decode(errors="ignore")))
 
     def alarms(self, report: AlarmReport) -> None:
         """Keep what a transition has changed, and now and then how long alarms stay shelved."""
@@ -111,7 +113,9 @@ class AlarmFile:
             except OSError as problem:
                 if not self._told:
                     self._told = True
-                    self._notes.append(f"alarms are not kept in {_end(self.path)}: {problem.strerror or problem}")
+                    self._notes.append(
+                        f"alarms are not kept in {the_end(str(self.path))}: {problem.strerror or problem}"
+                    )
 
 
 def read(path: Path) -> bytes | None:
@@ -127,9 +131,10 @@ def read(path: Path) -> bytes | None:
 
 
 def put_aside(path: Path) -> Path:
-    """Rename a file that cannot be used, and return its new name."""
-    aside = path.with_name(path.name + ".bad")
-    path.replace(aside)
+    """Rename a file that cannot be used, and return its new name; what was put aside before stays."""
+    names = (path.name + ".bad" + (f".{n}" if n else "") for n in itertools.count())
+    aside = next(each for each in map(path.with_name, names) if not os.path.lexists(each))
+    path.rename(aside)
     return aside
 
 
@@ -143,14 +148,20 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
+        # or a machine that loses its power may have the file of before
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except OSError:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
 
 
-def _end(path: Path) -> str:
-    text = str(path)
-    while len(text.encode()) > _MOST_NOTE // 2:
+def the_end(text: str, most: int = _MOST_NAME) -> str:
+    """Return `text`, or as much of its end as has room in so many bytes."""
+    while len(text.encode()) > most:
         text = "…" + text[2:]
     return text

@@ -38,9 +38,9 @@ class Beginnings:
         self._layout = layout
         return True
 
-    def told(self) -> int:
-        """Return how many blocks were refused since it was last told; 0 where it was told just now."""
-        if not self._refused or not self._telling.take():
+    def told(self, *, at_once: bool = False) -> int:
+        """Return how many blocks were refused since it was last told; 0 where it was told just now, but `at_once`."""
+        if not self._refused or not (at_once or self._telling.take()):
             return 0
         refused, self._refused = self._refused, 0
         return refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import zmq
 from zmq.utils import z85
@@ -65,15 +66,26 @@ class Gatekeeper:
         with self._socket:
             while not self._stop.is_set():
                 if self._socket.poll(_TURN):
-                    self._socket.send_multipart(self._answer(self._socket.recv_multipart()))
+                    self._serve()
+
+    def _serve(self) -> None:
+        frames = self._socket.recv_multipart()
+        try:
+            answer = self._answer(frames)
+        except Exception as problem:  # noqa: BLE001  one that cannot be judged is not let in, and the next one is judged
+            if self._told.take():
+                self._tell(f"refused a client that could not be judged: {problem!r}")
+            answer = self._no(frames)
+        self._socket.send_multipart(answer)
 
     def _answer(self, frames: list[bytes]) -> list[bytes]:
-        number = frames[1] if len(frames) > 1 else b""
         name = self._name(frames)
-        if name is None:
-            self.refused += 1
-            return [_VERSION, number, _BAD, b"not on the list", b"", b""]
-        return [_VERSION, number, _GOOD, b"", name.encode(), b""]
+        return self._no(frames) if name is None else [_VERSION, frames[1], _GOOD, b"", name.encode(), b""]
+
+    def _no(self, frames: list[bytes]) -> list[bytes]:
+        self.refused += 1
+        number = frames[1] if len(frames) > 1 else b""
+        return [_VERSION, number, _BAD, b"not on the list", b"", b""]
 
     def _name(self, frames: list[bytes]) -> str | None:
         if len(frames) != _REQUEST:
@@ -81,9 +93,13 @@ class Gatekeeper:
         version, _, domain, address, _, mechanism, key = frames
         if (version, domain, mechanism, len(key)) != (_VERSION, DOMAIN, b"CURVE", 32):
             return None
-        public = z85.encode(key)
-        name = self._allowed.name_of(public)
+        name = self._allowed.name_of(key)
         if name is None and self._told.take():
             who = address.decode("ascii", "replace") or "this machine"
-            self._say(f"refused a client at {who}: its key {public.decode()} is not in {self._allowed.folder}")
+            self._tell(f"refused a client at {who}: its key {z85.encode(key).decode()} is not in {self._allowed.folder}")
         return name
+
+    def _tell(self, text: str) -> None:
+        # whoever listened may have gone, as standard error can
+        with suppress(Exception):
+            self._say(text)

@@ -12,6 +12,7 @@ import zmq
 from zmq.utils import z85
 
 from monitor.transport.curve import Keys
+from monitor.transport.secret_file import OTHERS_READ, OTHERS_WRITE, UnsafeFileError, check_guarded, opened
 
 SERVICE = "service"
 CLIENTS = "clients"
@@ -43,7 +44,7 @@ def write_pair(public: Path, secret: Path) -> None:
     write_key(secret, pair[1], 0o600)
     try:
         write_key(public, pair[0], 0o644)
-    except KeyFileError:
+    except BaseException:
         secret.unlink()
         raise
 
@@ -56,23 +57,30 @@ def write_key(path: Path, key: bytes, mode: int = 0o644) -> None:
         raise KeyFileError(f"{path} is there already, and keys are never overwritten: remove it first") from None
     except OSError as problem:
         raise KeyFileError(f"{path} cannot be written: {problem.strerror}") from problem
-    with os.fdopen(descriptor, "wb") as file:
-        if os.name == "posix":
-            # whatever the umask says
-            os.fchmod(descriptor, mode)
-        file.write(key + b"\n")
-        file.flush()
-        os.fsync(descriptor)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if os.name == "posix":
+                # whatever the umask says
+                os.fchmod(descriptor, mode)
+            file.write(key + b"\n")
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException as problem:
+        # no half a key
+        path.unlink()
+        if isinstance(problem, OSError):
+            raise KeyFileError(f"{path} cannot be written: {problem.strerror}") from problem
+        raise
 
 
 def read_public(path: Path) -> bytes:
     """Return a public key; others may read its file, but not write it."""
-    return _key(path, _content(path, forbidden=0o022))
+    return _key(path, _content(path, OTHERS_WRITE))
 
 
 def read_secret(path: Path) -> bytes:
     """Return a secret key, from a file that nobody but its owner can read."""
-    return _key(path, _content(path, forbidden=0o077))
+    return _key(path, _content(path, OTHERS_READ))
 
 
 def service_keys(folder: Path, peer: Path | None = None) -> Keys:
@@ -119,7 +127,10 @@ def check_folder(folder: Path) -> None:
         raise KeyFileError(f"{folder} cannot be read: {problem.strerror}") from problem
     if not stat.S_ISDIR(found.st_mode):
         raise KeyFileError(f"{folder} is not a folder")
-    _check_guarded(folder, found, 0o022)
+    try:
+        check_guarded(folder, found, OTHERS_WRITE)
+    except UnsafeFileError as problem:
+        raise KeyFileError(str(problem)) from problem
 
 
 def _pair(path: Path) -> Keys:
@@ -132,29 +143,11 @@ def _pair(path: Path) -> Keys:
 
 def _content(path: Path, forbidden: int) -> bytes:
     try:
-        # not through a link: what it points to could be exchanged between the look and the reading
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, flags)
-    except OSError as problem:
-        if path.is_symlink():
-            raise KeyFileError(f"{path} is a symbolic link: give the file itself") from problem
-        raise KeyFileError(f"{path} cannot be read: {problem.strerror}") from problem
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise KeyFileError(f"{path} is not a file")
-        _check_guarded(path, found, forbidden)
-        return file.read(_MOST)
-
-
-def _check_guarded(path: Path, found: os.stat_result, forbidden: int) -> None:
-    if os.name != "posix":
-        return
-    if found.st_uid not in (os.geteuid(), 0):
-        raise KeyFileError(f"{path} belongs to another user, who can change it: chown {os.geteuid()} {path}")
-    if found.st_mode & forbidden:
-        done, remedy = ("read", "600") if forbidden & 0o044 else ("written", "go-w")
-        raise KeyFileError(f"{path} can be {done} by others: chmod {remedy} {path}")
+        with opened(path, forbidden) as file:
+            return file.read(_MOST)
+    except UnsafeFileError as problem:
+        # a cause that passes, as when there are too many open files, is to be told from one that does not
+        raise KeyFileError(str(problem)) from (problem.__cause__ or problem)
 
 
 def _key(path: Path, content: bytes) -> bytes:

@@ -41,7 +41,10 @@ class KeyFolder:
         """Make the folder and the service's pair; False where they are there and good."""
         for folder in (self._folder, self._clients):
             _make(folder)
-        if self.secret.exists() or self.public.exists():
+        if self.secret.exists() != self.public.exists():
+            half, other = (self.secret, self.public) if self.secret.exists() else (self.public, self.secret)
+            raise KeyFileError(f"{half} is there without {other}: bring that back, or remove this to make both anew")
+        if self.secret.exists():
             if read_public(self.public) != service_keys(self._folder).public:
                 raise KeyFileError(f"{self.public} does not belong to {self.secret}: remove the wrong one")
             return False
@@ -59,7 +62,7 @@ class KeyFolder:
         try:
             write_key(folder / f"{SERVICE}{PUBLIC}", read_public(self.public))
             write_pair(listed, folder / f"{name}{SECRET}")
-        except KeyFileError:
+        except BaseException:
             shutil.rmtree(folder)
             raise
         return folder

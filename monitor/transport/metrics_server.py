@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore, Lock, Thread
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -19,6 +19,7 @@ from monitor.transport.endpoint import TransportError
 
 _MOST_READERS = 8
 _PATIENCE = 5.0  # s for a reader to say what it wants and to take it
+_BREATH = 0.05  # s
 
 
 class PageServer(ThreadingMixIn, TCPServer):
@@ -30,13 +31,13 @@ class PageServer(ThreadingMixIn, TCPServer):
     """
 
     allow_reuse_address = True
-    daemon_threads = False  # these are waited for at the end
     request_queue_size = 64
 
     def __init__(self, host: str, port: int, registry: CollectorRegistry) -> None:
         self.registry = registry
         self._room = BoundedSemaphore(_MOST_READERS)
         self._until: dict[socket.socket, float] = {}
+        self._readers: list[Thread] = []
         self._lock = Lock()
         shown = f"[{host}]" if ":" in host else host or "*"
         try:
@@ -56,16 +57,36 @@ class PageServer(ThreadingMixIn, TCPServer):
             return
         with self._lock:
             self._until[request] = time.monotonic() + _PATIENCE
-        super().process_request(request, client_address)
+        # not as the base does: one that cannot be started must leave nothing behind
+        reader = Thread(target=self.process_request_thread, args=(request, client_address), name="prometheus reader")
+        self._readers = [each for each in self._readers if each.is_alive()]
+        try:
+            reader.start()
+        except RuntimeError:
+            self._leave(request)
+            raise
+        self._readers.append(reader)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve a reader, and make room again."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            with self._lock:
-                del self._until[request]
-            self._room.release()
+            self._leave(request)
+
+    def _leave(self, request: Any) -> None:
+        with self._lock:
+            del self._until[request]
+        self._room.release()
+
+    def get_request(self) -> tuple[Any, Any]:
+        """Take the next reader."""
+        try:
+            return super().get_request()
+        except OSError:
+            # without a free descriptor it goes on waiting there, and would be asked for again at once
+            time.sleep(_BREATH)
+            raise
 
     def service_actions(self) -> None:
         """Cut those off who have had their time; called again and again."""
@@ -75,6 +96,8 @@ class PageServer(ThreadingMixIn, TCPServer):
         """Leave no thread behind, however slow a reader is."""
         self._cut(math.inf)
         super().server_close()
+        for reader in self._readers:
+            reader.join()
 
     def _cut(self, now: float) -> None:
         with self._lock:

@@ -13,6 +13,8 @@ from monitor.transport.subscriptions import MAX_SUBSCRIPTION, Subscriptions
 from monitor.wire import Frames
 
 _QUEUE_BYTES = 1 << 28
+_REMIND = 16  # messages, less than the room that each connection begins with: that of when the socket was bound
+_TURN = 500  # ms between looks at whether who is waited for refuses
 _ASKED = 8  # subscriptions that wait: ZeroMQ takes all of them before it sends, so few must be there
 _FRAME = 64  # bytes that ZeroMQ takes for a frame beside its content
 
@@ -51,6 +53,7 @@ class Outlet:
         self._secured = bool(connect) and security is not None
         self._watched: Watched | None = None
         self._refused = ""
+        self._offers = 0
         self.socket = self._context.socket(zmq.XPUB)
         self.subscriptions = Subscriptions(self.socket)
         try:
@@ -59,6 +62,7 @@ class Outlet:
             self.socket.setsockopt(zmq.SNDHWM, self._room.messages)
             self.socket.setsockopt(zmq.MAXMSGSIZE, MAX_SUBSCRIPTION)
             self.socket.setsockopt(zmq.RCVHWM, _ASKED)
+            self.socket.setsockopt(zmq.SNDTIMEO, _TURN)
             if connect and not connect.startswith("inproc://"):
                 self._watched = Watched(self._context, self.socket, FAILED)
             for option, value in (options or {}).items():
@@ -82,17 +86,29 @@ class Outlet:
         """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does.
 
         The size of a `typical` message says how many may wait.
+
+        Raises
+        ------
+        TransportError : whoever is connected to refuses, and no message would ever reach it.
         """
         if self.socket.closed:
             return False
         self.subscriptions.notice()
-        if typical and self._room.take(sum(map(len, frames)) + _FRAME * len(frames)):
+        self._offers += 1
+        grown = typical and self._room.take(sum(map(len, frames)) + _FRAME * len(frames))
+        if grown or self._offers % _REMIND == 0:
+            # it reaches who is connected, and nobody who comes later
             self.socket.setsockopt(zmq.SNDHWM, self._room.messages)
-        try:
-            self.socket.send_multipart(frames, 0 if wait else zmq.NOBLOCK)
-        except zmq.Again:
-            return False
-        return True
+        while True:
+            if self.refused:
+                raise TransportError(f"{self.url}: {self._refused}")
+            try:
+                self.socket.send_multipart(frames, 0 if wait else zmq.NOBLOCK)
+            except zmq.Again:
+                if not wait:
+                    return False
+            else:
+                return True
 
     def close(self, linger: float = 0.0) -> None:
         """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""

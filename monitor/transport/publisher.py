@@ -90,6 +90,10 @@ class SignalPublisher:
 
         If reliable this waits, for as long as it takes, while a subscriber's queue is full. Without `wait` it
         returns False then, and the block is the caller's to send again: to nobody has it gone.
+
+        Raises
+        ------
+        TransportError : whoever is connected to refuses for good; a new publisher may be let in.
         """
         taken = self._outlet.offer(self._encoder.encode(block), wait=self._reliable and wait)
         if self._reliable and not taken:

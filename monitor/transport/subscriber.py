@@ -28,6 +28,8 @@ _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
     "event": msgspec.json.Decoder(Event).decode,
 }
 
+_MOST_DETAIL = 4096
+
 
 class ResultSubscriber:
     """Subscribe to what a service publishes, and stay subscribed.
@@ -73,9 +75,12 @@ class ResultSubscriber:
         if len(frames) != 2:
             raise WireError(f"messages of {kind} have 2 frames, this one {len(frames)}")
         try:
-            return (_JSON[kind](body),)
+            said = _JSON[kind](body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise WireError(f"not {kind}: {problem}") from problem
+        if isinstance(said, Event) and len(said.detail) > _MOST_DETAIL:
+            raise WireError(f"an event with {len(said.detail)} characters of detail; the limit is {_MOST_DETAIL}")
+        return (said,)
 
     def receive(self, timeout: float) -> list[Published]:
         """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.

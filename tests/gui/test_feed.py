@@ -14,6 +14,7 @@ import pytest
 from gui.feed import Feed
 from gui.history import History
 from gui.link import Arrivals, ResultLink
+from monitor.alarm_report import AlarmReport
 from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.health import Health
 from monitor.transfer import FREQUENCY, TransferBlock, TransferStream
@@ -135,6 +136,12 @@ def test_the_newest_health_and_transfer_win(subscription, fed):
     subscription.queue.put([transfers[1], note(0)])
     handed_over(subscription)
     assert feed.take() == Arrivals(Health("b"), (note(0),), transfer=transfers[1])
+    report = AlarmReport()
+    subscription.queue.put([report])
+    # what comes after it without alarms does not take it away
+    subscription.queue.put([note(1)])
+    handed_over(subscription)
+    assert feed.take().alarms is report
     assert feed.take() == Arrivals()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from pathlib import Path
 from time import monotonic, sleep
@@ -14,7 +15,7 @@ from monitor.commands.alarm_keeping import alarm_path, kept_alarms
 from monitor.config import Settings, load_settings
 from monitor.recording import alarm_file
 from monitor.recording.alarm_file import AlarmFile
-from monitor.requests import NoteRequest, ShelveRequest
+from monitor.requests import MAX_NOTE, NoteRequest, ShelveRequest
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -148,3 +149,49 @@ def test_a_file_without_end_and_a_folder_that_is_none_are_told(tmp_path) -> None
     assert "more than 4194304 bytes" in said[0]
     with pytest.raises(ValueError, match="there is no folder"):
         kept_alarms(settings(alarms={"state": str(tmp_path / "none" / "x.json")}), said.append)
+
+
+def test_a_file_with_the_longest_name_is_told_in_a_note_that_fits(tmp_path) -> None:
+    path, said = tmp_path / ("ö" * 125 + ".json"), []
+    path.write_bytes(b"{")
+    _, file = kept_alarms(settings(alarms={"state": str(path)}), said.append)
+    file.serve(lambda request: said.append(request.text))
+    file.close()
+    assert said[0] == said[1]
+    assert len(said[0].encode()) <= MAX_NOTE
+    put_aside = tmp_path / ("x" * 236 + ".json")
+    put_aside.write_bytes(b"{")
+    _, file = kept_alarms(settings(alarms={"state": str(put_aside)}), said.append)
+    file.close()
+    assert ".json is now …" in said[2]
+    assert len(said[2].encode()) <= MAX_NOTE
+
+
+def test_what_was_put_aside_is_never_written_over(tmp_path) -> None:
+    path = tmp_path / "alarms.json"
+    for content_ in (b"one", b"two", b"three"):
+        path.write_bytes(content_)
+        alarm_file.put_aside(path)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
+        "alarms.json.bad": b"one",
+        "alarms.json.bad.1": b"two",
+        "alarms.json.bad.2": b"three",
+    }
+
+
+def test_a_file_that_cannot_be_read_now_stays_and_the_service_does_not_start(tmp_path, monkeypatch) -> None:
+    def full(_path: Path) -> bytes:
+        raise OSError(24, "Too many open files")
+
+    (tmp_path / "alarms.json").write_bytes(b"whole")
+    monkeypatch.setattr(alarm_file, "read", full)
+    with pytest.raises(ValueError, match="cannot be read: Too many open files"):
+        kept_alarms(settings(alarms={"state": str(tmp_path / "alarms.json")}), print)
+    assert [each.name for each in tmp_path.iterdir()] == ["alarms.json"]
+
+
+def test_the_folder_is_on_the_disk_too(tmp_path, monkeypatch) -> None:
+    synced: list[bool] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode)))
+    alarm_file.write_whole(tmp_path / "alarms.json", b"x")
+    assert synced == [False, True]

@@ -23,17 +23,16 @@ VALUES = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, NAN,
 def limit(draw, columns: int = 3) -> Limit:
     low, high = draw(st.sampled_from([(-math.inf, 1.0), (0.0, math.inf), (-1.0, 1.0), (0.5, 0.5)]))
     deadband = draw(st.sampled_from([0.0, 0.25, 0.5])) if high - low > 1.0 else 0.0
-    return Limit(
-        draw(st.integers(0, columns - 1)), low, high, deadband, draw(st.integers(0, 4)), draw(st.integers(0, 4))
-    )
+    rows = draw(st.tuples(*[st.integers(0, 4)] * 2, st.integers(0, 7)))
+    return Limit(draw(st.integers(0, columns - 1)), low, high, deadband, *rows)
 
 
 def twin(limits: list[Limit], active: list[bool]) -> list[Condition]:
     return [Condition(*each[1:], active=held) for each, held in zip(limits, active, strict=True)]
 
 
-def found_by(judge: LimitJudge, rows: np.ndarray, start: int = 0) -> list[tuple[int, int, bool, float]]:
-    return [(start + c.row, c.watch, c.entered, c.value) for c in judge.advance(rows)]
+def found_by(judge: LimitJudge, rows: np.ndarray, start: int = 0) -> list[tuple[int, int, bool, float, int]]:
+    return [(start + c.row, c.watch, c.entered, c.value, c.untold) for c in judge.advance(rows)]
 
 
 @given(
@@ -47,7 +46,7 @@ def test_a_naive_twin_agrees_after_every_row_however_the_rows_are_cut(limits, ro
     values = np.array(rows, float).reshape(-1, 3)
     conditions = twin(limits, active)
     expected = [
-        (i, w, condition.active, row[condition_limit.column])
+        (i, w, condition.active, row[condition_limit.column], condition.untold)
         for i, row in enumerate(values.tolist())
         for w, (condition, condition_limit) in enumerate(zip(conditions, limits, strict=True))
         if condition.step(row[condition_limit.column])
@@ -94,6 +93,15 @@ def test_delays_count_rows_from_the_first_that_is_out_and_an_interruption_begins
     assert changes([2.0] * 4, on_rows=3) == [(3, True)]
     assert changes([2.0, 2.0, 0.0, 2.0, 2.0, 2.0], on_rows=2) == [(5, True)]
     assert changes([2.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0], off_rows=2) == [(0, True), (6, False)]
+
+
+def test_what_chatters_is_told_no_more_often_than_may_be_and_what_is_left_out_is_counted() -> None:
+    chatter = np.tile([2.0, 0.0], 500)[:, None]
+    judge = LimitJudge([Limit(0, -math.inf, 1.0, least_rows=99)])
+    told = [(c.row, c.entered, c.untold) for c in judge.advance(chatter)]
+    # out at 0, back at 1, 3, ... 97 in vain, at 99 at last
+    assert told[:3] == [(0, True, 0), (99, False, 49), (100, True, 0)]
+    assert len(told) == 20
 
 
 def test_nan_changes_nothing_but_that_counting_begins_anew() -> None:

@@ -101,8 +101,70 @@ def test_delays_are_rows_rounded_up_and_times_are_those_of_the_rows() -> None:
     (occurred,) = service.judge(rows(0.0, 2.0, 2.0, 2.0, 2.0, 2.0))
     assert (occurred.index, occurred.time, occurred.value, occurred.limit) == (40, 0.4, 2.0, 1.0)
     assert occurred.reason == "n v 2 s is above 1 s, for 0.25 s"
-    (back,) = service.judge(rows(0.5, 0.5, index=60))
-    assert (back.index, back.state, back.reason) == (70, AlarmState.RETURNED, "n v 0.5 s is back below 1 s")
+    assert not service.judge(rows(2.0, 2.0, 2.0, index=60))
+    (back,) = service.judge(rows(0.5, 0.5, index=90))
+    assert (back.index, back.state, back.reason) == (100, AlarmState.RETURNED, "n v 0.5 s is back below 1 s")
+
+
+def test_what_chatters_is_told_twice_in_half_a_second_at_most_and_the_rest_is_counted() -> None:
+    service, _ = made({"value": "v", "actuator": "n", "warn": 1.0})
+    told = service.judge(rows(*[2.0, 0.0] * 500))
+    # 100 s of the stream: out at row 0, back at row 5, out at row 6
+    assert [t.index for t in told[:3]] == [0, 50, 60]
+    assert told[1].reason == "n v 0 s is back below 1 s, 2 times before too briefly"
+    assert len(told) <= 4 * 100
+
+
+def test_what_stands_has_room_before_what_is_to_be_watched_anew() -> None:
+    def actuators(letter: str) -> ResultStream:
+        return replace(STREAM, columns=tuple(Column("v", "s", f"{letter}{i}") for i in range(300)))
+
+    before, after = actuators("a"), actuators("b")
+    service, _ = made({"value": "v", "warn": 1.0, "latching": True}, stream=before)
+    service.judge(rows(2.0, stream=before))
+    assert service.follow(after) == (f"alarms: 88 left out: there are {MAX_ALARMS} at most",)
+    assert sum(alarm.standing for alarm in service.alarms) == 300
+    assert len(service.alarms) == MAX_ALARMS
+    restored = AlarmMonitor(service._settings)
+    restored.restore(service.snapshot())
+    assert sum(alarm.standing for alarm in restored.alarms) == 300
+    assert len(service.judge(rows(0.0, stream=after))) == 300
+
+
+def test_a_limit_that_is_gone_is_not_a_value_that_is_gone() -> None:
+    service, _ = made({"value": "v", "actuator": "n", "warn": 1.0}, {"value": "health.latency", "warn": 1.0})
+    service.judge(rows(2.0))
+    service.look(Health(latency=2.0), 0.0, 0, 0.5)
+    without = AlarmMonitor(AlarmSettings(**QUIET))
+    without.restore(service.snapshot())
+    (step,) = without.look(Health(latency=2.0), 0.0, 0, 0.5)
+    assert (step.name, step.reason) == ("latency.warn", "health.latency has no such limit any more")
+    without.follow(STREAM)
+    (step,) = without.judge(rows(2.0))
+    assert (step.name, step.reason) == ("n.v.warn", "n v has no such limit any more")
+
+
+def test_a_condition_of_the_service_goes_on_where_it_was_restored() -> None:
+    service, _ = made({"value": "health.latency", "warn": 1.0})
+    service.look(Health(latency=2.0), 0.0, 0, 0.5)
+    later = AlarmMonitor(service._settings)
+    later.restore(service.snapshot())
+    assert not later.look(Health(latency=2.0), 0.0, 0, 0.5)
+    assert [t.state for t in later.look(Health(latency=0.5), 0.0, 0, 0.5)] == [AlarmState.RETURNED]
+
+
+def test_a_disk_must_have_more_room_than_the_limit_before_its_alarm_returns() -> None:
+    def left(disk_free: float) -> Health:
+        return Health(recording="run.h5", disk_free=int(disk_free))
+
+    assert len(looks(left(1e9), left(2.05e9))) == 1
+    assert len(looks(left(1e9), left(2.15e9))) == 2
+
+
+def test_a_name_that_nothing_is_like_is_only_refused() -> None:
+    service, _ = made({"value": "v", "warn": 1.0})
+    with pytest.raises(ValueError, match=r"there is no alarm 'something else'$"):
+        service.obey(AcknowledgeRequest(alarm="something else"), 0.0, 0)
 
 
 def test_missing_rows_begin_the_delay_anew() -> None:
@@ -252,6 +314,7 @@ def test_a_stream_that_falls_silent_is_dead_and_one_that_has_ended_is_not() -> N
         ("dead_stream.trip", "unacknowledged", "nothing has come for 5.25 s"),
         ("dead_stream.trip", "returned_unacknowledged", "samples come again"),
     ]
+    assert looks(dead, Health(state="ended", age=0.1))[1][2] == "the stream has ended"
     assert looks(alive, Health(state="ended", age=60.0)) == []
     assert looks(Health(age=60.0)) == []
     assert looks(dead, dead_stream=False) == []

@@ -28,6 +28,7 @@ LIMITS = (
 )
 SETTINGS = AlarmSettings(limit=LIMITS, dead_stream=False, lost_data=False, recording=False)
 INF = math.inf
+LEAST = 10  # rows in half a second
 # name -> (column, low, high, deadband, on, off, latching, acknowledge); delays in rows, of the service in s
 MODEL = {
     "n.v.warn": ("v", -INF, 1.0, 0.25, 2, 1, True, True),
@@ -61,7 +62,7 @@ class AlarmLife(RuleBasedStateMachine):
         self.stream = ResultStream("rig", 1, RATE, EVERY, tuple(Column(name, "s", "n") for name in self.columns()))
         self.service.follow(self.stream)
         for name, (column, low, high, deadband, on, off, *_) in MODEL.items():
-            self.conditions[name] = Condition(low, high, deadband, on, off, self.lives[name].active)
+            self.conditions[name] = Condition(low, high, deadband, on, off, LEAST, self.lives[name].active)
             if column == "w" and not with_w and self.lives[name].active:
                 self.conditions[name].active = False
                 self.lives[name].happen("return_to_normal")
@@ -72,7 +73,7 @@ class AlarmLife(RuleBasedStateMachine):
     def rows_come(self, rows, held, cut) -> None:
         if held and rows:
             # long enough for every delay
-            rows = [rows[0]] * 4
+            rows = [rows[0]] * 12
         for start in range(0, len(rows), cut):
             values = np.array([row[: len(self.columns())] for row in rows[start : start + cut]])
             self.told += self.service.judge(ResultBlock(self.stream, self.index, self.time, values))
@@ -88,7 +89,7 @@ class AlarmLife(RuleBasedStateMachine):
         if shelved == "before":
             self.shelve(name, 10.0)
         self.rows_come([(value, value)] * 4, False, 3)
-        self.rows_come([(0.0, 0.0)] * 4, False, 5)
+        self.rows_come([(0.0, 0.0)] * 12, False, 5)
         if shelved == "between":
             self.shelve(name, 10.0)
         if shelved:

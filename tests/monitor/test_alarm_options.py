@@ -48,3 +48,9 @@ def test_what_is_not_a_limit_is_refused_in_one_line(text) -> None:
 def test_one_value_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="--alarm v: given twice"):
         with_alarms(settings(), ["v=1", "v=2"])
+
+
+@pytest.mark.parametrize("text", ["v=nan", "v=1:inf", "v=-inf..1", "v=1:0..nan"])
+def test_a_limit_that_is_not_finite_is_refused_in_words(text) -> None:
+    with pytest.raises(ValueError, match="limits are finite numbers"):
+        with_alarms(Settings(), [text])

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from monitor.alarm_report import decode, encode
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import event_of, transition_of
 from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
@@ -117,3 +118,17 @@ def test_a_value_that_is_not_there_is_a_note() -> None:
     Service(MemorySource(ITEMS), engine, [sink], alarms=alarms).run(lambda: False, once=True)
     notes = [event.detail for event in sink.events_seen if event.kind is EventKind.NOTE]
     assert notes == ["alarms: no value 'nothing'; there are nrmse, nrmse_std, nrmse_range, nrmse_measured"]
+
+
+def test_many_steps_at_once_are_told_in_several_reports_that_clients_take() -> None:
+    limits = tuple(LimitSettings(value="nrmse", name=f"n{i}", warn=0.5) for i in range(500))
+    sink = MemorySink()
+    pieces = [block(0, 1.0), block(50, 0.1, last=True)]
+    alarms = AlarmMonitor(AlarmSettings(limit=limits, dead_stream=False))
+    engine = Monitor(IndicatorSettings(window=0.2, measures=("nrmse",)))
+    Service(MemorySource(pieces), engine, [sink], alarms=alarms).run(lambda: False, once=True)
+    told = [report for report in sink.alarms_seen if report.transitions]
+    assert [len(report.transitions) for report in told] == [256, 244]
+    assert [step.number for report in told for step in report.transitions] == [*range(1, 501)]
+    for report in told:
+        assert decode(encode(report)) == report

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.alarm_report import AlarmAction, AlarmState, Severity, Transition
-from monitor.alarms.text import MAX_DETAIL, event_of, in_words, reading, transition_of
+from monitor.alarms.text import MAX_DETAIL, asked, event_of, in_words, reading, transition_of
 from monitor.blocks import Event, EventKind
+from monitor.requests import RequestError, decode_request
 
 STEP = Transition(
     *(17, "north.fdb_delay.trip", Severity.TRIP, AlarmAction.OCCUR, AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED),
@@ -91,3 +93,21 @@ def test_a_value_never_looks_like_the_limit_that_it_is_beyond() -> None:
     assert reading(1e8, "B", 2e9) == "0.1 GB"
     assert reading(math.inf, "s") == "inf s"
     assert reading(0.5, "") == "0.5"
+
+
+@given(st.text(max_size=60) | st.sampled_from(["kim\n", "a\x9b31m", "a\u202eb", "a\u2028b"]))
+def test_whoever_is_let_in_by_a_request_can_be_read_from_the_event(by) -> None:
+    try:
+        request = decode_request(msgspec.json.encode({"request": "acknowledge", "by": by}))
+    except RequestError:
+        assert not by.isprintable()
+        return
+    assert request.by == by
+    assert by.isprintable()
+    assert transition_of(event_of(replace(STEP, reason=asked("acknowledged", by)))) is not None
+
+
+def test_a_reason_of_several_lines_is_read_and_a_number_without_end_is_not() -> None:
+    assert transition_of(event_of(replace(STEP, reason="two\nlines"))).reason == "two\nlines"
+    endless = "#" + "9" * 5000 + " n.v.warn occur: normal -> unacknowledged: x"
+    assert transition_of(Event(EventKind.ALARM, 0.0, 0, 0, endless)) is None

@@ -7,6 +7,7 @@ import pytest
 
 from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.commands.announcer import Announcer
+from monitor.health import Health
 
 
 class Listener:
@@ -63,3 +64,15 @@ def test_at_the_end_of_a_stream_it_says_how_the_model_came_out():
         "at 0.300 s: the stream has ended",
         "deflection: first-passage 0.5000 ± 0.0200, accumulated 0.9000 ± 0.0100",
     ]
+
+
+def test_a_flood_of_alarms_is_twenty_lines_and_how_many_more():
+    listener = Listener()
+    for number in range(50):
+        listener.hear(EventKind.ALARM, 0.001 * number, detail=f"step {number}")
+    assert len(listener.said) == 20
+    listener.now += 6.0
+    listener.announcer.health(Health())
+    assert listener.said[20:] == ["30 more steps of alarms, not said one by one"]
+    listener.hear(EventKind.ALARM, 9.0, detail="again")
+    assert "again" in listener.said[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -142,3 +143,19 @@ def test_alarms_that_are_kept_nowhere_are_a_warning(tmp_path):
     assert [each.level for each in kept_alarms(settings())] == [Level.WARN]
     (said,) = kept_alarms(settings(alarms={"state": str(tmp_path / "none" / "a.json")}))
     assert said.level is Level.FAIL
+
+
+def test_what_a_rig_says_of_itself_fills_no_disk_and_no_memory(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "urandom", lambda n: asked.append(n) or bytes(n))
+    fast = Stream("frame", 1, 1e9, CHANNELS)
+    list(recording(settings(f"{tmp_path}/"), [fast], COLUMNS, None))
+    assert max(asked) <= 4 << 20
+
+
+def test_a_check_that_breaks_is_a_failure_and_ends_none_of_the_others():
+    def broken():
+        raise MemoryError("no room")
+        yield
+
+    assert [(each.level, each.detail) for each in found("record", broken)] == [(Level.FAIL, "no room")]

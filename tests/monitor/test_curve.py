@@ -159,11 +159,11 @@ def test_without_a_gatekeeper_nobody_new_gets_in(house, sink, monkeypatch, how):
         house.gatekeeper.close()
     elif how == "killed":
 
-        def die(_):
+        def die():
             raise RuntimeError
 
         monkeypatch.setattr(threading, "excepthook", lambda _: None)
-        monkeypatch.setattr(house.gatekeeper, "_answer", die)
+        monkeypatch.setattr(house.gatekeeper, "_serve", die)
     elif how == "hangs":
         monkeypatch.setattr(house.gatekeeper, "_answer", lambda _: released.wait(60.0) and [b""] * 6)
     found = heard(target.endpoint, desk, lambda: target.health(Health()), lambda found: refused(found))
@@ -182,6 +182,25 @@ def test_without_a_gatekeeper_nobody_new_gets_in(house, sink, monkeypatch, how):
     if own is not None:
         target.close(0.0)
         own.term()
+
+
+def test_a_client_that_cannot_be_judged_is_not_let_in_and_the_next_one_is(house, sink, monkeypatch):
+    desk = house.client("desk")
+    listed = house.folder.secret.parent / "clients" / "desk.public"
+    away = listed.rename(listed.parent.parent / "away")
+
+    def gone(_):
+        # who read standard error has gone
+        raise BrokenPipeError
+
+    monkeypatch.setattr(house.gatekeeper, "_say", gone)
+    heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
+    with monkeypatch.context() as broken:
+        broken.setattr(house.gatekeeper, "_name", lambda _: 1 / 0)
+        heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
+    assert house.gatekeeper.alive
+    away.rename(listed)
+    assert heard(sink.endpoint, desk, lambda: sink.health(Health()), lambda found: Health in map(type, found))
 
 
 def test_bare_zeromq_lets_in_any_key_where_nobody_looks():

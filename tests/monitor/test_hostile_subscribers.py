@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -177,7 +178,7 @@ GARBAGE = [
     b"GET / HTTP/1.1\r\n\r\n",
     b"\xff" + bytes(8) + b"\x7f",
     b"\xff" + bytes(8) + b"\x7f\x03\x01CURVE",
-    os.urandom(300),
+    random.Random(1).randbytes(300),
 ]
 
 

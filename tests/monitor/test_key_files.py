@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import stat
 from pathlib import Path
@@ -11,6 +13,7 @@ import zmq
 from zmq.utils import z85
 
 from monitor.commands import keys as command
+from monitor.transport import allow_list, key_files
 from monitor.transport.allow_list import AllowList
 from monitor.transport.key_files import KeyFileError, client_keys, keys_of, read_public, read_secret, service_keys
 from monitor.transport.key_folder import KeyFolder
@@ -157,22 +160,72 @@ def test_a_folder_says_what_it_lacks(folder, tmp_path):
 
 def test_the_list_is_read_whenever_it_has_changed(folder):
     clients = folder.secret.parent / "clients"
-    allowed = AllowList(clients, {b"own": "service"})
-    assert allowed.name_of(b"own") == "service"
-    keys = {name: client_keys(folder.client(name)).public for name in ("a", "b")}
-    assert [allowed.name_of(keys[name]) for name in ("a", "b")] == ["a", "b"]
+    own = read_public(folder.public)
+    allowed = AllowList(clients, {own: "service"}, clock=itertools.count().__next__)
+    keys = {name: client_keys(folder.client(name)).public for name in ("a", "b")} | {"own": own}
+
+    def names() -> list[str | None]:
+        # as a handshake brings them
+        return [allowed.name_of(z85.decode(keys[name])) for name in ("own", "a", "b")]
+
+    assert names() == ["service", "a", "b"]
     folder.remove("a")
-    assert [allowed.name_of(keys[name]) for name in ("a", "b")] == [None, "b"]
+    assert names() == ["service", None, "b"]
     # another key in the same file
     (clients / "b.public").write_bytes(keys["a"])
-    assert [allowed.name_of(keys[name]) for name in ("a", "b")] == ["b", None]
+    assert names() == ["service", "b", None]
+
+
+def test_strangers_do_not_make_it_look_at_every_one_of_them(folder, monkeypatch):
+    now = [0.0]
+    clients = folder.secret.parent / "clients"
+    desk = z85.decode(client_keys(folder.client("desk")).public)
+    looks = []
+    monkeypatch.setattr(allow_list, "check_folder", looks.append)
+    allowed = AllowList(clients, clock=lambda: now[0])
+    for _ in range(1000):
+        assert allowed.name_of(bytes(32)) is None
+        now[0] += 0.001
+    assert len(looks) <= 5
+    assert allowed.name_of(desk) == "desk"
+    folder.remove("desk")
+    now[0] += 0.25
+    assert allowed.name_of(desk) is None
+
+
+def test_what_could_not_be_read_once_is_read_again(folder, monkeypatch):
+    clients = folder.secret.parent / "clients"
+    desk = z85.decode(client_keys(folder.client("desk")).public)
+    allowed = AllowList(clients, clock=itertools.count().__next__)
+    with monkeypatch.context() as busy:
+
+        def fail(*_):
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        busy.setattr(os, "open", fail)
+        assert allowed.name_of(desk) is None
+    assert allowed.name_of(desk) == "desk"
+
+
+def test_a_list_that_is_too_long_or_has_files_of_other_names_says_so(folder, monkeypatch):
+    monkeypatch.setattr(allow_list, "_MOST", 2)
+    clients = folder.secret.parent / "clients"
+    said: list[str] = []
+    for name in ("a", "c"):
+        folder.client(name)
+    # no UTF-8
+    Path(os.fsdecode(bytes(clients / "b") + b"\xff.public")).write_bytes(zmq.curve_keypair()[0])
+    assert set(AllowList(clients, say=said.append).names.values()) == {"a"}
+    assert any("more than 2 keys" in text for text in said)
+    assert any("cannot name a client" in text for text in said)
 
 
 def test_a_list_that_others_can_write_lets_nobody_in(folder):
     clients = folder.secret.parent / "clients"
     keys = {name: client_keys(folder.client(name)).public for name in ("a", "b", "c")}
     said: list[str] = []
-    allowed = AllowList(clients, say=said.append)
+    allowed = AllowList(clients, say=said.append, clock=itertools.count().__next__)
+    keys = {name: z85.decode(key) for name, key in keys.items()}
     (clients / "a.public").chmod(0o666)
     (clients / "b.public").rename(clients.parent / "elsewhere")
     (clients / "b.public").symlink_to(clients.parent / "elsewhere")

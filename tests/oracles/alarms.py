@@ -15,26 +15,36 @@ class Condition:
     deadband: float
     on_rows: int
     off_rows: int
+    least_rows: int = 0
     active: bool = False
     run: list[float] = field(default_factory=list)
+    age: float = math.inf
+    ready: bool = False
+    untold: int = 0
 
     def hole(self) -> None:
-        self.run = []
+        self.run, self.ready = [], False
 
     def step(self, value: float) -> bool:
         """Take the value of the next row; tell whether the condition turned."""
+        self.age += 1
         if math.isnan(value):
-            self.run = []
+            self.hole()
             return False
         self.run.append(value)
         needed = 1 + (self.off_rows if self.active else self.on_rows)
         newest = self.run[-needed:]
         far_enough = self.back if self.active else self.out
-        if len(newest) < needed or not all(map(far_enough, newest)):
+        was_ready, self.ready = self.ready, len(newest) == needed and all(map(far_enough, newest))
+        if self.active and was_ready and not self.ready:
+            self.untold += 1
+        if not self.ready or (self.active and self.age < self.least_rows):
             return False
+        if not self.active:
+            self.age = self.untold = 0
         self.active = not self.active
         # what has turned it is used up
-        self.run = []
+        self.hole()
         return True
 
     def out(self, value: float) -> bool:

@@ -53,5 +53,5 @@ def found(subject: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findi
     """Give what `look` finds; what keeps it from looking, in the words of the service itself, is a failure."""
     try:
         yield from look()
-    except (ValueError, OSError, RuntimeError) as problem:
+    except Exception as problem:  # noqa: BLE001  one check that breaks does not keep the others from being seen
         yield fail(subject, str(problem) or type(problem).__name__)

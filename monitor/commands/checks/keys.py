@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from monitor.commands.checks.finding import Finding, fail, ok, warn
-from monitor.config import SecuritySettings, Settings
+from monitor.commands.security import in_plain
+from monitor.config import Settings
 from monitor.transport.allow_list import AllowList
 from monitor.transport.endpoint import is_local
 from monitor.transport.key_files import CLIENTS, HAND_OVER, PUBLIC, SECRET, SERVICE, read_public, service_keys
 
 
-def keys(settings: SecuritySettings) -> Iterator[Finding]:
+def keys(settings: Settings) -> Iterator[Finding]:
     """Read the service's keys and the list of its clients as the service does."""
-    folder = Path(settings.keys)
-    own = service_keys(folder, Path(settings.rig_key) if settings.rig_key else None)
+    security = settings.security
+    folder = Path(security.keys)
+    own = service_keys(folder, Path(security.rig_key) if security.rig_key else None)
     public = folder / f"{SERVICE}{PUBLIC}"
     if read_public(public) != own.public:
         yield fail("keys", f"{public} does not belong to {SERVICE}{SECRET}: clients that have it are not let in")
@@ -26,6 +28,8 @@ def keys(settings: SecuritySettings) -> Iterator[Finding]:
         yield ok("keys", f"{folder}: let in are {', '.join(sorted(names.values()))}")
     elif not problems:
         yield warn("keys", f"{folder}: nobody is let in; `synchroscope keys {folder} --client NAME` lets somebody in")
+    if plain := in_plain(settings):
+        yield warn("keys", plain)
     left = sorted(path.name for path in (folder / HAND_OVER).glob("*/") if any(path.glob(f"*{SECRET}")))
     if left:
         yield warn("keys", f"{folder / HAND_OVER}: hand over the secret keys of {', '.join(left)}, then delete them")

@@ -13,12 +13,13 @@ from time import perf_counter
 import numpy as np
 
 from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.commands.alarm_keeping import alarm_path
+from monitor.commands.alarm_keeping import alarm_path, names_folder
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.config import Settings
 
 _PREFIX = ".synchroscope-check-"
 _TRIES = 5
+_MOST_PROBE = 4 << 20  # bytes
 _UNHEARD = 400_000  # bytes a second, where no rig tells: an actuator at 1 kHz
 _HOUR = 3600.0
 _BESIDE = 24  # bytes of a row beside its values: time, epoch, index
@@ -70,7 +71,7 @@ def kept_alarms(settings: Settings) -> Iterator[Finding]:
         monitor = AlarmMonitor(settings.alarms, settings.stream.stale_after)
         if state is not None:
             monitor.restore(state)
-    except (OSError, ValueError) as problem:
+    except ValueError as problem:
         yield warn("alarm file", f"{path}: the service will put it aside and begin afresh: {problem}")
         return
     standing = [alarm.name for alarm in monitor.alarms if alarm.standing]
@@ -80,9 +81,7 @@ def kept_alarms(settings: Settings) -> Iterator[Finding]:
 def _home(settings: Settings) -> tuple[Path, bool]:
     """Return the folder of the runs, and whether the service makes it where it is not there."""
     path = Path(settings.record.path)
-    if path.is_dir() or settings.record.path.endswith(("/", "\\")):
-        return path, True
-    return path.parent, False
+    return (path, True) if names_folder(settings.record.path) else (path.parent, False)
 
 
 def _nearest(folder: Path) -> Path:
@@ -123,14 +122,17 @@ def _room(settings: Settings, folder: Path, rate: float, *, heard: bool, duratio
 
 def _speed(scratch: Path, interval: float, rate: float) -> Iterator[Finding]:
     """Time what a flush brings to the disk, until the disk says that it has it."""
-    amount = os.urandom(max(4096, int(rate * interval)))
+    flush = max(4096.0, rate * interval)
+    # no more than that at what a rig says of itself
+    amount = os.urandom(int(min(flush, _MOST_PROBE)))
+    scale = flush / len(amount)
     times = []
     with (scratch / "flush").open("wb", buffering=0) as file:
         for _ in range(_TRIES):
             began = perf_counter()
             file.write(amount)
             os.fsync(file.fileno())
-            times.append(perf_counter() - began)
+            times.append(scale * (perf_counter() - began))
     worst = max(times)
     detail = (
         f"{interval:g} s of the run on the disk in {1e3 * statistics.median(times):.2g} ms, "

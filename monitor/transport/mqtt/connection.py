@@ -6,7 +6,7 @@ import contextlib
 import logging
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import aiomqtt
 from aiomqtt.exceptions import MqttConnectError
@@ -23,9 +23,13 @@ KEEPALIVE = 10
 PATIENCE = 5.0
 """s for every answer of the broker."""
 
+LONGEST = 2 * MAX_REQUEST
+"""Bytes of a message that are kept; of a longer one the rest is left out: it is still too long for a request."""
+
 _QUEUE = 64
-_MOST = 2 * MAX_REQUEST
+_CHUNK = 65536
 _BAD_USER, _NOT_AUTHORIZED = 134, 135
+_RETAINED = 1  # bit of the first byte of a message
 
 _logger = logging.getLogger("synchroscope.mqtt")
 # what goes wrong is told in other ways; this is for whoever asks
@@ -73,7 +77,7 @@ class Connection(aiomqtt.Client):
             max_queued_incoming_messages=_QUEUE,
             logger=_logger,
         )
-        self.oversized = 0
+        self._left = 0  # bytes of a message that is too long, which are still to come
         # paho would collect a message of 256 MB before anybody could look at it
         self._client._sock_recv = self._bounded(self._client._sock_recv)  # type: ignore[method-assign, assignment]
 
@@ -105,6 +109,15 @@ class Connection(aiomqtt.Client):
             # looked at, or it would be complained of
             self._disconnected.exception()
 
+    @property
+    def choked_by(self) -> str:
+        """Topic of a retained message so long that the connection ended while it came; empty: none."""
+        coming = self._client._in_packet
+        if not self._left or not coming["command"] & _RETAINED:
+            return ""
+        head = bytes(coming["packet"])
+        return head[2 : 2 + int.from_bytes(head[:2])].decode(errors="replace")
+
     def _on_disconnect(
         self,
         client: Client,
@@ -121,12 +134,20 @@ class Connection(aiomqtt.Client):
 
     def _bounded(self, receive: Callable[[int], bytes]) -> Callable[[int], bytes]:
         def take(size: int) -> bytes:
-            if size > _MOST:
-                self.oversized = size
-                raise OSError(f"a message of {size} bytes; the limit is {_MOST}")
-            return receive(size)
+            self._left = size if size > LONGEST else 0
+            coming = self._client._in_packet
+            if self._left and not isinstance(coming["packet"], _Beginning):
+                coming["packet"] = _Beginning(coming["packet"])
+            return receive(min(size, _CHUNK))
 
         return take
+
+
+class _Beginning(bytearray):
+    """The first bytes of what is added to it."""
+
+    def __iadd__(self, more: Any) -> Self:  # type: ignore[misc]
+        return super().__iadd__(memoryview(more)[: max(LONGEST - len(self), 0)])
 
 
 def port_of(settings: MqttSettings) -> int:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import ssl
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from monitor.config import MqttSettings
+from monitor.transport.secret_file import OTHERS_READ, UnsafeFileError, handed_over, opened
 
 _MOST = 4096
+_BUT_GROUP = OTHERS_READ & 0o007
 
 
 class CredentialError(ValueError):
@@ -29,21 +30,18 @@ def password(settings: MqttSettings, environment: Mapping[str, str] = os.environ
         return None
     if settings.password_file:
         with _opened(Path(settings.password_file)) as file:
-            found = file.read(_MOST + 1)
-        try:
-            text = found.decode().rstrip("\r\n") if len(found) <= _MOST else ""
-        except UnicodeDecodeError:
-            text = ""
-        if not text or "\n" in text:
+            text = _word(file.read(_MOST + 1))
+        if not text:
             raise CredentialError(f"{settings.password_file}: should be one line with the password")
         return text
-    text = environment.get(settings.password_variable, "") if settings.password_variable else ""
-    if not text and not settings.certificate:
+    found = environment.get(settings.password_variable, "") if settings.password_variable else ""
+    if not found and not settings.certificate:
         raise CredentialError(
             f"no password for {settings.username!r}: give password_file, or set {settings.password_variable}"
         )
-    if not text.isascii() and not text.isprintable():
-        raise CredentialError(f"{settings.password_variable}: what is in it cannot be a password")
+    text = _word(found)
+    if found and not text:
+        raise CredentialError(f"{settings.password_variable}: should be one line with the password")
     return text or None
 
 
@@ -62,36 +60,39 @@ def tls_context(settings: MqttSettings) -> ssl.SSLContext | None:
         raise CredentialError(f"{settings.ca}: no certificates to trust in it ({_reason(problem)})") from problem
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if settings.certificate:
-        _opened(Path(settings.key)).close()
-        try:
-            # without a word here it would be asked for at the terminal
-            context.load_cert_chain(settings.certificate, settings.key, password=b"")
-        except (OSError, ValueError) as problem:
-            raise CredentialError(
-                f"{settings.certificate} and {settings.key}: no certificate with its key, not encrypted, in PEM "
-                f"({_reason(problem)})"
-            ) from problem
+        with _opened(Path(settings.key)) as key:
+            try:
+                # without a word here it would be asked for at the terminal
+                context.load_cert_chain(settings.certificate, _again(key, settings.key), password=b"")
+            except (OSError, ValueError) as problem:
+                raise CredentialError(
+                    f"{settings.certificate} and {settings.key}: no certificate with its key, not encrypted, in PEM "
+                    f"({_reason(problem)})"
+                ) from problem
     return context
 
 
-def _opened(path: Path) -> BinaryIO:
-    """Open a file that nobody but its owner can read."""
+def _word(found: bytes | str) -> str:
+    """Return the password in a line; empty where it is none, by the same rule wherever it comes from."""
     try:
-        file = path.open("rb")
-    except OSError as problem:
-        raise CredentialError(f"{path}: cannot be read ({problem.strerror})") from problem
-    mode = os.fstat(file.fileno()).st_mode
-    open_to = stat.S_IRWXO if _handed_over(path) else stat.S_IRWXG | stat.S_IRWXO
-    if os.name == "posix" and mode & open_to:
-        file.close()
-        raise CredentialError(f"{path}: open to others, which a secret must not be: chmod 600 {path}")
-    return file
+        text = (found if isinstance(found, str) else found.decode()).rstrip("\r\n")
+    except UnicodeDecodeError:
+        return ""
+    return text if text.isprintable() and len(found) <= _MOST else ""
 
 
-def _handed_over(path: Path) -> bool:
-    """Tell whether it is a credential of systemd, whose access list for the service shows as a right of the group."""
-    folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    return folder is not None and path.absolute().parent == Path(folder).absolute()
+def _opened(path: Path) -> BinaryIO:
+    """Open a file that nobody but its owner can read, or the group where systemd has put it there."""
+    try:
+        return opened(path, _BUT_GROUP if handed_over(path) else OTHERS_READ)
+    except UnsafeFileError as problem:
+        raise CredentialError(str(problem)) from problem
+
+
+def _again(file: BinaryIO, path: str) -> str:
+    """Return a name by which the open file itself is read again, whatever has become of its own; if there is one."""
+    itself = Path(f"/dev/fd/{file.fileno()}")
+    return str(itself) if itself.exists() else path
 
 
 def _reason(problem: Exception) -> str:

@@ -33,7 +33,7 @@ class Discovery:
     def __init__(self, prefix: str, place: Place) -> None:
         self._prefix = prefix
         self._place = place
-        self._node = _identifier(f"synchroscope_{place.lab}_{place.rig}")
+        self._node = _node(place)
         self._device = {
             "identifiers": [self._node],
             "name": f"Synchroscope {place.rig or place.lab}",
@@ -90,6 +90,15 @@ class Discovery:
         }
         topic = f"{self._prefix}/{component}/{self._node}/{identifier}/config"
         return Message(topic, payloads.encode({**content, **common}), retain=True, absolute=True)
+
+
+def topics(prefix: str, place: Place) -> str:
+    """Return the filter of all topics under which a rig's things are told."""
+    return f"{prefix}/+/{_node(place)}/+/config"
+
+
+def _node(place: Place) -> str:
+    return _identifier(f"synchroscope_{place.lab}_{place.rig}")
 
 
 def _identifier(name: str) -> str:

@@ -13,6 +13,7 @@ from monitor.transport.mqtt.payloads import refreshed
 from monitor.transport.mqtt.topics import ANSWER, EVENT, STATUS
 
 MOST_ALARMS, MOST_EVENTS, MOST_ANSWERS = 100_000, 10_000, 64
+_MOST_DUE = 4 * MAX_ALARMS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +49,7 @@ class Outbox:
         self._most_alarms, self._most_events = most_alarms, most_events
         self._alarms: deque[Message] = deque()
         self._pending: Counter[str] = Counter()  # transitions that wait, by topic
+        self._newer: set[str] = set()  # topics of which something stands that came after those transitions
         self._events: deque[Message] = deque()
         self._answers: deque[Message] = deque(maxlen=MOST_ANSWERS)
         self._standing: dict[str, Message] = {}  # what the broker is to keep
@@ -66,20 +68,24 @@ class Outbox:
         """Let the broker keep this in place of what it has; the same again is not told again."""
         with self._lock:
             held = self._standing.get(message.topic)
-            if held is None or held.payload != message.payload:
-                self._standing[message.topic] = message
-                self._due[message.topic] = None
+            if message.topic in self._pending:
+                # the same as stood before them is not what they leave behind
+                self._newer.add(message.topic)
+            elif held is not None and held.payload == message.payload:
+                return
+            self._standing[message.topic] = message
+            self._due[message.topic] = None
 
     def stands(self, topic: str) -> bool:
         """Whether there is something that the broker is to keep there."""
         with self._lock:
             return topic in self._standing
 
-    def disown(self, topic: str) -> None:
-        """Take away what the broker keeps there, unless it is ours; no more at a time than there can be alarms."""
+    def disown(self, topic: str, *, absolute: bool = False) -> None:
+        """Take away what the broker keeps there, unless it is ours; so many at a time and no more."""
         with self._lock:
-            if topic not in self._standing and topic not in self._pending and len(self._due) < MAX_ALARMS:
-                self._standing[topic] = Message(topic, b"", retain=True)
+            if topic not in self._standing and topic not in self._pending and len(self._due) < _MOST_DUE:
+                self._standing[topic] = Message(topic, b"", retain=True, absolute=absolute)
                 self._due[topic] = None
 
     def transition(self, message: Message) -> None:
@@ -93,6 +99,7 @@ class Outbox:
                 self.dropped += 1
             self._alarms.append(message)
             self._pending[message.topic] += 1
+            self._newer.discard(message.topic)
 
     def event(self, payload: bytes) -> None:
         """Tell an event, after those that came before."""
@@ -159,16 +166,15 @@ class Outbox:
             return tuple(self._standing.values())
 
     def _settle(self, message: Message) -> None:
-        """What was told last of an alarm is what the broker is to keep."""
+        """What was told last of an alarm is what the broker is to keep, unless there is later word of it."""
         self._pending[message.topic] -= 1
+        later = message.topic in self._newer
         if not self._pending[message.topic]:
             del self._pending[message.topic]
-        held = self._standing.get(message.topic)
-        if message.topic in self._due and held is not None and not held.payload:
-            # the alarm is no more, and is taken away when its last transition has been told
-            return
-        self._standing[message.topic] = replace(message, payload=refreshed(message.payload))
-        self._due.pop(message.topic, None)
+            self._newer.discard(message.topic)
+        if not later:
+            self._standing[message.topic] = replace(message, payload=refreshed(message.payload))
+            self._due.pop(message.topic, None)
 
     def _first_due(self, wanted: Callable[[str], bool]) -> Message | None:
         # an alarm's transitions that wait say more than its state before them

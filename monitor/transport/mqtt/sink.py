@@ -118,12 +118,12 @@ class MqttSink:
             self.outbox.transition(Message(topics.alarm(alarm.name), payload, retain=True))
         told = {transition.name for transition in report.transitions}
         described = {name: _description(alarm) for name, alarm in known.items()}
-        if described == self._alarms:
+        if described == self._alarms and told <= known.keys():
             return
         for name, alarm in known.items():
             if name not in told and self._alarms.get(name) != described[name]:
                 self.outbox.stand(Message(topics.alarm(name), payloads.alarm(alarm), retain=True))
-        for name in self._alarms.keys() - known.keys():
+        for name in (self._alarms.keys() | told) - known.keys():
             self.outbox.stand(Message(topics.alarm(name), b"", retain=True))
         self._alarms = described
         self._discovered()

@@ -17,7 +17,6 @@ EVENT, COMMAND, ANSWER = "event", "command", "answer"
 
 # the wildcards and what separates levels, the sign that escapes, controls, and what UTF-8 forbids
 _UNSAFE = re.compile("[/+#%\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-_LONGEST = 1024
 
 
 def level(name: str) -> str:
@@ -52,7 +51,7 @@ class Place:
     @property
     def prefix(self) -> str:
         """What all its topics begin with."""
-        return f"{ROOT}/{level(self.lab)}/{level(self.rig)[:_LONGEST]}"
+        return f"{ROOT}/{level(self.lab)}/{level(self.rig)}"
 
     def topic(self, under: str) -> str:
         """Return the whole topic of ``status`` and the like."""

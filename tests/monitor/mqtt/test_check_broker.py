@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor.commands.checks import broker as checks_broker
 from monitor.commands.checks.broker import broker as look
 from monitor.commands.checks.finding import Finding, Level, found
 from monitor.config import MqttSettings
@@ -93,7 +94,8 @@ def test_a_wrong_password_fails_and_the_right_one_is_known(run, tmp_path, user):
     ("rule", "level", "words"),
     [("read", Level.FAIL, "does not take messages under"), ("write", Level.WARN, "check did not come back")],
 )
-def test_a_user_who_may_not_both_write_and_read_is_told(run, tmp_path, user, rule, level, words):
+def test_a_user_who_may_not_both_write_and_read_is_told(run, tmp_path, user, rule, level, words, monkeypatch):
+    monkeypatch.setattr(checks_broker, "_BACK", 0.3)
     file = passwords(tmp_path, rig="right")
     rules = tmp_path / "rules"
     rules.write_text(f"user rig\ntopic {rule} synchroscope/v1/lab/#\n")

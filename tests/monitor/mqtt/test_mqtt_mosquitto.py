@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
+from typing import BinaryIO
 
 import pytest
 from cryptography import x509
 
 from monitor.config import MqttSettings
 from monitor.requests import NoteRequest, encode
-from monitor.transport.mqtt import MqttSink, connection, session
+from monitor.transport.mqtt import MqttSink, connection, conversation, credentials
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from tests.monitor.mqtt.conftest import report, rows, transition
 from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
@@ -64,12 +66,12 @@ def test_transitions_come_once_and_in_order_to_a_client_that_was_away_as_well(ru
     until(lambda: len(watcher.transitions()) == 1 and not sink.broker.waiting)
     watcher.settle()
     broker.stop()
-    for number in range(2, 500):
+    for number in range(2, 150):
         sink.alarms(report(transition(number)))
     broker.start()
-    until(lambda: len(watcher.transitions()) >= 499)
+    until(lambda: len(watcher.transitions()) >= 149)
     until(lambda: not sink.broker.waiting)
-    assert [each["number"] for each in watcher.transitions()] == list(range(1, 500))
+    assert [each["number"] for each in watcher.transitions()] == list(range(1, 150))
 
 
 @needs_mosquitto
@@ -116,23 +118,29 @@ def test_a_broker_without_memory_is_told_everything_again(run, watch, tell) -> N
 
 @needs_mosquitto
 def test_alarms_of_former_settings_are_taken_away_and_others_are_left(run, watch, tell, monkeypatch) -> None:
-    monkeypatch.setattr(session, "_TIDYING", 0.2)
+    monkeypatch.setattr(conversation, "_TIDYING", 0.2)
     broker = run()
     watcher = watch(broker.port)
     ours, others = "synchroscope/v1/lab/rig/alarm", "synchroscope/v1/lab/rig-2/alarm"
-    watcher.send(f"{ours}/old.trip", b"{}", retain=True)
-    watcher.send(f"{others}/old.trip", b"{}", retain=True)
-    sink = tell(broker.port)
+    sensors = "homeassistant/sensor/synchroscope_lab_rig"
+    # one is longer than what is taken
+    old = {f"{ours}/old.trip": b"{}", f"{ours}/long.trip": b"x" * 1_000_000, f"{sensors}/old/config": b"{}"}
+    foreign = {f"{others}/old.trip", f"{sensors}_2/old/config"}
+    for topic, payload in {**old, **dict.fromkeys(foreign, b"{}")}.items():
+        watcher.send(topic, payload, retain=True)
+    sink = tell(broker.port, discovery=True)
     sink.alarms(report(transition(1)))
     sink.results(rows(0, [[0.0] * 6]))
-    until(lambda: any(one.topic == f"{ours}/old.trip" and not one.payload for one in watcher.heard))
+    until(lambda: old.keys() <= {one.topic for one in watcher.heard if not one.payload})
     until(lambda: not sink.broker.waiting)
+    # and the connection has lasted
+    assert len([one for one in watcher.on("rig/status") if one.json["status"] == "offline"]) == 0
     late = watch(broker.port)
     late.until("/status")
-    assert {one.topic for one in late.heard if "/alarm/" in one.topic} == {
-        f"{ours}/north.fdb_delay.trip",
-        f"{others}/old.trip",
-    }
+    until(lambda: f"{sensors}/north_fdb_delay/config" in {one.topic for one in late.heard})
+    kept = {one.topic for one in late.heard}
+    assert {topic for topic in kept if "/alarm/" in topic} == {f"{ours}/north.fdb_delay.trip", f"{others}/old.trip"}
+    assert {topic for topic in kept if "/old/" in topic} == {f"{sensors}_2/old/config"}
 
 
 @needs_mosquitto
@@ -197,19 +205,24 @@ def test_a_password_comes_from_a_file_for_its_owner_or_the_environment(tmp_path)
     word.write_text("valve\n")
     given = MqttSettings(host="h", username="desk", password_file=str(word))
     word.chmod(0o640)
-    with pytest.raises(CredentialError, match="open to others"):
+    with pytest.raises(CredentialError, match="can be read by others"):
         password(given)
     word.chmod(0o400)
     assert password(given) == "valve"
     word.chmod(0o600)
-    for content in (b"", b"\n", b"a\nb\n", b"\xff", b"x" * 5000):
+    named = MqttSettings(host="h", username="desk", password_variable="WORD")
+    for content in (b"\n", b"a\nb\n", b"\xff", b"x" * 5000, b"a\x1bb", b"a\rb\n"):
         word.write_bytes(content)
         with pytest.raises(CredentialError, match="one line"):
             password(given)
+        with pytest.raises(CredentialError, match="one line"):
+            password(named, {"WORD": content.decode(errors="surrogateescape")})
+    word.write_bytes(b"")
+    with pytest.raises(CredentialError, match="one line"):
+        password(given)
     word.unlink()
     with pytest.raises(CredentialError, match="cannot be read"):
         password(given)
-    named = MqttSettings(host="h", username="desk", password_variable="WORD")
     assert password(named, {"WORD": "valve"}) == "valve"
     with pytest.raises(CredentialError, match="set WORD"):
         password(named, {})
@@ -226,7 +239,7 @@ def test_certificates_that_are_none_are_told_and_names_are_always_checked(tmp_pa
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
     assert tls_context(MqttSettings(host="h")) is None
     key.chmod(0o644)
-    with pytest.raises(CredentialError, match="open to others"):
+    with pytest.raises(CredentialError, match="can be read by others"):
         tls_context(MqttSettings(**given))
     key.chmod(0o600)
     key.write_text("nothing")
@@ -234,3 +247,35 @@ def test_certificates_that_are_none_are_told_and_names_are_always_checked(tmp_pa
         tls_context(MqttSettings(**given))
     with pytest.raises(CredentialError, match="no certificates to trust"):
         tls_context(MqttSettings(**given | {"ca": str(tmp_path / "none")}))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links, pipes and owners are POSIX's")
+def test_a_password_is_a_file_of_ours_and_no_link_or_pipe(tmp_path) -> None:
+    word, link, pipe = tmp_path / "word", tmp_path / "link", tmp_path / "pipe"
+    word.write_text("valve\n")
+    word.chmod(0o600)
+    link.symlink_to(word)
+    os.mkfifo(pipe, 0o600)
+    for path, told in ((link, "is a symbolic link"), (pipe, "is not a file")):
+        with pytest.raises(CredentialError, match=told):
+            password(MqttSettings(host="h", username="desk", password_file=str(path)))
+    if os.geteuid() == 0:
+        os.chown(word, 12345, -1)
+        with pytest.raises(CredentialError, match="belongs to another user"):
+            password(MqttSettings(host="h", username="desk", password_file=str(word)))
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="an open file has no name here")
+def test_the_key_that_was_looked_at_is_the_one_that_is_used(tmp_path, authority, monkeypatch) -> None:
+    certificate, key = authority.issue("monitor")
+    other, whole = authority.issue("other")[1], credentials.opened
+
+    def exchanged(path: Path, forbidden: int) -> BinaryIO:
+        file = whole(path, forbidden)
+        other.replace(path)
+        return file
+
+    monkeypatch.setattr(credentials, "opened", exchanged)
+    given = {"host": "h", "ca": str(authority.path), "certificate": str(certificate), "key": str(key)}
+    # the other key does not belong to the certificate
+    assert tls_context(MqttSettings(**given)) is not None

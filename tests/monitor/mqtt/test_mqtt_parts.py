@@ -52,6 +52,13 @@ def test_a_place_has_five_levels_whatever_its_names() -> None:
     assert place.topic(topics.alarm("a/b")) == "synchroscope/v1/lab%2F1/%2B/alarm/a%2Fb"
 
 
+def test_two_rigs_never_share_a_topic_however_long_their_names() -> None:
+    assert Place("lab", "/" * 500 + "a").prefix != Place("lab", "/" * 500 + "b").prefix
+    assert load_settings(None, {"stream": {"rig": "/" * 128}}).stream.rig == "/" * 128
+    with pytest.raises(SettingsError, match="at most 128"):
+        load_settings(None, {"stream": {"rig": "/" * 129}})
+
+
 @given(st.lists(st.lists(st.floats() | st.none(), min_size=6, max_size=6), max_size=5), st.integers(0, 10**9))
 def test_a_row_is_the_last_and_what_is_not_finite_is_null(values, first) -> None:
     matrix = [[math.nan if v is None else v for v in row] for row in values]

@@ -1,0 +1,81 @@
+"""The alarms that every service has: of its stream, its recording and its disk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from monitor.alarm_report import Alarm, Severity
+from monitor.alarms import gauges
+from monitor.alarms.life import Kind
+from monitor.alarms.watch import HEALTH, Watch
+from monitor.config import AlarmSettings
+
+_CALM = 5.0  # s without a loss until lost data have returned to normal
+_DISK_DEADBAND = 0.05
+
+
+def own_watches(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
+    """Give the watches that every service has, unless it is told otherwise."""
+    trip, warn = Severity.TRIP, Severity.WARN
+    if settings.dead_stream:
+        yield _service(
+            "dead_stream",
+            trip,
+            "age",
+            high=stale_after,
+            occurs="nothing has come for {value}",
+            returns="samples come again",
+            advice="see to the rig and its connection",
+        )
+    if settings.lost_data:
+        lost = _service(
+            "lost_data",
+            warn,
+            "lost",
+            high=0.0,
+            occurs="{value} lost",
+            returns=f"nothing lost for {_CALM:g} s",
+            advice="see to the network and to how busy the machines are",
+        )
+        yield replace(lost, off_delay=_CALM)
+    if not settings.recording:
+        return
+    yield _service(
+        "recording",
+        trip,
+        "all_unrecorded",
+        high=0.0,
+        occurs="{value} could not be recorded",
+        returns="the recording is whole",
+        advice="see to the disk; the run has a hole",
+    )
+    for severity, least in ((warn, settings.disk_warn), (trip, settings.disk_trip)):
+        if least > 0.0:
+            disk = _service("disk", severity, "disk_free", low=least, advice="make room on the disk")
+            yield replace(disk, deadband=_DISK_DEADBAND * least)
+
+
+def _service(
+    name: str,
+    severity: Severity,
+    gauge: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    occurs: str = "",
+    returns: str = "",
+    advice: str,
+) -> Watch:
+    alarm = Alarm(
+        name=f"{name}.{severity}",
+        value=HEALTH + gauge,
+        actuator="",
+        unit=gauges.unit(gauge),
+        severity=severity,
+        low=low if math.isfinite(low) else None,
+        high=high if math.isfinite(high) else None,
+        advice=advice,
+    )
+    return Watch(alarm, Kind(), low, high, gauge=gauge, occurs=occurs, returns=returns)
