@@ -44,6 +44,11 @@ def watched_limits(alarms: Iterable[Alarm]) -> WatchedLimits:
     )
 
 
+def own_limits_hold(watched: Iterable[WatchedLimit]) -> bool:
+    """Whether the window's own limits are to be seen: where a laboratory has set some, others would look like them."""
+    return not any(limit.actuator for limit in watched)
+
+
 def limits_of(watched: Iterable[WatchedLimit], owners: Collection[str], names: Collection[str]) -> WatchedLimits:
     """Return the limits of some values of some actuators or sites."""
     return tuple(limit for limit in watched if limit.actuator in owners and limit.value in names)

@@ -23,6 +23,7 @@ _STATES = {
 _SUBJECTS = {
     "dead_stream": "dead stream",
     "lost_data": "lost data",
+    "recording": "recording",
     "disk": "room on the disk",
     "reliability_instantaneous": "instantaneous reliability",
     "reliability_first_passage": "first-passage reliability",
@@ -86,7 +87,9 @@ def transition_words(transition: Transition) -> str:
     own = transition.name.removesuffix(f".{transition.severity.value}")
     owner, _, value = own.rpartition(".")
     said = [f"{owner} {value_words(value)}".strip()]
-    if transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL) and transition.limit is not None:
+    judged = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL) and transition.limit is not None
+    # an alarm with a name of its own does not tell of which value it is; the reason does
+    if judged and (value in _QUANTITIES or value in _SUBJECTS or not transition.reason):
         said[0] += f" {shown(value, transition.value, transition.unit, limits=(transition.limit,))}"
         said.append(f"limit {shown(value, transition.limit, transition.unit, _EXACT)}")
     elif transition.reason:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gui.alarm_limits import level_of, limits_of
+from gui.alarm_limits import level_of, limits_of, own_limits_hold
 from gui.alarm_summary import worst_of
 from gui.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
 from gui.history.history import History
@@ -30,13 +30,14 @@ def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limit
     unit = _unit(history, actuator, f"{method}_ratio")
     # volts over millimetres are no share: they can be neither too large nor too small
     share = ratio if unit == "1" else 1.0
+    if not own_limits_hold(history.limits):
+        limits = {}
     levels = {
         "delay": _over(limits, "delay", 1e3 * delay),
         "phase": _over(limits, "phase", _DEGREES * phase),
         "ratio": _over(limits, "ratio", 100.0 * (share - 1.0)),
     }
     for quantity, value in (("delay", delay), ("phase", phase), ("ratio", ratio)):
-        # a limit that the service watches takes the place of the window's own
         watched = limits_of(history.limits, (actuator,), (f"{method}_{quantity}",))
         if watched:
             levels[quantity] = level_of(watched, value)

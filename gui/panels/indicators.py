@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtWidgets import QToolButton
 
-from gui.alarm_limits import WatchedLimits
+from gui.alarm_limits import WatchedLimits, own_limits_hold
 from gui.history.history import History
 from gui.history.results import ResultHistory
 from gui.limits import DEFAULT, Limits
@@ -160,12 +160,14 @@ class IndicatorsPanel(TimePanel):
         )  # fmt: skip
 
     def _lines(self, quantity: Quantity, unit: str) -> tuple[Limit, ...]:
-        """Return the limits that the service watches; where it watches none of a quantity, those of the window."""
+        """Return the limits that the service watches; where it watches none of any actuator, those of the window."""
         sources = self._sources[quantity.key]
         names = {measure.name: measure.label for measure in quantity.measures}
         of_all = len({source.actuator for source in sources}) > 1
         labels = {(s.actuator, s.name): s.actuator if of_all else names[s.name] for s in sources}
-        return alarm_lines(self._watched, labels, quantity.factor) or _lines(self.limits, quantity.key, unit)
+        if own_limits_hold(self._watched):
+            return _lines(self.limits, quantity.key, unit)
+        return alarm_lines(self._watched, labels, quantity.factor)
 
     def _changed(self) -> None:
         """Show another actuator, or all, or other limits."""

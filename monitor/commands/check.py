@@ -92,7 +92,10 @@ class _Look:
     def _kernels(self) -> Iterator[Finding]:
         from monitor.commands.checks.machine import kernels
 
-        print("loading kernels; the first time they are compiled, which takes a minute or two ...", file=sys.stderr)
+        print(
+            "loading kernels; where this is the first time they are compiled, for a minute or two ...",
+            file=sys.stderr,
+        )
         return kernels(self._settings.indicators, reliability=self._plan is not None)
 
     def _keys(self, stack: ExitStack) -> Iterator[Finding]:

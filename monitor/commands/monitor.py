@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
             stack.callback(recorder.close)
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
-        say("loading kernels; the first time they are compiled, which takes a minute or two ...")
+        say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
         filtered = settings.indicators.bandpass is not None
         warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None)
         alarms, alarm_file = kept_alarms(settings, say)

@@ -103,8 +103,8 @@ class AllowList:
                 name = check_name(file.removesuffix(PUBLIC))
                 names[read_public(self.folder / file)] = name
             except KeyFileError as problem:
-                # perhaps the system lacked something that it soon has
-                lasting = False
+                # of the file itself, or of the system, which may soon have what it lacks now
+                lasting = lasting and not isinstance(problem.__cause__, OSError)
                 self._tell(f"not let in: {problem}")
         return names, lasting
 

@@ -96,7 +96,9 @@ class Gatekeeper:
         name = self._allowed.name_of(key)
         if name is None and self._told.take():
             who = address.decode("ascii", "replace") or "this machine"
-            self._tell(f"refused a client at {who}: its key {z85.encode(key).decode()} is not in {self._allowed.folder}")
+            self._tell(
+                f"refused a client at {who}: its key {z85.encode(key).decode()} is not in {self._allowed.folder}"
+            )
         return name
 
     def _tell(self, text: str) -> None:

@@ -148,6 +148,8 @@ def _content(path: Path, forbidden: int) -> bytes:
     except UnsafeFileError as problem:
         # a cause that passes, as when there are too many open files, is to be told from one that does not
         raise KeyFileError(str(problem)) from (problem.__cause__ or problem)
+    except OSError as problem:
+        raise KeyFileError(f"{path} cannot be read: {problem.strerror}") from problem
 
 
 def _key(path: Path, content: bytes) -> bytes:

@@ -42,6 +42,20 @@ TAKEN = step(A.ACKNOWLEDGE, S.UNACKNOWLEDGED, S.ACKNOWLEDGED, reason="acknowledg
             "▲ WARN lost data, 12 samples lost: unacknowledged",
             Level.WARN,
         ),
+        (
+            step(
+                A.OCCUR,
+                S.NORMAL,
+                S.UNACKNOWLEDGED,
+                name="north.soft",
+                reason="north fdb_delay 0.06 s is above 0.05 s",
+                value=0.06,
+                limit=0.05,
+                unit="s",
+            ),
+            "▲ WARN north soft, north fdb_delay 0.06 s is above 0.05 s: unacknowledged",
+            Level.WARN,
+        ),
         # of a service whose words nobody here knows
         (Event(EventKind.ALARM, 1.0, 1, 0, "something new"), "something new", Level.WARN),
     ],

@@ -125,6 +125,14 @@ def test_what_stands_has_room_before_what_is_to_be_watched_anew() -> None:
     assert service.follow(after) == (f"alarms: 88 left out: there are {MAX_ALARMS} at most",)
     assert sum(alarm.standing for alarm in service.alarms) == 300
     assert len(service.alarms) == MAX_ALARMS
+    # those that are there again are watched, however late they come in the stream
+    both = replace(STREAM, columns=(*after.columns, *before.columns))
+    again, _ = made({"value": "v", "warn": 1.0, "latching": True}, stream=before)
+    again.judge(rows(2.0, stream=before))
+    again.follow(both)
+    steps = again.judge(rows(0.0, stream=both)) + again.judge(rows(0.0, index=10, stream=both))
+    assert {t.reason.split(" ", 1)[1] for t in steps} == {"v 0 s is back below 1 s"}
+    assert len(steps) == 300
     restored = AlarmMonitor(service._settings)
     restored.restore(service.snapshot())
     assert sum(alarm.standing for alarm in restored.alarms) == 300
@@ -149,7 +157,7 @@ def test_a_condition_of_the_service_goes_on_where_it_was_restored() -> None:
     service.look(Health(latency=2.0), 0.0, 0, 0.5)
     later = AlarmMonitor(service._settings)
     later.restore(service.snapshot())
-    assert not later.look(Health(latency=2.0), 0.0, 0, 0.5)
+    # it came back while nobody looked
     assert [t.state for t in later.look(Health(latency=0.5), 0.0, 0, 0.5)] == [AlarmState.RETURNED]
 
 

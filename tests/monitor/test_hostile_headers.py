@@ -55,6 +55,8 @@ def test_a_rig_that_begins_anew_in_every_message_is_refused_after_a_while(tmp_pa
     assert len(begun) == 1 + 20
     refused = [event for event in sink.events_seen if event.kind is EventKind.REJECTED]
     assert refused and all("begins anew too often" in event.detail for event in refused)
+    # all of them are counted, also those that nothing followed
+    assert sum(event.count for event in refused) == len(blocks) - len(begun)
 
 
 def test_what_waits_for_the_disk_is_bounded_whatever_the_rate(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ import zmq
 from monitor.blocks import SignalBlock
 from monitor.transport import subscriptions
 from monitor.transport.beginnings import Beginnings
+from monitor.transport.outlet import Outlet
 from monitor.transport.queue_room import QueueRoom
 from monitor.transport.zeromq import ResultSubscriber, ZmqResultSink
 
@@ -137,6 +138,77 @@ def test_a_flood_of_subscriptions_is_cut_off(publishing, length):
     assert len(asked) < 20_000
     if SELF.exists():
         assert resident() - before < 200.0
+
+
+MANY = """
+import sys, zmq
+with zmq.Context() as context:
+    for number in range(int(sys.argv[2])):
+        socket = context.socket(zmq.SUB)
+        socket.linger = 0
+        socket.connect(sys.argv[1])
+        for i in range(200):
+            socket.subscribe(b"%06d%06d" % (number, i) + b"x" * 400)
+    print("asked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_flood_from_many_connections_is_cut_off_too(publishing):
+    noted = publishing.sink._outlet.subscriptions
+    with program(MANY, publishing.url, 20) as flood:
+        deadline = monotonic() + PATIENCE
+        # none of them asks for too much; all together do
+        while noted.cut < 10:
+            assert monotonic() < deadline
+            publishing.send(10)
+        # what has come beyond the bound is in the pipes of those who are cut
+        assert sum(len(each) + subscriptions.OVERHEAD for each in noted.prefixes) < 4 * subscriptions.MAX_BYTES
+        flood.kill()
+        flood.wait()
+        while len(noted.prefixes) > 1:
+            assert monotonic() < deadline
+            publishing.send(10)
+    publishing.all_came()
+    assert len(noted._counts) == 1
+
+
+def test_one_that_changes_its_mind_often_is_not_cut_off(publishing):
+    noted = publishing.sink._outlet.subscriptions
+    with zmq.Context() as context, context.socket(zmq.SUB) as client:
+        client.linger = 0
+        client.connect(publishing.url)
+        deadline = monotonic() + PATIENCE
+        for number in range(2 * subscriptions.MAX_SUBSCRIPTIONS):
+            topic = b"synchroscope/1/%d" % number
+            client.subscribe(topic)
+            while topic not in noted.prefixes:
+                assert monotonic() < deadline
+                noted.notice()
+            client.unsubscribe(topic)
+    publishing.send(10)
+    publishing.all_came()
+    assert noted.cut == 0
+
+
+def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
+    outlet = Outlet("tcp://127.0.0.1:*", queue_seconds=5.0)
+    for _ in range(500):
+        outlet.offer([b"t", bytes(1000)])
+    with zmq.Context() as context, context.socket(zmq.SUB) as late:
+        late.linger, late.rcvhwm, late.rcvbuf = 0, 10, 4096
+        late.subscribe(b"t")
+        late.connect(outlet.url)
+        deadline = monotonic() + PATIENCE
+        while not outlet.subscriptions.prefixes:
+            assert monotonic() < deadline
+            outlet.subscriptions.notice()
+        # without a pause for anything to go: more than the system's own buffers take
+        for number in range(9000):
+            outlet.offer([b"t", b"%d" % number, bytes(1000)])
+        late.rcvtimeo = 10_000
+        assert [int(late.recv_multipart()[1]) for _ in range(9000)] == list(range(9000))
+    outlet.close()
 
 
 def test_clients_that_come_and_go_are_not_cut_off(publishing):

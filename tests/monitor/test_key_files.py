@@ -121,6 +121,32 @@ def test_a_loose_secret_is_refused_with_the_remedy(folder, bits):
     assert service_keys(folder.secret.parent)
 
 
+def test_a_full_disk_leaves_no_half_of_a_key(folder, monkeypatch):
+    before = {path for path in folder.secret.parent.rglob("*") if path.is_file()}
+    for fails_at in range(3):
+        count = itertools.count()
+
+        def full(_, fails_at=fails_at, count=count):
+            if next(count) == fails_at:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(
+            KeyFileError, match=r"desk.*cannot be written: No space|service\.public cannot be written"
+        ):
+            folder.client("desk")
+        assert {path for path in folder.secret.parent.rglob("*") if path.is_file()} == before
+    folder.client("desk")
+
+
+def test_half_a_pair_says_what_to_do(folder):
+    folder.public.unlink()
+    with pytest.raises(
+        KeyFileError, match=r"service\.secret is there without .*service\.public: bring that back, or"
+    ):
+        folder.prepare()
+
+
 def test_what_is_no_file_of_ones_own_is_refused(folder, tmp_path, monkeypatch):
     link = tmp_path / "link.secret"
     link.symlink_to(folder.secret)

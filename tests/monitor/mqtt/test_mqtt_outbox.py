@@ -115,7 +115,7 @@ class Waiting(RuleBasedStateMachine):
 
 
 TestWaiting = Waiting.TestCase
-TestWaiting.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestWaiting.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 
 def test_the_status_goes_first_and_at_the_end_last() -> None:
