@@ -5,6 +5,7 @@
  *
  * NAME is a column of docs/indicators.md, by default fdb_delay, in s. docs/wire-format.md describes every byte. */
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 
 #define TOPIC "synchroscope/1/results/"
 #define MOST_SHOWN 64
+#define MOST_NAMES 256
+#define PATIENCE 5 /* s of silence that are borne without a word */
 #define MOST_TEXT 513 /* 128 characters of UTF-8, and a zero */
 
 /* ---- the header: just as much JSON as it needs ---- */
@@ -191,6 +194,17 @@ static int text_at(Json texts, long position, char *text)
     return 0;
 }
 
+/* Say which names there are, by their positions in the table of texts. */
+static void tell_names(Json texts, const long *names, int count, const char *wanted)
+{
+    char name[MOST_TEXT];
+    fprintf(stderr, "subscribe_results: there is no %s; there are:", wanted);
+    for (int i = 0; i < count; i++)
+        if (text_at(texts, names[i], name))
+            fprintf(stderr, "%s %s", i ? "," : "", name);
+    fprintf(stderr, "%s\n", count == MOST_NAMES ? ", ..." : "");
+}
+
 /* ---- the stream: which columns are shown, under which name ---- */
 
 typedef struct {
@@ -203,6 +217,8 @@ static int read_header(const char *bytes, size_t size, const char *wanted, Strea
 {
     Json header = {bytes, bytes + size, 0}, texts, columns, value;
     char name[MOST_TEXT];
+    long names[MOST_NAMES];
+    int count = 0, k;
 
     memset(stream, 0, sizeof *stream);
     if (!find(header, "texts", &texts) || !find(header, "columns", &columns))
@@ -225,6 +241,10 @@ static int read_header(const char *bytes, size_t size, const char *wanted, Strea
         need(&columns, ']');
         if (!text_at(texts, what[0], name))
             return 0;
+        for (k = 0; k < count && names[k] != what[0]; k++)
+            ;
+        if (k == count && count < MOST_NAMES)
+            names[count++] = what[0];
         if (strcmp(name, wanted) == 0 && stream->shown < MOST_SHOWN) {
             if (!text_at(texts, what[2], stream->actuator[stream->shown]))
                 return 0;
@@ -233,7 +253,11 @@ static int read_header(const char *bytes, size_t size, const char *wanted, Strea
         stream->columns++;
         take(&columns, ',');
     }
-    return !columns.bad && stream->columns > 0 && stream->every > 0 && stream->sample_rate > 0.0;
+    if (columns.bad || stream->columns == 0 || stream->every == 0 || !(stream->sample_rate > 0.0))
+        return 0;
+    if (stream->shown == 0)
+        tell_names(texts, names, count, wanted);
+    return 1;
 }
 
 /* ---- a message: four frames ---- */
@@ -287,7 +311,7 @@ static int show(zmq_msg_t *frames, int count, const char *wanted, Stream *stream
     rows = get(position + 16, 4);
     if (zmq_msg_size(&frames[3]) != 8 * rows * (uint64_t)stream->columns)
         return -1;
-    if (rows > 0) {
+    if (rows > 0 && stream->shown > 0) {
         t = get_double(position + 8) + (double)(rows - 1) * (double)stream->every / stream->sample_rate;
         row = payload + 8 * (rows - 1) * (uint64_t)stream->columns;
         printf("%.9g s", t);
@@ -309,12 +333,13 @@ int main(int argc, char **argv)
     const char *endpoint = argc > 1 ? argv[1] : "tcp://127.0.0.1:5556";
     const char *wanted = argc > 2 ? argv[2] : "fdb_delay";
     int64_t most = 64 << 20; /* bytes of a frame */
-    int ended = 0, failed;
+    int patience = 1000 * PATIENCE, ended = 0, silent = 0, failed;
     static Stream stream;
     void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_SUB);
 
     zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
     zmq_setsockopt(socket, ZMQ_SUBSCRIBE, TOPIC, strlen(TOPIC));
+    zmq_setsockopt(socket, ZMQ_RCVTIMEO, &patience, sizeof patience);
     failed = zmq_connect(socket, endpoint) != 0;
     while (!failed && ended != 1) {
         zmq_msg_t frames[4];
@@ -322,7 +347,11 @@ int main(int argc, char **argv)
         while (more && !failed) { /* of a message with more than four frames the rest goes by */
             zmq_msg_t spare, *frame = count < 4 ? &frames[count] : &spare;
             zmq_msg_init(frame);
-            failed = zmq_msg_recv(frame, socket, 0) < 0;
+            while ((failed = zmq_msg_recv(frame, socket, 0) < 0) && zmq_errno() == EAGAIN)
+                if (!silent++)
+                    fprintf(stderr, "subscribe_results: nothing heard for %d s from %s; waiting\n",
+                            PATIENCE, endpoint);
+            silent = 0;
             more = !failed && zmq_msg_more(frame);
             if (frame == &spare)
                 zmq_msg_close(&spare);

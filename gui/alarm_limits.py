@@ -45,7 +45,7 @@ def watched_limits(alarms: Iterable[Alarm]) -> WatchedLimits:
 
 
 def own_limits_hold(watched: Iterable[WatchedLimit]) -> bool:
-    """Whether the window's own limits are to be seen: where a laboratory has set some, others would look like them."""
+    """Whether the window's own limits are to be seen: beside a laboratory's they would look like these."""
     return not any(limit.actuator for limit in watched)
 
 

@@ -87,11 +87,12 @@ def transition_words(transition: Transition) -> str:
     own = transition.name.removesuffix(f".{transition.severity.value}")
     owner, _, value = own.rpartition(".")
     said = [f"{owner} {value_words(value)}".strip()]
-    judged = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL) and transition.limit is not None
+    judged, limit = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL), transition.limit
     # an alarm with a name of its own does not tell of which value it is; the reason does
-    if judged and (value in _QUANTITIES or value in _SUBJECTS or not transition.reason):
-        said[0] += f" {shown(value, transition.value, transition.unit, limits=(transition.limit,))}"
-        said.append(f"limit {shown(value, transition.limit, transition.unit, _EXACT)}")
+    named = value in _QUANTITIES or value in _SUBJECTS or not transition.reason
+    if judged and named and limit is not None:
+        said[0] += f" {shown(value, transition.value, transition.unit, limits=(limit,))}"
+        said.append(f"limit {shown(value, limit, transition.unit, _EXACT)}")
     elif transition.reason:
         said.append(transition.reason)
     return f"{', '.join(said)}: {state_word(transition.state)}"

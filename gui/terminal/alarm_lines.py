@@ -46,11 +46,19 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
 
 
 def _value(alarm: Alarm) -> str:
-    if alarm.last is None:
+    if alarm.last is None or _is_over(alarm):
         return ""
     sides = (("<", alarm.low), (">", alarm.high))
     limits = " or ".join(f"{sign} {reading(limit, alarm.unit)}" for sign, limit in sides if limit is not None)
     return f"  {reading(alarm.last, alarm.unit)}" + (f" (alarm {limits})" if limits else "")
+
+
+def _is_over(alarm: Alarm) -> bool:
+    """Whether the alarm holds for what was counted at an earlier look: beside it, the newest count would puzzle."""
+    low, high, last = alarm.low, alarm.high, alarm.last
+    if last is None or not alarm.active or not alarm.value.startswith("health."):
+        return False
+    return (low is None or last >= low) and (high is None or last <= high)
 
 
 def _cut(line: Text, width: int) -> Text:

@@ -16,9 +16,12 @@ _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _NOT_IN_UNITS = {ord(","): " ", ord(":"): " "}
 
 
-def reading(value: float, unit: str, beside: float | None = None) -> str:
-    """Return a value in its unit with four digits; with more, where it would look like another `beside` it."""
-    factor, unit = _scale(beside or value) if unit == "B" else (1.0, unit)
+def reading(value: float, unit: str, beside: float | None = None, like: float | None = None) -> str:
+    """Return a value in its unit with four digits; with more, where it would look like another `beside` it.
+
+    Bytes are told in the multiple that is fit for `like`, by default for the one beside it.
+    """
+    factor, unit = _scale(like or beside or value) if unit == "B" else (1.0, unit)
     for digits in range(4, 18):
         text = _number(value / factor, digits)
         if beside is None or value == beside or text != _number(beside / factor, digits):
@@ -53,7 +56,7 @@ def occurred(alarm: Alarm, value: float, limit: float | None, delay: float = 0.0
         return what
     side = "above" if value > limit else "below"
     lasting = f", for {delay:g} s" if delay else ""
-    return f"{what} is {side} {reading(limit, alarm.unit, value)}{lasting}"
+    return f"{what} is {side} {reading(limit, alarm.unit, value, limit)}{lasting}"
 
 
 def returned(alarm: Alarm, value: float, limit: float | None, said: str = "", untold: int = 0) -> str:
@@ -65,7 +68,7 @@ def returned(alarm: Alarm, value: float, limit: float | None, said: str = "", un
         return f"{_subject(alarm)} is back to normal{before}"
     side = "below" if limit == alarm.high else "above"
     what = f"{_subject(alarm)} {reading(value, alarm.unit, limit)}"
-    return f"{what} is back {side} {reading(limit, alarm.unit, value)}{before}"
+    return f"{what} is back {side} {reading(limit, alarm.unit, value, limit)}{before}"
 
 
 def unwatched(alarm: Alarm, *, published: bool) -> str:

@@ -41,6 +41,14 @@ def plan(
     return [watch for name, watch in found.items() if name not in left_out], notes
 
 
+def missing(limits: Sequence[LimitSettings], columns: Sequence[Column]) -> list[str]:
+    """Return one line for each limit on a value that is neither the service's nor among `columns`."""
+    notes: list[str] = []
+    for _ in _limits(limits, columns, notes):
+        pass
+    return notes
+
+
 def _limits(limits: Sequence[LimitSettings], columns: Sequence[Column], notes: list[str]) -> Iterator[Watch]:
     own = {(limit.called, limit.actuator) for limit in limits if limit.actuator}
     for limit in limits:

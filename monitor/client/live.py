@@ -11,12 +11,15 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
+import zmq
+
 from monitor.alarm_report import Alarm, AlarmReport
 from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.client.rows import Row, RowReader
 from monitor.health import Health
 from monitor.requests import AcknowledgeRequest, NoteRequest, Request, RequestError, ResetRequest, ShelveRequest
 from monitor.transfer import TransferBlock
+from monitor.transport.handshakes import refusal
 from monitor.transport.key_files import keys_of
 from monitor.transport.subscriber import Kind, Published, ResultSubscriber
 
@@ -26,6 +29,11 @@ _TICK = 0.1  # s of one wait, after which it is seen whether somebody closed
 _PAUSE = 0.005  # s between two looks of an asynchronous loop
 _PATIENCE = 5.0  # s for a service to answer
 _KEPT_EVENTS = 1000
+_REFUSALS = {
+    refusal(event, zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, secured=secured)
+    for event in (zmq.Event.HANDSHAKE_FAILED_AUTH, zmq.Event.HANDSHAKE_FAILED_PROTOCOL)
+    for secured in (False, True)
+}
 
 
 class ServiceLostError(ConnectionError):
@@ -49,7 +57,8 @@ def connect(
     kinds : what is wanted: results, transfer, signals, alarms, event. Health always comes.
     keys : folder of keys, where the service asks for them.
     timeout : s without a word of the service after which iterating raises `ServiceLostError`; None: never. A service
-        that waits for its rig does say so.
+        that waits for its rig does say so. Where the service lets nobody in with these keys, or without any, it is
+        raised at once.
     follow : go on to the next run after the stream's last block, instead of ending.
 
     Raises
@@ -91,6 +100,7 @@ class Live:
         self._over = False
         self._heard = time.monotonic()
         self._trouble = ""
+        self._refused = ""
         self.health: Health | None = None
         """How the service was when it last said so."""
         self.alarms: tuple[Alarm, ...] = ()
@@ -242,7 +252,7 @@ class Live:
                 case Event():
                     self.events.append(item)
                     if item.kind is EventKind.NOTE:
-                        self._trouble = item.detail
+                        self._take_note(item.detail)
                 case ResultBlock() | SignalBlock() | TransferBlock() if self._rig not in ("", item.stream.rig):
                     continue
             if not isinstance(item, Event):
@@ -250,7 +260,17 @@ class Live:
             self._waiting.append(item)
         return bool(items)
 
+    def _take_note(self, text: str) -> None:
+        # here the option is an argument
+        self._trouble = text.replace("--keys", "keys=")
+        # the service's own notes come only from one that has let us in
+        if self.health is None and text.removeprefix(f"{self._subscriber.endpoint}: ") in _REFUSALS:
+            self._refused = self._trouble
+
     def _check(self) -> None:
+        if self._refused:
+            refused, self._refused = self._refused, ""
+            raise ServiceLostError(refused)
         if self._timeout is not None and self.silence > self._timeout:
             self._heard = time.monotonic()
             why = f": {self._trouble}" if self._trouble else ""
@@ -263,7 +283,8 @@ class Live:
         while self.health is None:
             if self._over or time.monotonic() > deadline:
                 raise ServiceLostError(f"no word from the service at {self.url}: there is nobody to ask")
-            self._receive(_TICK)
+            if not self._receive(_TICK):
+                self._check()
         url = requests_url(self.health.requests, self.url)
         client = RequestClient(url, patience=_PATIENCE, security=self._security)
         try:

@@ -10,6 +10,10 @@ from monitor.blocks import ResultBlock, ResultStream, Samples
 Places = Mapping[str, Mapping[str, int]]
 
 
+def _missing(kind: str, name: object, there: Mapping[str, object]) -> str:
+    return f"no {kind} {name!r}; there are: {', '.join(there) or 'none'}"
+
+
 class Values(Mapping[str, float]):
     """What is known of one actuator (or response) at one instant: numbers by name, NaN where one means nothing."""
 
@@ -19,7 +23,7 @@ class Values(Mapping[str, float]):
         self._stream, self._places, self._values = stream, places, values
 
     def __getitem__(self, name: str) -> float:
-        return float(self._values[self._places[name]])
+        return float(self._values[self._place(name)])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -32,7 +36,13 @@ class Values(Mapping[str, float]):
 
     def unit(self, name: str) -> str:
         """Return the unit of a value; 1 for a plain number."""
-        return self._stream.columns[self._places[name]].unit
+        return self._stream.columns[self._place(name)].unit
+
+    def _place(self, name: str) -> int:
+        try:
+            return self._places[name]
+        except KeyError:
+            raise KeyError(_missing("value", name, self._places)) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +65,11 @@ class Row(Mapping[str, Values]):
     places: Places
 
     def __getitem__(self, actuator: str) -> Values:
-        return Values(self.stream, self.places[actuator], self.numbers)
+        try:
+            places = self.places[actuator]
+        except KeyError:
+            raise KeyError(_missing("actuator", actuator, self.places)) from None
+        return Values(self.stream, places, self.numbers)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.places)

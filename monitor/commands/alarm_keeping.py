@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,13 @@ if TYPE_CHECKING:
     from monitor.recording.alarm_file import AlarmFile
 
 _MOST_NAME = 50  # bytes of each of two names in a note
+_MOST_WHY = 66  # bytes, which the note has room for beside the names
 
 
-def kept_alarms(settings: Settings, say: Callable[[str], None]) -> tuple[AlarmMonitor, AlarmFile | None]:
+def kept_alarms(settings: Settings) -> tuple[AlarmMonitor, AlarmFile | None]:
     """Return the alarms, as they were left, and the file that keeps them; None where none does.
 
-    A file that is damaged is put aside: the alarms are then fresh, and that is said.
+    A file that is damaged is put aside: the alarms are then fresh, and the stream has a note of it.
 
     Raises
     ------
@@ -35,6 +35,7 @@ def kept_alarms(settings: Settings, say: Callable[[str], None]) -> tuple[AlarmMo
         return alarms, None
     if not path.parent.is_dir():
         raise ValueError(f"alarms.state: {path}: there is no folder {path.parent}")
+    must_be_file(path)
     notes: tuple[str, ...] = ()
     try:
         if (state := alarm_file.read(path)) is not None:
@@ -43,9 +44,15 @@ def kept_alarms(settings: Settings, say: Callable[[str], None]) -> tuple[AlarmMo
         # it may be whole: what stands in it is not thrown away
         raise ValueError(f"alarms: {path} cannot be read: {problem.strerror or problem}") from problem
     except ValueError as problem:
+        # said by the service itself, as every note is
         notes = (_put_aside(path, problem),)
-        say(notes[0])
     return alarms, alarm_file.AlarmFile(path, alarms.snapshot, notes)
+
+
+def must_be_file(path: Path) -> None:
+    """Raise ValueError where alarms cannot be kept because a folder has the name of their file."""
+    if path.is_dir():
+        raise ValueError(f"alarms.state: {path} is a folder: name a file in it, such as {path / 'alarms.json'}")
 
 
 def names_folder(path: str) -> bool:
@@ -69,7 +76,9 @@ def _put_aside(path: Path, problem: Exception) -> str:
     from monitor.recording import alarm_file
 
     name = alarm_file.the_end(path.name, _MOST_NAME)
-    why = " ".join(str(problem).split()).encode()[:60].decode(errors="ignore")
+    why = " ".join(str(problem).split()).replace("the alarms that were kept", "its alarms")
+    if len(why.encode()) > _MOST_WHY:
+        why = why.encode()[: _MOST_WHY - 3].decode(errors="ignore") + "…"
     try:
         aside = alarm_file.put_aside(path)
     except OSError:

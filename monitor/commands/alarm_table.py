@@ -25,13 +25,10 @@ def print_alarms(alarms: Iterable[Alarm]) -> None:
         table.add_column(heading, justify="right" if heading in ("value", "since s") else "left")
     for alarm in sorted(alarms, key=lambda a: (not a.standing, not a.needs_acknowledgement, a.severity, a.name)):
         seen = alarm.standing
-        state = alarm.state.replace("_", " ")
-        if alarm.shelved_for:
-            state += f" for {alarm.shelved_for:.0f} s"
         table.add_row(
             _SHAPES[alarm.severity] if seen else "",
             Text(alarm.name),
-            state,
+            state(alarm),
             "—" if alarm.last is None else Text(reading(alarm.last, alarm.unit)),
             Text(normal(alarm)),
             f"{alarm.time:.3f}" if seen else "",
@@ -39,6 +36,12 @@ def print_alarms(alarms: Iterable[Alarm]) -> None:
             style=_STYLES[alarm.severity] if seen else "dim",
         )
     console.print(table if table.row_count else "this monitor has no alarms")
+
+
+def state(alarm: Alarm) -> str:
+    """Return where it is in its life, in words."""
+    words = alarm.state.replace("_", " ")
+    return f"{words} for {alarm.shelved_for:.0f} s" if alarm.shelved_for else words
 
 
 def normal(alarm: Alarm) -> str:

@@ -13,7 +13,7 @@ from monitor.commands.watch import DEFAULT_RESULTS
 from monitor.user_name import user_name
 
 if TYPE_CHECKING:
-    from monitor.alarm_report import AlarmReport
+    from monitor.alarm_report import Alarm, AlarmReport
     from monitor.requests import AlarmRequest
     from monitor.transport.curve import Keys
 
@@ -21,6 +21,7 @@ SUMMARY = "list the alarms of a running monitor, acknowledge, reset or shelve th
 
 _ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
 _PATIENCE = 5.0  # s for a service to say what its alarms are
+_LONGEST = 86400.0  # s on the shelf that a request may ask for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", default="", metavar="NAME", help="of the alarm; left out: all that wait")
     parser.add_argument("--for", type=positive, dest="seconds", metavar="S", help="how long it is to be shelved, s")
     parser.add_argument("--by", default=None, metavar="WHO", help="who says so (default: the user's name)")
-    parser.add_argument("--json", action="store_true", help="list them as one JSON object and nothing else")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument(
         "--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"of the monitor (default {DEFAULT_RESULTS})"
     )
@@ -44,11 +45,41 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.transport.zeromq import requests_url
 
     request = _request(arguments)
+    # those that it may be for, where no name is given
+    before = () if request.alarm else _report(arguments.connect, security).alarms
     url = requests_url(requests_of(arguments.connect, security), arguments.connect)
     answer = answer_of(url, request, security)
     if not answer.ok:
         raise ValueError(answer.reason)
+    _tell(arguments, [request.alarm] if request.alarm else _meant(request, before), security)
     return 0
+
+
+def _meant(request: AlarmRequest, alarms: tuple[Alarm, ...]) -> list[str]:
+    from monitor.alarm_report import AlarmState
+    from monitor.requests import AcknowledgeRequest
+
+    if isinstance(request, AcknowledgeRequest):
+        return [alarm.name for alarm in alarms if alarm.needs_acknowledgement]
+    return [alarm.name for alarm in alarms if alarm.state is AlarmState.LATCHED_ACKNOWLEDGED]
+
+
+def _tell(arguments: argparse.Namespace, names: list[str], security: Keys | None) -> None:
+    """Print what the alarms are now that the request has been carried out."""
+    from monitor import alarm_report
+    from monitor.commands.alarm_table import state
+
+    try:
+        now = {alarm.name: alarm for alarm in _report(arguments.connect, security).alarms}
+    except ValueError:
+        print(f"{arguments.action}: done; the monitor does not say what the alarms are now", file=sys.stderr)
+        return
+    if arguments.json:
+        found = alarm_report.AlarmReport(tuple(now[name] for name in names if name in now))
+        print(alarm_report.encode(found).decode())
+        return
+    for name in names:
+        print(f"{name}: {state(now[name]) if name in now else 'normal, and not watched any more'}")
 
 
 def _request(arguments: argparse.Namespace) -> AlarmRequest:
@@ -62,6 +93,11 @@ def _request(arguments: argparse.Namespace) -> AlarmRequest:
             return AcknowledgeRequest(alarm=name, by=by)
         case "reset":
             return ResetRequest(alarm=name, by=by)
+    if arguments.seconds is not None and arguments.seconds > _LONGEST:
+        raise ValueError(
+            f"--for {arguments.seconds:g}: a day, {_LONGEST:g} s, is the longest; "
+            "a monitor may allow less (alarms.shelve_at_most, 28800 s where nothing is set)"
+        )
     if not name:
         raise ValueError(f"{arguments.action} which alarm? give its name, as `synchroscope alarms` lists it")
     return ShelveRequest(alarm=name, seconds=arguments.seconds or 0.0, by=by)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from monitor.health import Broker
 
@@ -56,12 +56,12 @@ def broker_overrides(arguments: argparse.Namespace) -> dict[str, object]:
         )
     try:
         parts = urlsplit(text if "://" in text else f"//{text}")
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
     except ValueError:
-        host, port = None, None
-        parts = urlsplit("")
+        host, parts = None, urlsplit("")
     if not host or parts.scheme not in _SCHEMES or parts.path not in ("", "/") or parts.query or parts.fragment:
         raise ValueError(f"--mqtt {text}: write HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT")
+    port = _port(text, parts)
     given: dict[str, object] = {"host": host, **_SCHEMES[parts.scheme]}
     return given if port is None else given | {"port": port}
 
@@ -90,6 +90,16 @@ def open_broker(settings: Settings, recorder: Callable[[], RunWriter | None], sa
     sink = MqttSink(mqtt, settings.stream.rig, ending=lambda: _ending(recorder()))
     say(f"telling {sink.url}")
     return Told((sink,), (sink.inlet,), lambda: sink.broker, sink.close)
+
+
+def _port(text: str, parts: SplitResult) -> int | None:
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError(f"--mqtt {text}: its port should be a number from 1 to 65535")
+    return port
 
 
 def _is_here(host: str) -> bool:

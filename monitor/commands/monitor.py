@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from monitor.commands.alarm_keeping import kept_alarms
     from monitor.commands.announcer import Announcer
+    from monitor.commands.checks.values import must_be_published
     from monitor.engine import Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
     from monitor.health import Recording
@@ -70,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             plan = open_plan(settings.reliability)
     except KeyboardInterrupt:
         return 0
+    must_be_published(settings, plan)
     allow_descriptors()
     with ExitStack() as stack:
         guard = stack.enter_context(guarded(settings.security.keys, settings.security.rig_key, say))
@@ -112,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
         filtered = settings.indicators.bandpass is not None
         warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None)
-        alarms, alarm_file = kept_alarms(settings, say)
+        alarms, alarm_file = kept_alarms(settings)
         if alarm_file is not None:
             stack.callback(alarm_file.close)
         kept = [each for each in (recorder, alarm_file) if each is not None]
@@ -162,7 +164,11 @@ def _recorder(settings: Settings) -> RunWriter:
 
     path = Path(settings.record.path)
     if names_folder(settings.record.path):
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            why = problem.strerror or problem
+            raise ValueError(f"record.path: the folder {path} cannot be made: {why}; record in another") from problem
         path /= f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}.h5"
     return RunWriter(path, settings.model_dump(mode="json"), settings.record.flush_interval)
 

@@ -14,6 +14,8 @@ from monitor.config.reliability import ReliabilitySettings
 from monitor.config.section import Section
 from monitor.config.streams import RecordSettings, ResultSettings, StreamSettings
 
+_MOST_VALUE = 40  # characters of a value in a sentence
+
 
 class SettingsError(ValueError):
     """The settings cannot be used; the text is one line and names every wrong key, and `problems` has one each."""
@@ -62,7 +64,7 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
         # a list whose every word is wrong is called too short as well
         errors = problem.errors()
         told = [e for e in errors if e["type"] != "too_short" or not any(_within(o["loc"], e["loc"]) for o in errors)]
-        raise SettingsError(*(_sentence(e["loc"], e["msg"]) for e in told), where=where) from None
+        raise SettingsError(*(_sentence(e["loc"], e["msg"], document) for e in told), where=where) from None
 
 
 def _laid_over(section: dict[str, object], keys: dict[str, object]) -> dict[str, object]:
@@ -79,8 +81,22 @@ def _within(inner: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
     return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
-def _sentence(location: tuple[int | str, ...], message: str) -> str:
-    key = ".".join(str(part) for part in location)
+def _sentence(location: tuple[int | str, ...], message: str, document: dict[str, dict[str, object]]) -> str:
+    key = _of_limit(location, document) or ".".join(str(part) for part in location)
     message = message.removeprefix("Value error, ")
     message = "there is no such setting" if "Extra inputs" in message else message[:1].lower() + message[1:]
     return f"{key}: {message}"
+
+
+def _of_limit(location: tuple[int | str, ...], document: dict[str, dict[str, object]]) -> str:
+    """Return the place of a limit, counted from 1 and with its value; empty where it is none."""
+    match location:
+        case ("alarms", "limit", int(position), *within):
+            pass
+        case _:
+            return ""
+    limits = document["alarms"]["limit"]
+    limit = limits[position] if isinstance(limits, list | tuple) else None
+    value = limit.get("value") if isinstance(limit, dict) else None
+    named = f" ({value[:_MOST_VALUE]})" if isinstance(value, str) and value.isprintable() else ""
+    return ": ".join([f"alarms.limit {position + 1}{named}", *filter(None, [".".join(map(str, within))])])

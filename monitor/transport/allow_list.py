@@ -24,8 +24,8 @@ class AllowList:
 
     Parameters
     ----------
-    folder : looked at when a key is asked for, for strangers four times a second at most, and read anew where anything
-        in it has changed.
+    folder : looked at when a key is asked for, for strangers four times a second at most, and read anew where
+        anything in it has changed.
     always : names and keys that need no file.
     say : is told what is left out, once.
     clock : s, monotonic.

@@ -8,15 +8,12 @@ from monitor.transport import endpoint
 from monitor.transport.curve import Keys
 from monitor.transport.endpoint import TransportError
 from monitor.transport.handshakes import FAILED, Watched, refusal
-from monitor.transport.queue_room import QueueRoom
 from monitor.transport.subscriptions import MAX_SUBSCRIPTION, Subscriptions
 from monitor.wire import Frames
 
-_QUEUE_BYTES = 1 << 28
-_REMIND = 16  # messages, less than the room that each connection begins with: that of when the socket was bound
+_QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
 _TURN = 500  # ms between looks at whether who is waited for refuses
 _ASKED = 8  # subscriptions that wait: ZeroMQ takes all of them before it sends, so few must be there
-_FRAME = 64  # bytes that ZeroMQ takes for a frame beside its content
 
 
 class Outlet:
@@ -25,7 +22,7 @@ class Outlet:
     Parameters
     ----------
     bind, connect : one of the two is an endpoint.
-    queue_seconds : how much may wait for a subscriber that lags, but no more than 256 MB or so.
+    queue_seconds : how much may wait for a subscriber that lags, but no more than 2000 messages.
     insecure : may bind where other machines can reach it without keys.
     security : keys of who binds or connects.
     context : of the caller, who then terminates it; by default an own one.
@@ -53,13 +50,15 @@ class Outlet:
         self._secured = bool(connect) and security is not None
         self._watched: Watched | None = None
         self._refused = ""
-        self._offers = 0
         self.socket = self._context.socket(zmq.XPUB)
         self.subscriptions = Subscriptions(self.socket)
         try:
             endpoint.prepare(self.socket, queue_seconds)
-            self._room = QueueRoom(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE_BYTES)
-            self.socket.setsockopt(zmq.SNDHWM, self._room.messages)
+            # for good: libzmq 4.3.5 may crash where this is set while a connection ends (pipe_t::send_hwms_to_peer)
+            self.socket.setsockopt(zmq.SNDHWM, min(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE))
+            if bind:
+                # and aborts where it pings one that has hung up before all it said was taken (out_event, !_io_error)
+                self.socket.setsockopt(zmq.HEARTBEAT_IVL, 0)
             self.socket.setsockopt(zmq.MAXMSGSIZE, MAX_SUBSCRIPTION)
             self.socket.setsockopt(zmq.RCVHWM, _ASKED)
             self.socket.setsockopt(zmq.SNDTIMEO, _TURN)
@@ -82,10 +81,8 @@ class Outlet:
                 self._refused = refusal(event, value, secured=self._secured) or self._refused
         return self._refused
 
-    def offer(self, frames: Frames, *, wait: bool = False, typical: bool = True) -> bool:
+    def offer(self, frames: Frames, *, wait: bool = False) -> bool:
         """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does.
-
-        The size of a `typical` message says how many may wait.
 
         Raises
         ------
@@ -94,11 +91,6 @@ class Outlet:
         if self.socket.closed:
             return False
         self.subscriptions.notice()
-        self._offers += 1
-        grown = typical and self._room.take(sum(map(len, frames)) + _FRAME * len(frames))
-        if grown or self._offers % _REMIND == 0:
-            # it reaches who is connected, and nobody who comes later
-            self.socket.setsockopt(zmq.SNDHWM, self._room.messages)
         while True:
             if self.refused:
                 raise TransportError(f"{self.url}: {self._refused}")

@@ -80,19 +80,18 @@ class ZmqResultSink:
         """Publish an event under the rig of the latest block."""
         if not math.isfinite(event.time):
             event = replace(event, time=0.0)
-        self._offer([wire.topic("event", self._rig), msgspec.json.encode(event)], typical=False)
+        self._offer([wire.topic("event", self._rig), msgspec.json.encode(event)])
 
     def alarms(self, report: AlarmReport) -> None:
         """Publish all alarms under the rig of the latest block."""
-        self._offer([wire.topic("alarms", self._rig), alarm_report.encode(report)], typical=False)
+        self._offer([wire.topic("alarms", self._rig), alarm_report.encode(report)])
 
     def health(self, health: Health) -> None:
         """Publish a look at the service."""
-        self._offer([wire.topic("health", health.rig), health_format.encode(health)], typical=False)
+        self._offer([wire.topic("health", health.rig), health_format.encode(health)])
 
-    def _offer(self, frames: Frames, *, typical: bool = True) -> None:
-        # what is said of the stream is small, and tells nothing of how large its blocks are
-        if not self._outlet.offer(frames, typical=typical):
+    def _offer(self, frames: Frames) -> None:
+        if not self._outlet.offer(frames):
             self.dropped += 1
 
     def close(self, linger: float = 1.0) -> None:

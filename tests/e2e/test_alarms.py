@@ -88,6 +88,7 @@ def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, t
     assert seen["last"] > 0.5
     until(results, capsys, name, "latched_unacknowledged", lambda: rig.send(1.0))
     assert main(["alarms", "acknowledge", name, "--by", "kim", "--connect", results]) == 0
+    assert capsys.readouterr().out == f"{name}: latched acknowledged\n"
     until(results, capsys, name, "latched_acknowledged")
     deadline = monotonic() + PATIENCE
     while b"latched_acknowledged" not in (tmp_path / "alarms.json").read_bytes():
@@ -104,7 +105,9 @@ def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, t
     assert rig.publisher.wait_for_subscriber(60.0)
     rig.send(1.0)
     until(results, capsys, name, "latched_acknowledged", lambda: rig.send(1.0))
-    assert main(["alarms", "reset", "--by", "kim", "--connect", results]) == 0
+    assert main(["alarms", "reset", "--by", "kim", "--json", "--connect", results]) == 0
+    told = json.loads(capsys.readouterr().out)["alarms"]
+    assert [(alarm["name"], alarm["state"]) for alarm in told] == [(name, "normal")]
     until(results, capsys, name, "normal")
     assert main(["alarms", "reset", name, "--connect", results]) == 2
     assert "it is normal: there is nothing to reset" in capsys.readouterr().err
@@ -135,11 +138,26 @@ def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, t
     [
         (["shelve", "x"], "give shelve, and nothing else, a time"),
         (["shelve", "--for", "5"], "shelve which alarm?"),
+        (["shelve", "x", "--for", "999999"], "86400 s, is the longest"),
         (["reset", "x", "--for", "5"], "give shelve, and nothing else, a time"),
     ],
 )
 def test_a_mistake_is_one_line(words, reason, capsys) -> None:
     assert main(["alarms", *words]) == 2
+    told = capsys.readouterr().err
+    assert reason in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--alarm", "fdb_dely=0.001"], "no value 'fdb_dely'; there are "),
+        (["--record", "/dev/null/runs/"], "record.path: the folder /dev/null/runs cannot be made: "),
+    ],
+)
+def test_what_can_never_be_is_refused_at_the_start(warm_kernels, words, reason, capsys) -> None:
+    assert main(["monitor", *words, "--publish", ANY_PORT, "--bind", ANY_PORT, "--quiet", "--duration", "0.1"]) == 2
     told = capsys.readouterr().err
     assert reason in told
     assert told.count("\n") == 1

@@ -61,7 +61,7 @@ def test_a_rig_that_is_ready(warm_kernels, start, rig, tmp_path, free_url):
     settings.write_text(
         f'[stream]\nconnect = ["{rig}"]\n[results]\npublish = "{free_url}"\n'
         '[indicators]\nmeasures = ["nrmse", "fdb"]\n'
-        '[[alarms.limit]]\nvalue = "nrmse"\nwarn = 0.1\n'
+        '[[alarms.limit]]\nvalue = "nrmse"\nwarn = 0.1\ndeadband = 0.02\n'
     )
     (tmp_path / "runs").mkdir()
     done = start("monitor", settings, "--record", f"{tmp_path}/runs/", "--check").wait(0)
@@ -70,7 +70,7 @@ def test_a_rig_that_is_ready(warm_kernels, start, rig, tmp_path, free_url):
     assert {line[:6] for line in lines} == {"ok    "}, done.out
     assert subjects == [
         *("settings", "clock", "descriptors", "kernels", "keys", "results", "requests"),
-        *("rig", "measures", "alarms", "alarm file", "record", "disk speed"),
+        *("rig", "measures", "alarms", "alarms", "alarm file", "record", "disk speed"),
     ]
     assert "rig frame, 200 Hz" in done.out
     assert done.err.splitlines()[-1] == "no failures, no warnings"

@@ -265,6 +265,44 @@ def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str])
     assert printed == expected[-len(printed) :]
 
 
+def test_the_c_program_says_which_names_there_are(subscribe_results_c: list[str]) -> None:
+    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    words = [*subscribe_results_c, sink.endpoint, "fdb_dely"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            deadline = monotonic() + PATIENCE
+            number = 0
+            while process.poll() is None and monotonic() < deadline:
+                sink.results(_results(number, last=number > 50))
+                number += 1
+                sleep(0.01)
+            out, told = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+            sink.close()
+    assert (process.returncode, out) == (0, "")
+    assert told == "subscribe_results: there is no fdb_dely; there are: fdb_ratio, fdb_delay\n"
+
+
+def test_the_c_program_says_that_it_hears_nothing(subscribe_results_c: list[str]) -> None:
+    with socket.socket() as nobody:
+        # taken, but nobody listens
+        nobody.bind(("127.0.0.1", 0))
+        endpoint = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
+        with subprocess.Popen([*subscribe_results_c, endpoint], stderr=subprocess.PIPE, text=True) as process:
+            too_long = threading.Timer(PATIENCE, process.kill)
+            too_long.start()
+            try:
+                assert process.stderr is not None
+                told = process.stderr.readline()
+                assert process.poll() is None
+            finally:
+                too_long.cancel()
+                too_long.join()
+                process.kill()
+    assert told == f"subscribe_results: nothing heard for 5 s from {endpoint}; waiting\n"
+
+
 def test_the_c_program_passes_over_what_it_cannot_read(
     subscribe_results_c: list[str],
 ) -> None:

@@ -145,7 +145,7 @@ def test_every_simulation_is_played_as_it_is_and_gives_values(start, kept, kind)
     rig = start("replay", kind.name, "--speed", "max", "--bind", ANY_PORT, *length)
     start("monitor", "--connect", rig.publishing, "--publish", ANY_PORT, "--record", kept, "--once").wait()
     rig.wait()
-    run, played = read(kept), simulation(kind.name, min(kind.duration, LONGEST))
+    run, played = read(kept), simulation(kind.name, duration=min(kind.duration, LONGEST))
     assert run.samples.tobytes() == played.samples.tobytes()
     assert bool(run.columns) == bool(played.stream.pairs)
     delay = run.values[:, [column.endswith("_fdb_delay") for column in run.columns]]

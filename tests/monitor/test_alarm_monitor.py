@@ -350,6 +350,9 @@ def test_a_recording_with_a_hole_trips_and_so_does_a_full_disk() -> None:
     assert looks(fine, replace(fine, disk_free=10**9)) == [
         ("disk.warn", "unacknowledged", "health.disk_free 1 GB is below 2 GB")
     ]
+    # both in the unit of the limit
+    small = looks(replace(fine, disk_free=81_920), disk_warn=2e9, disk_trip=0.0)
+    assert [why for *_, why in small] == ["health.disk_free 8.192e-05 GB is below 2 GB"]
     assert [name for name, *_ in looks(replace(fine, disk_free=0))] == ["disk.warn", "disk.trip"]
     # not recorded, or not known
     assert looks(Health(), replace(fine, disk_free=-1)) == []

@@ -143,6 +143,8 @@ def test_alarms_that_are_kept_nowhere_are_a_warning(tmp_path):
     assert [each.level for each in kept_alarms(settings())] == [Level.WARN]
     (said,) = kept_alarms(settings(alarms={"state": str(tmp_path / "none" / "a.json")}))
     assert said.level is Level.FAIL
+    with pytest.raises(ValueError, match="is a folder: name a file in it"):
+        list(kept_alarms(settings(alarms={"state": str(tmp_path)})))
 
 
 def test_what_a_rig_says_of_itself_fills_no_disk_and_no_memory(tmp_path, monkeypatch):

@@ -81,11 +81,14 @@ def test_without_a_rig_every_name_that_a_rig_would_have_is_known_and_no_other(wa
     every = [{"value": column.name, "actuator": column.actuator, "warn": 1.0} for column in real]
     every += [{"value": "health.lost", "warn": 0.0}]
     good = given.model_copy(update={"alarms": settings(alarms={"limit": every}).alarms})
-    assert [each.level for each in values.assumed_alarms(good, None)] == [Level.WARN]
+    assert Level.FAIL not in [each.level for each in values.assumed_alarms(good, None)]
+    values.must_be_published(good, None)
     wrong = settings(indicators={"measures": measures}, alarms={"limit": [{"value": "paei_delay", "warn": 1.0}]})
     said = list(values.assumed_alarms(wrong, None))
-    assert [each.level for each in said] == [Level.FAIL, Level.WARN]
+    assert said[0].level is Level.FAIL
     assert "no value 'paei_delay'; there are " in said[0].detail
+    with pytest.raises(ValueError, match=r"^alarms: no value 'paei_delay'; there are "):
+        values.must_be_published(wrong, None)
 
 
 def test_limits_on_values_of_a_rig_that_was_heard(warm_kernels):
@@ -95,14 +98,40 @@ def test_limits_on_values_of_a_rig_that_was_heard(warm_kernels):
             "dead_stream": False,
             "lost_data": False,
             "recording": False,
-            "limit": [{"value": "fdb_delay", "warn": 0.01, "trip": 0.02}],
+            "limit": [{"value": "fdb_delay", "warn": 0.01, "trip": 0.02, "deadband": 0.001}],
         },
     )
     # two actuators, a warn and a trip each
-    assert list(values.alarms(given, published(given))) == [ok("alarms", "4, of 1 limits and the standing ones")]
+    assert list(values.alarms(given, published(given))) == [
+        ok("alarms", "4, of 1 limits and the standing ones"),
+        ok("alarms", "fdb_delay warn above 0.01, trip above 0.02"),
+    ]
     west = settings(alarms={"limit": [{"value": "fdb_delay", "actuator": "west", "warn": 0.01}]})
     said = list(values.alarms(west, published(given)))
-    assert said == [fail("alarms", "no value 'fdb_delay' of 'west'; there are north, south")]
+    assert said[0] == fail("alarms", "no value 'fdb_delay' of 'west'; there are north, south")
+    # it may come with another rig
+    values.must_be_published(west, None)
+
+
+def test_where_limits_lie_and_which_may_chatter(warm_kernels):
+    limits = [
+        {"value": "fdb_delay", "warn": 0.02},
+        {"value": "fdb_ratio", "actuator": "north", "trip": [0.9, 1.1], "off_delay": 1.0},
+        {"value": "nrmse", "side": "below", "warn": 0.5, "trip": 0.2, "deadband": 0.1},
+        {"value": "health.lost", "warn": 0.0},
+        {"value": "paei_ratio", "warn": 1.0, "in_service": False},
+    ]
+    given = settings(alarms={"limit": limits})
+    said = list(values.alarms(given, published(given)))
+    assert [each.detail for each in said if each.level is Level.OK][1:] == [
+        "fdb_delay warn above 0.02",
+        "north fdb_ratio trip below 0.9 and above 1.1",
+        "nrmse warn below 0.5, trip below 0.2",
+        "health.lost warn above 0",
+    ]
+    assert [each.detail for each in said if each.level is Level.WARN] == [
+        "fdb_delay: without deadband, may chatter at the limit; give deadband in the settings"
+    ]
 
 
 def test_a_window_that_does_not_fit_the_rig_fails(warm_kernels):
@@ -129,7 +158,10 @@ def test_a_model_is_looked_for_among_the_channels(tmp_path):
     assert {"reliability_accumulated", "reliability_decision"} <= {column.name for column in columns}
     limit = {"value": "reliability_accumulated", "warn": 0.5, "side": "below"}
     assumed = given.model_copy(update={"alarms": settings(alarms={"limit": [limit]}).alarms})
-    assert [each.level for each in values.assumed_alarms(assumed, plan)] == [Level.WARN]
+    assert Level.FAIL not in [each.level for each in values.assumed_alarms(assumed, plan)]
+    values.must_be_published(assumed, plan)
+    with pytest.raises(ValueError, match="reliability_accumulated"):
+        values.must_be_published(assumed, None)
     elsewhere = Stream("frame", 1, 100.0, CHANNELS[3:])
     said = list(found("model", lambda: values.model(plan, elsewhere, [])))
     assert [each.level for each in said] == [Level.FAIL]
@@ -137,7 +169,7 @@ def test_a_model_is_looked_for_among_the_channels(tmp_path):
 
 
 def levels(folder: Path, **more: str) -> list[tuple[Level, str]]:
-    given = settings(security={"keys": str(folder), **more}).security
+    given = settings(security={"keys": str(folder), **more})
     return [(each.level, each.detail) for each in found("keys", lambda: keys(given))]
 
 
@@ -162,6 +194,14 @@ def test_keys_are_read_as_the_service_reads_them(tmp_path):
         Level.FAIL,
         f"{folder}/service.secret can be read by others: chmod 600 {folder}/service.secret",
     )
+
+
+def test_a_rig_elsewhere_that_is_heard_in_plain_is_named(tmp_path):
+    KeyFolder(tmp_path / "keys").prepare()
+    for url, named in [("tcp://127.0.0.1:5555", False), ("tcp://rig:5555", True)]:
+        given = settings(security={"keys": str(tmp_path / "keys")}, stream={"connect": [url]})
+        warned = [each.detail for each in keys(given) if each.level is Level.WARN]
+        assert any("without encryption" in detail and url in detail for detail in warned) is named
 
 
 def test_a_public_key_of_another_pair_fails(tmp_path):

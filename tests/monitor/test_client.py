@@ -83,8 +83,12 @@ def test_three_lines_give_every_value_by_actuator_and_name(sink: ZmqResultSink) 
     assert dict(rows[0]["north"]) == pytest.approx({"fdb_delay": 0.0, "fdb_ratio": 0.1})
     assert rows[0]["north"].unit("fdb_delay") == "s"
     assert rows[0].stream.epoch == 1
-    with pytest.raises(KeyError, match="nrth"):
+    with pytest.raises(KeyError, match=r"no actuator 'nrth'; there are: north, south, deflection"):
         _ = rows[0]["nrth"]
+    for look in (rows[0]["north"].__getitem__, rows[0]["north"].unit):
+        with pytest.raises(KeyError, match=r"no value 'fdb_dely'; there are: fdb_delay, fdb_ratio"):
+            look("fdb_dely")
+    assert ("nrth" in rows[0], rows[0].get("nrth"), "fdb_dely" in rows[0]["north"]) == (False, None, False)
     # it has ended, for good
     assert list(live) == []
 
@@ -155,7 +159,7 @@ def test_a_loop_of_its_own_asks_for_the_newest(sink: ZmqResultSink) -> None:
         newest: list[Row] = []
         until(lambda: newest and newest[-1].index == 40, lambda: newest.extend(filter(None, [live.newest()])))
         assert newest[-1]["north"]["fdb_delay"] == 4.0
-        # there is nothing newer: it stays
+        # there is nothing newer: it stays, and is the same
         assert live.newest() is newest[-1]
 
 
@@ -345,9 +349,39 @@ def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path
             with listening(sink, keys=str(mine)) as live:
                 sink.results(block(0, 1, last=True))
                 assert [row.index for row in live] == [0]
-            with connect(sink.endpoint, timeout=1.0) as stranger:
-                with pytest.raises(ServiceLostError, match="no word from the service"):
+            # told at once, long before patience is over; who goes on waits again
+            with connect(sink.endpoint, timeout=60.0) as stranger:
+                with pytest.raises(ServiceLostError, match=r"it asks for keys, so give keys=,"):
                     next(stranger)
                 assert stranger.health is None
+            theirs = KeyFolder(tmp_path / "others")
+            theirs.prepare()
+            unknown = theirs.client("eve")
+            (unknown / "service.public").write_bytes((mine / "service.public").read_bytes())
+            not_on_it = pytest.raises(ServiceLostError, match="this key is not on the list")
+            with connect(sink.endpoint, keys=str(unknown), timeout=60.0) as stranger, not_on_it:
+                asyncio.run(asyncio.wait_for(anext(stranger), 30.0))
+            with connect(sink.endpoint, keys=str(unknown), timeout=60.0) as stranger, not_on_it:
+                stranger.note("valve opened")
         finally:
             sink.close()
+
+
+def test_who_asks_for_the_newest_keeps_nothing_else(sink: ZmqResultSink) -> None:
+    with listening(sink) as live:
+        for number in range(200):
+            sink.event(Event(EventKind.NOTE, 0.0, 0, 0, str(number)))
+        until(lambda: live.newest() or (live.events and live.events[-1].detail == "199"))
+        assert not live._waiting
+
+
+def test_close_between_a_look_and_a_taking_is_the_end(sink: ZmqResultSink) -> None:
+    with connect(sink.endpoint) as live:
+
+        class Cleared(type(live._waiting)):
+            def __bool__(self) -> bool:
+                # as if another thread closed just after
+                return True
+
+        live._waiting = Cleared()
+        assert list(live.items()) == []

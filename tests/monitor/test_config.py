@@ -206,3 +206,13 @@ def test_a_table_over_what_is_none_replaces_it(write):
     assert "reliability.limits: " in refusal(path)
     limits = load_settings(path, {"reliability": {"limits": {"windowed": (0.3, 0.4)}}}).reliability.limits
     assert (limits.windowed, limits.accumulated) == ((0.3, 0.4), None)
+
+
+def test_a_wrong_limit_is_told_by_its_place_and_value(write):
+    limits = ('value = "fdb_delay"\nwarn = 1\n', 'value = "nrmse"\n', "warn = 1\n")
+    text = "".join(f"[[alarms.limit]]\n{limit}" for limit in limits)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(write(text), {})
+    neither, missing = caught.value.problems
+    assert "alarms.limit 2 (nrmse): neither warn nor trip" in neither
+    assert "alarms.limit 3: value: field required" in missing

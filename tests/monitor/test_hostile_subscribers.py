@@ -20,7 +20,6 @@ from monitor.blocks import SignalBlock
 from monitor.transport import subscriptions
 from monitor.transport.beginnings import Beginnings
 from monitor.transport.outlet import Outlet
-from monitor.transport.queue_room import QueueRoom
 from monitor.transport.zeromq import ResultSubscriber, ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -143,8 +142,8 @@ def test_a_flood_of_subscriptions_is_cut_off(publishing, length):
 MANY = """
 import sys, zmq
 with zmq.Context() as context:
-    for number in range(int(sys.argv[2])):
-        socket = context.socket(zmq.SUB)
+    sockets = [context.socket(zmq.SUB) for _ in range(int(sys.argv[2]))]
+    for number, socket in enumerate(sockets):
         socket.linger = 0
         socket.connect(sys.argv[1])
         for i in range(200):
@@ -162,7 +161,7 @@ def test_a_flood_from_many_connections_is_cut_off_too(publishing):
         while noted.cut < 10:
             assert monotonic() < deadline
             publishing.send(10)
-        # what has come beyond the bound is in the pipes of those who are cut
+        # what was asked for before it was cut is taken note of once more
         assert sum(len(each) + subscriptions.OVERHEAD for each in noted.prefixes) < 4 * subscriptions.MAX_BYTES
         flood.kill()
         flood.wait()
@@ -176,7 +175,7 @@ def test_a_flood_from_many_connections_is_cut_off_too(publishing):
 def test_one_that_changes_its_mind_often_is_not_cut_off(publishing):
     noted = publishing.sink._outlet.subscriptions
     with zmq.Context() as context, context.socket(zmq.SUB) as client:
-        client.linger = 0
+        client.linger = client.sndhwm = 0
         client.connect(publishing.url)
         deadline = monotonic() + PATIENCE
         for number in range(2 * subscriptions.MAX_SUBSCRIPTIONS):
@@ -204,10 +203,10 @@ def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
             assert monotonic() < deadline
             outlet.subscriptions.notice()
         # without a pause for anything to go: more than the system's own buffers take
-        for number in range(9000):
-            outlet.offer([b"t", b"%d" % number, bytes(1000)])
+        for number in range(1900):
+            outlet.offer([b"t", b"%d" % number, bytes(20_000)])
         late.rcvtimeo = 10_000
-        assert [int(late.recv_multipart()[1]) for _ in range(9000)] == list(range(9000))
+        assert [int(late.recv_multipart()[1]) for _ in range(1900)] == list(range(1900))
     outlet.close()
 
 
@@ -236,11 +235,11 @@ def test_one_that_never_reads_and_one_that_is_stopped_lose_their_own_only(publis
         before = resident() if SELF.exists() else 0.0
         publishing._first = publishing._sent
         publishing._got.clear()
-        # 0.5 MB each: of 10 000 of these 5 GB would wait, in the room there are 256 MB
-        for _ in range(900):
-            publishing.send(1, 20_000)
-            publishing._take(0.01)
-        publishing.all_came(20_000)
+        # 50 kB each: at most 2000 of them wait for each of the two
+        for _ in range(4000):
+            publishing.send(1, 2000)
+            publishing._take(0.001)
+        publishing.all_came(2000)
         if SELF.exists():
             assert resident() - before < 400.0
 
@@ -281,32 +280,6 @@ def test_thousands_of_connections_change_nothing(publishing):
         assert monotonic() < deadline
         publishing.send(1)
     late.close()
-
-
-@pytest.mark.parametrize("size", [10, 1000, 100_000, 2 << 20])
-def test_what_may_wait_is_counted_in_bytes(size):
-    """A subscriber that never reads: what ZeroMQ keeps for it."""
-    room = QueueRoom(10_000, 1 << 28)
-    waiting = 0
-    for _ in range(40_000):
-        room.take(size)
-        waiting += waiting < room.messages
-    assert waiting * size <= 1 << 28
-    assert waiting == min(10_000, (1 << 28) // size)
-
-
-def test_a_subscriber_that_reads_all_is_never_taken_for_one_that_does_not():
-    """As libzmq's pipe.cpp: a reader tells how much it has read at multiples of half the number, and not between."""
-    room = QueueRoom(10_000, 1 << 24)
-    sizes = [4 << 20] * 3000 + [50_000] * 4000 + [100] * 30_000 + [50_000] * 4000 + [10] * 3000
-    told, numbers = 0, set()
-    for position, size in enumerate(sizes):
-        room.take(size)
-        assert position - told < room.messages
-        numbers.add(room.messages)
-        if (position + 1) % ((room.messages + 1) // 2) == 0:
-            told = position + 1
-    assert len(numbers) > 2 and max(numbers) == 10_000
 
 
 def test_a_rig_may_not_begin_anew_as_often_as_it_likes(counting):

@@ -13,7 +13,7 @@ import zmq
 from zmq.utils import z85
 
 from monitor.commands import keys as command
-from monitor.transport import allow_list, key_files
+from monitor.transport import allow_list
 from monitor.transport.allow_list import AllowList
 from monitor.transport.key_files import KeyFileError, client_keys, keys_of, read_public, read_secret, service_keys
 from monitor.transport.key_folder import KeyFolder

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -369,3 +373,34 @@ def test_it_is_bound_to_this_machine_unless_insecure() -> None:
     for rate in (0.0, 101.0, float("nan")):
         with pytest.raises(ValueError, match="at most 100"):
             PlotJugglerSink("tcp://127.0.0.1:*", rate)
+
+
+def test_the_program_of_the_page_reads_the_feed() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "viewers.md").read_text(encoding="utf-8")
+    program = page.partition("```python\n")[2].partition("```")[0]
+    sink = PlotJugglerSink("tcp://127.0.0.1:*", 100.0)
+    words = [sys.executable, "-c", program, sink.endpoint]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        stop = threading.Event()
+        teller = threading.Thread(target=lambda: _tell_until(sink, stop, process))
+        teller.start()
+        try:
+            assert process.stdout is not None
+            when, actuator, delay = process.stdout.readline().split()
+        finally:
+            process.kill()
+            stop.set()
+            teller.join()
+            sink.close()
+    assert float(when) > NOW
+    assert (actuator, delay) == ("north", "0.25")
+
+
+def _tell_until(sink: PlotJugglerSink, stop: threading.Event, listener: subprocess.Popen[str]) -> None:
+    number = 0
+    sink.signals(SignalBlock(STREAM, 0, 0.0, np.zeros((1, len(CHANNELS)))))
+    # long enough for any machine, and no longer
+    while not stop.wait(0.02) and number < 1500:
+        sink.results(ResultBlock(RESULTS, 10 * number, number / 100.0, np.array([[0.25, 1.0]])))
+        number += 1
+    listener.kill()

@@ -316,3 +316,37 @@ def test_the_largest_page(sink: PrometheusSink) -> None:
     page = scrape(sink)
     assert page.count("synchroscope_alarm_state{") == MAX_ALARMS
     assert len(page) < 100_000
+
+
+def test_a_reader_that_gets_no_thread_takes_no_place(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as poor:
+
+        def fail(_: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        poor.setattr(threading.Thread, "start", fail)
+        # more than there is room for
+        for _ in range(20):
+            with pytest.raises(OSError):
+                scrape(sink)
+    assert scrape(sink)
+
+
+def test_no_free_descriptor_makes_it_wait(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Full:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def accept(self) -> None:
+            asked.append(monotonic())
+            raise OSError(24, "Too many open files")
+
+    real = sink._server.socket
+    with socket.create_connection(real.getsockname()[:2]):
+        monkeypatch.setattr(sink._server, "socket", Full())
+        sleep(0.5)
+        monkeypatch.setattr(sink._server, "socket", real)
+    # without a breath there are tens of thousands
+    assert 1 <= len(asked) < 50

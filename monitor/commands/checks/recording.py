@@ -7,13 +7,13 @@ import shutil
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import numpy as np
 
 from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.commands.alarm_keeping import alarm_path, names_folder
+from monitor.commands.alarm_keeping import alarm_path, must_be_file, names_folder
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.config import Settings
 
@@ -34,7 +34,7 @@ def recording(
     if not there.is_dir():
         yield fail("record", f"there is no folder {folder}: make it, or end the path with / to have one made")
         return
-    with TemporaryDirectory(prefix=_PREFIX, dir=there) as scratch:
+    with _scratch(there) as scratch:
         if problem := _refused(Path(scratch), settings.record.flush_interval):
             yield fail("record", f"{folder}: the disk takes no run file: {problem}")
             return
@@ -64,7 +64,8 @@ def kept_alarms(settings: Settings) -> Iterator[Finding]:
     if not folder.is_dir():
         yield fail("alarm file", f"{path}: there is no folder {folder}")
         return
-    with NamedTemporaryFile(prefix=_PREFIX, dir=folder):
+    must_be_file(path)
+    with _scratch(folder):
         pass
     try:
         state = alarm_file.read(path)
@@ -88,6 +89,16 @@ def _nearest(folder: Path) -> Path:
     """Return the folder, or where it is not there yet the nearest one that it will be made in."""
     folder = folder.absolute()
     return next((each for each in (folder, *folder.parents) if each.exists()), folder)
+
+
+def _scratch(folder: Path) -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(prefix=_PREFIX, dir=folder)
+    except OSError as problem:
+        why = problem.strerror or problem
+        raise ValueError(
+            f"nothing can be written in {folder}: {why}; give another folder, or see to its mode"
+        ) from None
 
 
 def _refused(scratch: Path, interval: float) -> str:

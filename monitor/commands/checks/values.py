@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.blocks import Channel, Column, Role, Stream
 from monitor.commands.checks.finding import Finding, fail, ok, warn
-from monitor.config import IndicatorSettings, Settings
+from monitor.config import IndicatorSettings, LimitSettings, Settings
 
 if TYPE_CHECKING:
     from monitor.reliability.plan import ReliabilityPlan
@@ -47,14 +47,61 @@ def alarms(settings: Settings, columns: Sequence[Column]) -> Iterator[Finding]:
     yield from findings
     if not findings:
         yield ok("alarms", f"{watched}, of {len(settings.alarms.limit)} limits and the standing ones")
+    yield from _limits(settings)
 
 
 def assumed_alarms(settings: Settings, plan: ReliabilityPlan | None) -> Iterator[Finding]:
     """The same without a rig: among the columns that any would have, for actuators as the limits name them."""
     _, findings = _watched(settings, _assumed(settings, plan))
     yield from findings
+    yield from _limits(settings)
     if settings.alarms.limit:
         yield warn("alarms", "whether the rig has the actuators that limits are for is seen when it is heard")
+
+
+def must_be_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
+    """Refuse limits on values that the service cannot publish, whatever rig comes.
+
+    Raises
+    ------
+    ValueError : there are such; one line names them all.
+    """
+    from monitor.alarms.watches import missing
+
+    if settings.alarms.limit and (notes := missing(settings.alarms.limit, _assumed(settings, plan))):
+        raise ValueError("; ".join([notes[0], *(note.removeprefix("alarms: ") for note in notes[1:])]))
+
+
+def _limits(settings: Settings) -> Iterator[Finding]:
+    """Say where each limit lies, and which alarms may come and go without end."""
+    limits = settings.alarms.limit
+    yield from (ok("alarms", _in_words(limit)) for limit in limits if limit.in_service)
+    bare = [limit for limit in limits if limit.in_service and not limit.deadband and not limit.off_delay]
+    if names := ", ".join(_named(limit) for limit in bare if not _counted(limit)):
+        yield warn("alarms", f"{names}: without deadband, may chatter at the limit; give deadband in the settings")
+
+
+def _in_words(limit: LimitSettings) -> str:
+    """Return where a limit lies, such as ``fdb_delay warn above 0.02, trip above 0.04``."""
+    levels = []
+    for name, boundary in (("warn", limit.warn), ("trip", limit.trip)):
+        if isinstance(boundary, tuple):
+            levels.append(f"{name} below {boundary[0]:g} and above {boundary[1]:g}")
+        elif boundary is not None:
+            levels.append(f"{name} {limit.side} {boundary:g}")
+    return f"{_named(limit)} {', '.join(levels)}"
+
+
+def _named(limit: LimitSettings) -> str:
+    return f"{limit.actuator} {limit.value}".strip()
+
+
+def _counted(limit: LimitSettings) -> bool:
+    """Whether the value is a whole number of things, which does not waver about a limit."""
+    from monitor.alarms import gauges
+    from monitor.alarms.watch import HEALTH
+
+    return limit.value.startswith(HEALTH) and gauges.unit(limit.value.removeprefix(HEALTH)) not in ("s", "Hz", "B")
 
 
 def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[Finding]]:

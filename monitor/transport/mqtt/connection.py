@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
+import re
+import socket
 import ssl
 from collections.abc import Callable
 from typing import Any, Self
@@ -30,6 +33,18 @@ _QUEUE = 64
 _CHUNK = 65536
 _BAD_USER, _NOT_AUTHORIZED = 134, 135
 _RETAINED = 1  # bit of the first byte of a message
+
+_NUMBERED = re.compile(r"\[(?:Errno|WinError) (-?\d+)\] *")
+_SILENT = "it does not answer"
+_WORDS = {
+    errno.ETIMEDOUT: _SILENT,
+    errno.ECONNREFUSED: "it refuses the connection: is the broker running, and on this port?",
+    errno.ECONNRESET: "it hangs up",
+    errno.EHOSTUNREACH: "no way to it: is its machine on, and the address right?",
+    errno.ENETUNREACH: "no way to it: is this machine in the network?",
+    socket.EAI_NONAME: "there is no machine of this name",
+    socket.EAI_AGAIN: "its name cannot be looked up: is this machine in the network?",
+}
 
 _logger = logging.getLogger("synchroscope.mqtt")
 # what goes wrong is told in other ways; this is for whoever asks
@@ -168,6 +183,7 @@ def _trouble(text: str) -> NoConnectionError:
         return NoConnectionError(f"its certificate is refused: {why}", refused=True)
     if "ALERT" in text:
         return NoConnectionError(f"it refuses the encrypted connection, or our certificate: {text}", refused=True)
-    return NoConnectionError(
-        {"Operation timed out": "it does not answer", "timed out": "it does not answer"}.get(text, text)
-    )
+    if text in ("Operation timed out", "timed out"):
+        return NoConnectionError(_SILENT)
+    found = _NUMBERED.match(text)
+    return NoConnectionError(_WORDS.get(int(found[1]), text[found.end() :]) if found else text)

@@ -67,7 +67,7 @@ class MqttSink:
         self._sensors: dict[str, Message] = {}
         self._summary = Summary()
         self._status: tuple[str, float] | None = None
-        self._summed = clock()
+        self._summed: float | None = None
         self._closed = False
         self.outbox = Outbox()
         self.inlet = MqttInlet(self.outbox.answer)
@@ -135,7 +135,9 @@ class MqttSink:
         if health.rig:
             self._follow_rig(health.rig)
         self._say_online(health)
-        if ended or self._clock() - self._summed >= _SUMMARY_INTERVAL:
+        # at once under a new name: what is kept there may be that of a service that was killed
+        late = self._summed is None or self._clock() - self._summed >= _SUMMARY_INTERVAL
+        if ended or (late and self._place.rig):
             self._sum_up()
 
     def close(self, linger: float = _LINGER) -> None:
@@ -152,6 +154,7 @@ class MqttSink:
         if rig != self._place.rig:
             self._place = Place(self._settings.lab, rig)
             self._discovery = self._discover()
+            self._summed = None
 
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream

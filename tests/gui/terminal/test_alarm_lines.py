@@ -61,3 +61,12 @@ def test_the_screen_shows_them_and_fills_no_more_than_it_is_given() -> None:
         text = "\n".join(lines)
         assert "alarms: ■ TRIP 1 · ▲ WARN 1" in text
         assert "south.paei_ratio" in text
+
+
+def test_beside_an_alarm_for_what_was_lost_stands_no_later_count() -> None:
+    state = AlarmState.UNACKNOWLEDGED
+    lost = Alarm(
+        "lost_data.warn", "health.lost", "", "samples", Severity.WARN, None, 0.0, state, active=True, last=0.0
+    )
+    (line,) = (line.plain for line in list(alarm_lines([lost], 110, 5))[1:])
+    assert line.endswith("lost_data  unacknowledged")

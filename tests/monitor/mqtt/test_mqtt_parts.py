@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import math
 import re
+import socket
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -19,7 +21,7 @@ from monitor.commands.broker import add_broker_option, broker_overrides
 from monitor.config import SettingsError, load_settings
 from monitor.health import Health
 from monitor.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
-from monitor.transport.mqtt import payloads, topics
+from monitor.transport.mqtt import connection, payloads, topics
 from monitor.transport.mqtt.backoff import Backoff
 from monitor.transport.mqtt.discovery import Discovery
 from monitor.transport.mqtt.inlet import MqttInlet
@@ -164,9 +166,15 @@ def test_a_broker_on_the_command_line(text, given) -> None:
     assert option(text) == given
 
 
-@pytest.mark.parametrize("text", ["", "http://hall", "hall:x", "hall:99999", "mqtt://", "hall/topic", "mqtt://h?x=1"])
+@pytest.mark.parametrize("text", ["", "http://hall", "mqtt://", "hall/topic", "mqtt://h?x=1"])
 def test_what_is_no_broker_is_told(text) -> None:
     with pytest.raises(ValueError, match="write HOST, HOST:PORT"):
+        option(text)
+
+
+@pytest.mark.parametrize("text", ["hall:x", "localhost:99999", "hall:0", "mqtts://hall:65536", "[::1]:99999"])
+def test_a_port_that_is_none_is_told(text) -> None:
+    with pytest.raises(ValueError, match=r"--mqtt .*: its port should be a number from 1 to 65535"):
         option(text)
 
 
@@ -273,3 +281,17 @@ def test_two_names_never_become_one_identifier() -> None:
     columns = tuple(Column("x", "1", actuator) for actuator in ("a b", "a/b", "a_b", "ä"))
     sensors = Discovery("ha", Place("lab", "r")).sensors(replace(STREAM, columns=columns))
     assert len({message.topic for message in sensors}) == 4
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (OSError(errno.EHOSTUNREACH, "No route to host"), "no way to it: is its machine on, and the address right?"),
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "there is no machine of this name"),
+        (OSError(errno.ENOBUFS, "No buffer space available"), "No buffer space available"),
+        (TimeoutError("timed out"), "it does not answer"),
+        (ValueError("[x] is odd"), "[x] is odd"),
+    ],
+)
+def test_trouble_is_told_in_words(problem, words) -> None:
+    assert str(connection._trouble(str(problem))) == words
