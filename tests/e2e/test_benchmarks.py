@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.broker import PROGRAM
+from tests.monitor.mqtt.mosquitto import PROGRAM
 
 ROOT = Path(__file__).parents[2]
 
