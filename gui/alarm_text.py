@@ -104,6 +104,14 @@ def amount(alarm: Alarm, value: float | None, figures: int = _FIGURES) -> str:
     return shown(alarm.value, value, alarm.unit, figures, limits)
 
 
+def counted_before(alarm: Alarm) -> bool:
+    """Whether an alarm holds for what was counted at an earlier look: beside it, the newest count would puzzle."""
+    low, high, last = alarm.low, alarm.high, alarm.last
+    if last is None or not alarm.active or not alarm.value.startswith(_OF_HEALTH):
+        return False
+    return (low is None or last >= low) and (high is None or last <= high)
+
+
 def shown(name: str, value: float | None, unit: str, figures: int = _FIGURES, limits: Iterable[float] = ()) -> str:
     """Return a published value with its unit, as panels show it: ``31.2 ms``; a dash for none.
 
@@ -153,7 +161,7 @@ def headline(alarm: Alarm) -> str:
     """Return what is shown first: of what, its value, and what is normal."""
     normal = normal_text(alarm)
     parts = [subject(alarm)]
-    if alarm.last is not None and math.isfinite(alarm.last):
+    if alarm.last is not None and math.isfinite(alarm.last) and not counted_before(alarm):
         parts.append(amount(alarm, alarm.last))
     return " ".join(parts) + (f", normal {normal}" if normal else "")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
 from gui.alarm_summary import in_order
 from gui.alarm_text import (
     amount,
+    counted_before,
     normal_text,
     sentence,
     severity_level,
@@ -21,6 +22,8 @@ from gui.alarm_text import (
     subject,
 )
 from gui.level_colour import level_colour
+from gui.numbers import DASH
+from gui.panels.listed import Index, ListedRows
 from gui.plain_text import plain_tip
 from gui.theme import Theme
 from monitor.alarm_report import Alarm, AlarmState
@@ -28,12 +31,12 @@ from monitor.alarm_report import Alarm, AlarmState
 HEADINGS = ("alarm", "of", "value", "normal", "state", "since")
 _NUMBERS = (2, 3, 5)
 _LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
-_ROOT = QModelIndex()
-_Index = QModelIndex | QPersistentModelIndex
 
 
-class AlarmTable(QAbstractTableModel):
+class AlarmTable(ListedRows):
     """The alarms that stand or are put aside; on demand those that are normal too."""
+
+    headings = HEADINGS
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -86,23 +89,7 @@ class AlarmTable(QAbstractTableModel):
         if last >= first:
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(HEADINGS) - 1))
 
-    def rowCount(self, parent: _Index = _ROOT) -> int:  # noqa: N802 - Qt's name
-        """Return how many are listed."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: _Index = _ROOT) -> int:  # noqa: N802 - Qt's name
-        """Return how grave, of what, its value, what is normal, state and since when."""
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(  # noqa: N802 - Qt's name
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return the headings of the columns."""
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return HEADINGS[section]
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell; what nobody has taken note of is bold, and how grave it is has its colour and a shape."""
         alarm, column = self._rows[index.row()], index.column()
         match role:
@@ -135,7 +122,7 @@ def _text(alarm: Alarm, column: int) -> str:
         case 1:
             return subject(alarm)
         case 2:
-            return amount(alarm, alarm.last)
+            return DASH if counted_before(alarm) else amount(alarm, alarm.last)
         case 3:
             return normal_text(alarm)
         case 4:

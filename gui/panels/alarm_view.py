@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QHeaderView, QTableView
 
 from gui.panels.alarm_table import HEADINGS, AlarmTable
+from gui.panels.listed import look_like_a_list
 from monitor.alarm_report import Alarm
 
 _WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned, unacknowledged", "00:00:00")
@@ -40,14 +41,7 @@ class AlarmView(QTableView):
         self._table = table
         self._name, self._scrolled = "", 0
         self.setModel(table)
-        self.setAccessibleName("alarms; Enter acknowledges, Shift+S shelves, R resets the one that is chosen")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setFrameShape(QTableView.Shape.NoFrame)
+        look_like_a_list(self, "alarms; Enter acknowledges, Shift+S shelves, R resets the one that is chosen")
         self._lay_out()
         table.modelAboutToBeReset.connect(self._remember)
         table.modelReset.connect(self._find_again)

@@ -24,6 +24,7 @@ from gui.event_text import kind_shape, kind_word
 from gui.history.history import PlacedEvent
 from gui.numbers import count
 from gui.panels.event_table import EventTable, Wanted
+from gui.panels.listed import look_like_a_list
 from gui.panels.menu_button import MenuButton
 from gui.theme import Theme
 from monitor.blocks import EventKind
@@ -140,14 +141,7 @@ def _table_view(table: EventTable) -> _TableView:
     view = _TableView()
     view.setModel(table)
     view.clicked.connect(view.chosen)
-    view.setAccessibleName("events; Enter looks at the instant of one")
-    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    view.setShowGrid(False)
-    view.setWordWrap(False)
-    view.setTabKeyNavigation(False)
-    view.setFrameShape(QTableView.Shape.NoFrame)
+    look_like_a_list(view, "events; Enter looks at the instant of one")
     font = QFont(view.font())
     font.setFeature(QFont.Tag("tnum"), 1)
     view.setFont(font)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
 from gui.event_text import event_level, kind_shape, kind_word, sentence
@@ -16,6 +16,7 @@ from gui.history.history import PlacedEvent
 from gui.instant_text import instant_text
 from gui.level import Level
 from gui.level_colour import level_colour
+from gui.panels.listed import Index, ListedRows
 from gui.plain_text import plain_tip
 from gui.theme import Theme
 from monitor.blocks import Event, EventKind
@@ -23,8 +24,6 @@ from monitor.blocks import Event, EventKind
 HEADINGS = ("time", "kind", "what")
 MOST = 10_000
 _DECIMALS = 3
-_ROOT = QModelIndex()
-_Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,10 @@ class Wanted:
         return not self.text or self.text.casefold() in f"{kind_word(event.kind)} {sentence(event)}".casefold()
 
 
-class EventTable(QAbstractTableModel):
+class EventTable(ListedRows):
     """The last events, oldest first; grows by what is new, and forgets the oldest beyond `most`."""
+
+    headings = HEADINGS
 
     def __init__(self, theme: Theme, most: int = MOST, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -129,23 +130,7 @@ class EventTable(QAbstractTableModel):
     def _choose(self) -> None:
         self._rows = deque(placed for placed in self._all if self._wanted.holds(placed))
 
-    def rowCount(self, parent: _Index = _ROOT) -> int:  # noqa: N802 - Qt's name
-        """Return how many are shown."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: _Index = _ROOT) -> int:  # noqa: N802 - Qt's name
-        """Return time, kind and what happened."""
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(  # noqa: N802 - Qt's name
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return the headings of the columns."""
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return HEADINGS[section]
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell; notes are in italics, what costs samples has its colour and a shape."""
         event, column = self._rows[index.row()].event, index.column()
         match role:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from gui.alarm_summary import in_order, summary
+from gui.alarm_text import counted_before, severity_shape, severity_word
 from gui.instant_text import instant_text
 from monitor.alarm_report import Alarm, Severity
 from monitor.alarms.text import reading
 
 _STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
-_SHAPES = {Severity.WARN: "▲", Severity.TRIP: "■"}
 
 
 def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str = "") -> Iterator[Text]:
@@ -38,7 +38,8 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
     for alarm in in_order(alarm for alarm in alarms if alarm.standing)[: room - 1]:
         line = Text(f"{instant_text(alarm.time):>10}  ", style="dim")
         line.append(
-            f"{_SHAPES[alarm.severity]} {alarm.severity.upper()}  ", style=f"not dim {_STYLES[alarm.severity]}"
+            f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}  ",
+            style=f"not dim {_STYLES[alarm.severity]}",
         )
         line.append(alarm.name.removesuffix(f".{alarm.severity}"), style="not dim bold")
         line.append(f"{_value(alarm)}  {alarm.state.replace('_', ' ')}", style="not dim")
@@ -46,19 +47,11 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
 
 
 def _value(alarm: Alarm) -> str:
-    if alarm.last is None or _is_over(alarm):
+    if alarm.last is None or counted_before(alarm):
         return ""
     sides = (("<", alarm.low), (">", alarm.high))
     limits = " or ".join(f"{sign} {reading(limit, alarm.unit)}" for sign, limit in sides if limit is not None)
     return f"  {reading(alarm.last, alarm.unit)}" + (f" (alarm {limits})" if limits else "")
-
-
-def _is_over(alarm: Alarm) -> bool:
-    """Whether the alarm holds for what was counted at an earlier look: beside it, the newest count would puzzle."""
-    low, high, last = alarm.low, alarm.high, alarm.last
-    if last is None or not alarm.active or not alarm.value.startswith("health."):
-        return False
-    return (low is None or last >= low) and (high is None or last <= high)
 
 
 def _cut(line: Text, width: int) -> Text:

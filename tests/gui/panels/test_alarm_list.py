@@ -8,9 +8,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 
+from gui.alarm_text import headline
 from gui.history.history import History
 from gui.level_colour import level_colour
 from gui.link import Arrivals
+from gui.numbers import DASH
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel
 from gui.theme import DARK, LIGHT
@@ -270,3 +272,12 @@ def test_the_model_keeps_qts_rules_whatever_comes(qtbot):
         assert table.rowCount() == len(alarms) - (TRIP in alarms and len(alarms) % 2 == 1)
     tester.deleteLater()
     table.deleteLater()
+
+
+def test_what_was_counted_before_has_no_newer_count_beside_it(panel):
+    lost = Alarm("lost_data.warn", "health.lost", "", "samples", Severity.WARN, high=0.0, active=True)
+    for last, value in ((12.0, "12 samples"), (0.0, DASH)):
+        alarm = replace(lost, state=S.UNACKNOWLEDGED, last=last)
+        panel.told(alarm)
+        assert lines(panel)[0][2] == value
+        assert (value in headline(alarm)) == (last > 0.0)
