@@ -147,7 +147,7 @@ def _speed(scratch: Path, interval: float, rate: float) -> Iterator[Finding]:
     worst = max(times)
     detail = (
         f"{interval:g} s of the run on the disk in {1e3 * statistics.median(times):.2g} ms, "
-        f"at worst {1e3 * worst:.2g} ms of {_TRIES}"
+        f"at worst {1e3 * worst:.2g} ms in {_TRIES} tries"
     )
     if worst > interval:
         yield warn("disk speed", f"{detail}: too slow; record on a disk of this machine")
