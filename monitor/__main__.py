@@ -8,7 +8,10 @@ import sys
 from importlib import import_module, metadata
 from typing import NoReturn
 
-COMMANDS = ("demo", "gui", "monitor", "watch", "note", "replay", "assess", "simulate", "validate", "study", "recover")
+COMMANDS = (
+    *("demo", "gui", "monitor", "watch", "note", "replay", "assess", "identify", "simulate", "validate", "study"),
+    "recover",
+)
 
 
 class _Parser(argparse.ArgumentParser):
