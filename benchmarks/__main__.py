@@ -19,6 +19,7 @@ NAMES = (
     "kernels",
     "throughput",
     "latency",
+    "broker",
     "recording",
     "realizations",
     "reliability",

@@ -81,13 +81,13 @@ class Lane(ABC):
 
 
 class ServiceLane(Lane):
-    """Through `synchroscope monitor`; the samples are encoded, the results decoded."""
+    """Through `synchroscope monitor`, with `more` options; the samples are encoded, the results decoded."""
 
-    def __init__(self, n_pairs: int, rate: float, window: float) -> None:
+    def __init__(self, n_pairs: int, rate: float, window: float, *more: str) -> None:
         self._stream = make_stream("latency", n_pairs, rate)
         self._samples = make_samples(4096, n_pairs, rate)
         self._encoder, self._decoder = Encoder(), Decoder()
-        options = ("--connect", "SOURCE", "--publish", "RESULTS", "--window", str(window), "--quiet")
+        options = ("--connect", "SOURCE", "--publish", "RESULTS", "--window", str(window), "--quiet", *more)
         super().__init__(wire.topic("results"), "monitor", "monitor", *options)
 
     def encode(self, index: int) -> Frames:

@@ -37,13 +37,13 @@ def run(quick: bool) -> Iterator[Figure]:
     yield from _figures(taken["service"], taken["bare"])
 
 
-def measure(lane: Lane, first: int, n: int) -> list[float]:
+def measure(lane: Lane, first: int, n: int, rate: float = RATE) -> list[float]:
     """Return the s from each sending to its answer; one never answered counts as 1 s."""
     sent: dict[int, float] = {}
     latency = dict.fromkeys(range(first, first + n), 1.0)
     begin = perf_counter()
     for i in range(n):
-        due = begin + i / RATE
+        due = begin + i / rate
         while (left := due - perf_counter()) > 0:
             # answers that are late are taken while the next sample's time comes
             if sent:
@@ -52,8 +52,8 @@ def measure(lane: Lane, first: int, n: int) -> list[float]:
                 sleep(left)
         sent[first + i] = perf_counter()
         lane.send(first + i)
-        _take(lane, 1.0 / RATE, sent, latency)
-    while sent and perf_counter() < begin + n / RATE + 1.0:
+        _take(lane, 1.0 / rate, sent, latency)
+    while sent and perf_counter() < begin + n / rate + 1.0:
         _take(lane, 0.1, sent, latency)
     return list(latency.values())
 

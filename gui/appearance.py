@@ -10,6 +10,7 @@ from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QApplication, QInputDialog, QMessageBox
 
 from gui.bindings import connect_all
+from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import TimePanel
 from gui.panels.tiles import TilesPanel
@@ -114,6 +115,8 @@ class Appearance(QObject):
         for panel in window.desk.panels.values():
             if isinstance(panel, TimePanel):
                 panel.stack.set_smooth(settings.antialias_when_paused)
+        window.alarms.blinks = settings.blink
+        window.desk.panel(EventsPanel).alarms.operator = settings.operator
         window.watch.memory, window.watch.minutes = settings.memory << 20, settings.history_minutes
         if window.running:
             window.start(settings.frame_rate)

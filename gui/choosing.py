@@ -25,6 +25,7 @@ from gui.sources.processes import finish
 from gui.sources.rig import ServeRig
 from gui.sources.session import Source
 from gui.window import MainWindow
+from monitor.config import load_settings
 
 _READING = 1.0  # s that a process which looks at a file has to end
 
@@ -90,11 +91,23 @@ class Choosing(QObject):
         """A recording is played, whose columns may be chosen anew."""
         return isinstance(self.source, PlayFile)
 
+    @property
+    def keys(self) -> str:
+        """Folder of the keys to hear the results with: those handed over, or our own service's; empty: none."""
+        if isinstance(self.source, ConnectToService):
+            return self.source.keys
+        config = getattr(self.source, "config", None)
+        try:
+            return "" if config is None else load_settings(config, {}).security.keys
+        except (ValueError, OSError):
+            # the service that is started with it says what is wrong
+            return ""
+
     def begin(self) -> None:
         """Open what the command line asks for."""
         opening = self._asked = self._opening
         if opening.connect:
-            self.open(ConnectToService(opening.connect))
+            self.open(ConnectToService(opening.connect, opening.keys))
         elif opening.serve:
             self.open(ServeRig(connect=opening.serve))
         elif opening.file:

@@ -36,7 +36,7 @@ class DetailLoader:
     def __call__(
         self, epoch: int, start: float, stop: float, n_columns: int, columns: Sequence[int]
     ) -> Envelope | None:
-        """Return the envelope of [start, stop], s of the rig, in at most `n_columns`; None if it is not there yet."""
+        """Return the envelope of samples number `start` to `stop`, in at most `n_columns`; None: not there yet."""
         if self._detail is None:
             return None
         span = epoch, start, stop, n_columns, tuple(columns)

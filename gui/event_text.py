@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from gui.alarm_text import severity_level, severity_shape, severity_word, transition_words
 from gui.level import Level
 from gui.numbers import count
+from monitor.alarm_report import AlarmAction
+from monitor.alarms.text import transition_of
 from monitor.blocks import Event, EventKind
+
+# marks in the plots ask again with every picture
+_transition = lru_cache(maxsize=4096)(transition_of)
 
 _SHAPES = {
     EventKind.STARTED: "●",
@@ -39,7 +47,19 @@ def kind_level(kind: EventKind) -> Level:
     return Level.INFO if kind in _QUIET else Level.WARN
 
 
+def event_level(event: Event) -> Level:
+    """Return how much an event matters: an alarm that occurs as much as it is grave, its other steps little."""
+    transition = _transition(event)
+    if transition is None:
+        return kind_level(event.kind)
+    return severity_level(transition.severity) if transition.action is AlarmAction.OCCUR else Level.INFO
+
+
 def sentence(event: Event) -> str:
     """Return what happened in one line; empty where the kind says it all."""
+    transition = _transition(event)
+    if transition is not None:
+        severity = transition.severity
+        return f"{severity_shape(severity)} {severity_word(severity)} {transition_words(transition)}"
     told = _TELLS[event.kind].format(count(event.count)) if event.kind in _TELLS else ""
     return ": ".join(part for part in (told, event.detail) if part)

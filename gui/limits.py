@@ -1,4 +1,4 @@
-"""Limits of what is shown: lines in the plots over time, and words on the tiles. No alarms."""
+"""Limits of what is shown: lines in the plots over time, and words on the tiles, where the service has no alarms."""
 
 from __future__ import annotations
 

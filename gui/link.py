@@ -89,17 +89,21 @@ class ResultLink:
         self._heard = self._served = clock()
 
     @classmethod
-    def connect(cls, url: str, rig: str = "", signals: bool = False) -> Self:
+    def connect(cls, url: str, rig: str = "", signals: bool = False, keys: str = "") -> Self:
         """Subscribe to the service at `url`, and to the signals that it sends on where these are wanted.
+
+        With `keys`, the folder that was handed over, the connection is encrypted.
 
         Raises
         ------
         TransportError : the endpoint is malformed.
+        KeyFileError : the keys are missing or not safe.
         """
+        from monitor.transport.key_files import keys_of
         from monitor.transport.zeromq import ResultSubscriber
 
         kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))
-        return cls(ResultSubscriber(url, rig=rig, kinds=kinds))
+        return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)))
 
     @property
     def silence(self) -> float:

@@ -8,13 +8,13 @@ from itertools import takewhile
 
 from PySide6.QtCore import QObject
 
+from gui.asking import Asking
 from gui.history.timeline import Timeline
 from gui.instant_text import instant_text
 from gui.panels.events import EventsPanel
 from gui.shell.actions import Actions
 from gui.window import MainWindow
 from monitor.requests import NoteRequest
-from monitor.transport.requests import RequestClient, requests_url
 
 _LINGER = 0.5  # s that a note has to leave at the end
 _MOST_UNKEPT = 64
@@ -35,9 +35,7 @@ class Notes(QObject):
     def __init__(self, window: MainWindow, actions: Actions, say: Callable[[str, str], None]) -> None:
         super().__init__(window)
         self._window, self._actions, self._say = window, actions, say
-        self._url = ""
-        self._client: RequestClient | None = None
-        self._sent: dict[int, str] = {}
+        self._asking = Asking[str](window.watch)
         self._unkept: deque[str] = deque(maxlen=_MOST_UNKEPT)
         actions["note.add"].triggered.connect(self.ask)
         window.desk.panel(EventsPanel).note_wanted.connect(self.ask)
@@ -61,49 +59,26 @@ class Notes(QObject):
 
     def close(self) -> None:
         """Leave; what cannot be sent within half a second is lost."""
-        if self._client is not None:
-            self._client.close(_LINGER)
-            self._client = None
+        self._asking.close(_LINGER)
 
     def _write(self, text: str, instant: float) -> None:
+        timeline = self._window.watch.history.timeline
         try:
-            self._send(text, instant)
+            _require_newest_epoch(timeline, instant)
+            time, index = timeline.sample_at(instant) or (None, None)
+            self._asking.send(NoteRequest(text=text, time=time, index=index), text)
         except (ValueError, OSError) as problem:
             self._miss(text, str(problem))
 
-    def _send(self, text: str, instant: float) -> None:
-        watch = self._window.watch
-        if watch.history.health is None:
-            raise ValueError("no service answers yet: nobody can keep it")
-        _require_newest_epoch(watch.history.timeline, instant)
-        url = requests_url(watch.history.health.requests, watch.url)
-        time, index = watch.history.timeline.sample_at(instant) or (None, None)
-        request = NoteRequest(text=text, time=time, index=index)
-        client = self._client_of(url)
-        self._sent[client.send(request)] = text
-
-    def _client_of(self, url: str) -> RequestClient:
-        if self._client is not None and url == self._url:
-            return self._client
-        new = RequestClient(url)
-        if self._client is not None:
-            self._client.close()
-            for text in self._sent.values():
-                self._miss(text, f"no answer from {self._url}, and another service is watched now")
-            self._sent.clear()
-        self._client, self._url = new, url
-        return new
-
     def _hear(self) -> None:
-        for answer in () if self._client is None else self._client.answers():
-            text = self._sent.pop(answer.id, "")
+        for text, refusal in self._asking.answers():
             health = self._window.watch.history.health
-            if answer.ok and health is not None and health.recording:
+            if refusal:
+                self._miss(text, refusal)
+            elif health is not None and health.recording:
                 self._say("info", "the note is kept with the run")
-            elif answer.ok:
-                self._say("warning", "the note was told to all who watch, but nothing is recorded: no file keeps it")
             else:
-                self._miss(text, answer.reason)
+                self._say("warning", "the note was told to all who watch, but nothing is recorded: no file keeps it")
 
     def _miss(self, text: str, why: str) -> None:
         """Tell that a note is not kept, and keep its text for the next."""

@@ -8,11 +8,12 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the words of the command line ask for; at most one of the first four is not empty.
+    """What the words of the command line ask for; at most one of connect, serve, file and simulation is not empty.
 
     Parameters
     ----------
     connect : a service's endpoint.
+    keys : folder of the keys that were handed over for it; empty: none.
     serve : a rig's endpoint, for which a service is started.
     file : a recording.
     simulation : its name.
@@ -33,3 +34,4 @@ class Opening:
     layout: str = ""
     theme: Literal["system", "light", "dark"] | None = None
     operator: bool = False
+    keys: str = ""

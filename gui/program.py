@@ -8,12 +8,14 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QSettings
 
+from gui.alarm_requests import AlarmRequests
 from gui.appearance import Appearance
 from gui.bindings import bind_panels, bind_replay, bind_view, connect_all, seek
 from gui.choosing import Choosing
 from gui.exports import Exports
 from gui.notes import Notes
 from gui.opening import Opening
+from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.sessions import Sessions
 from gui.shell.actions import Actions
@@ -54,6 +56,7 @@ class Program(QObject):
         )
         self.exports = Exports(self.window, self.actions, self.say)
         self._notes = Notes(self.window, self.actions, self.say)
+        self._alarms = AlarmRequests(self.window, self.actions, self.say, self._show_events)
         self.appearance.dress(self.window, self.actions, self.choosing.opener, self.say)
         self._palette = Palette(self.actions, self.window)
         self._keys = KeyList(self.actions, self.window)
@@ -79,6 +82,7 @@ class Program(QObject):
         self.choosing.finish()
         self.exports.close()
         self._notes.close()
+        self._alarms.close()
         self.watch.close()
         self.sessions.finish()
         # the parts know each other by what they have connected: they go together, or not at all
@@ -100,15 +104,19 @@ class Program(QObject):
                 "help.keys": self._keys.present,
             },
         )
-        sessions.ready.connect(self.watch.open)
+        sessions.ready.connect(self._listen)
         sessions.progress.connect(self._wait)
         sessions.told.connect(self.say)
         sessions.changed.connect(self._show_session)
         self.choosing.opener.progress.connect(self._wait)
         self.appearance.operator.changed.connect(self._show_session)
+        self.appearance.operator.changed.connect(window.alarms.set_large)
         window.ticked.connect(self._hear)
         window.desk.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self.appearance.keep)
+
+    def _listen(self, url: str) -> None:
+        self.watch.open(url, self.choosing.keys)
 
     def _show_session(self) -> None:
         """Show what belongs to the session that is watched, and to what may be changed."""
@@ -120,7 +128,8 @@ class Program(QObject):
         window.first.setDisabled(read_only)
         window.bar.setVisible(session is not None and not read_only)
         title = "" if session is None else session.title
-        window.setWindowTitle(f"{title} - Synchroscope" if title else "Synchroscope")
+        window.title = title
+        window.redraw()
         window.bar.name(title)
         window.replay.set_player(player)
         window.faults.set_player(player)
@@ -129,9 +138,13 @@ class Program(QObject):
         if session is None or read_only:
             window.notes.forget()
         actions.enable("file.columns", session is not None and self.choosing.has_columns)
-        for key in ("source.disconnect", "note.add"):
+        window.desk.panel(EventsPanel).alarms.set_read_only(read_only)
+        for key in ("source.disconnect", "note.add", "alarm.list", "alarm.acknowledge_all"):
             actions.enable(key, session is not None)
         self.exports.allow(session is not None)
+
+    def _show_events(self) -> None:
+        self.appearance.show_panel(EventsPanel.key, "Operator")
 
     def _show_faults(self) -> None:
         wanted = self.actions["replay.faults"].isChecked() and not self.appearance.operator.on

@@ -32,7 +32,7 @@ class Watch(QObject):
         super().__init__(parent)
         self.view = view
         self.memory, self.minutes = memory, minutes
-        self.url = ""
+        self.url = self.keys = ""
         self.history = History(memory, minutes)
         self.configured = False
         self._feed: Feed | None = None
@@ -52,11 +52,11 @@ class Watch(QObject):
         """Why nothing can come, in one line."""
         return "" if self._feed is None else self._feed.failed
 
-    def open(self, url: str) -> None:
-        """Listen to the service at `url`, and begin a new history."""
+    def open(self, url: str, keys: str = "") -> None:
+        """Listen to the service at `url`, with the keys in that folder, and begin a new history."""
         self.forget()
-        self.url = url
-        self._feed = Feed(partial(ResultLink.connect, url, signals=True))
+        self.url, self.keys = url, keys
+        self._feed = Feed(partial(ResultLink.connect, url, signals=True, keys=keys))
 
     def tick(self) -> bool:
         """Take what has come; return whether anything has."""

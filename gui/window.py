@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 from gui.desk import Desk
 from gui.detail import DetailLoader
 from gui.note_bar import NoteBar
+from gui.shell.alarm_banner import AlarmBanner
 from gui.shell.health_strip import HealthStrip
 from gui.shell.notification_bar import NotificationBar
 from gui.sources.fault_bar import FaultBar
@@ -56,6 +57,7 @@ class MainWindow(QMainWindow):
         self.desk = Desk(view, theme)
         self.first = FirstPage(offers, store, theme)
         self.bar = ViewBar(view, theme)
+        self.alarms = AlarmBanner(theme)
         self.notices = NotificationBar(theme)
         self.notes = NoteBar()
         self.faults = FaultBar(theme)
@@ -68,12 +70,12 @@ class MainWindow(QMainWindow):
         rows = QVBoxLayout(central)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
-        for row in (self._pages, self.notices, self.notes, self.faults, self.replay, self.strip):
+        for row in (self.alarms, self._pages, self.notices, self.notes, self.faults, self.replay, self.strip):
             rows.addWidget(row)
         rows.setStretchFactor(self._pages, 1)
         self.setCentralWidget(central)
         self.addToolBar(self.bar)
-        self.waiting_for = ""
+        self.waiting_for = self.title = ""
         self._generation: int | None = None
         self._stale = True
         self._drawn = -_PULSE
@@ -96,6 +98,8 @@ class MainWindow(QMainWindow):
     def show_data(self, shown: bool) -> None:
         """Show the panels; else the first page."""
         self._pages.setCurrentWidget(self.desk if shown else self.first)
+        # with the panels, and not with an alarm: what is looked at stays where it is
+        self.alarms.setVisible(shown)
 
     def redraw(self) -> None:
         """Let the next tick draw, whether anything is new or not."""
@@ -103,7 +107,8 @@ class MainWindow(QMainWindow):
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
-        for part in (self.desk, self.bar, self.first, self.notices, self.strip, self.replay, self.faults):
+        parts = (self.desk, self.bar, self.alarms, self.first, self.notices, self.strip, self.replay, self.faults)
+        for part in parts:
             part.restyle(theme)
         self.redraw()
 
@@ -128,8 +133,17 @@ class MainWindow(QMainWindow):
                 self.strip.show_nothing(self.waiting_for)
             self.desk.refresh(history)
             self.bar.refresh()
+        self.alarms.show_alarms(history, now)
+        self._name(self.alarms.found.plain_words)
         self.notices.tick(time())
         self.ticked.emit()
+
+    def _name(self, alarms: str) -> None:
+        """Say in the title what is watched, and first what is wrong."""
+        told = f"({alarms}) " if alarms else ""
+        title = f"{told}{self.title} - Synchroscope" if self.title else f"{told}Synchroscope"
+        if title != self.windowTitle():
+            self.setWindowTitle(title)
 
     def _tell_failure(self, what: str) -> None:
         self.notices.tell("error", what, time())

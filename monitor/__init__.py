@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monitor.blocks import Channel, Role, SignalBlock, Stream
+    from monitor.client.live import Live, ServiceLostError, connect
+    from monitor.client.rows import Row
     from monitor.engine import Monitor, Update
     from monitor.ensembles.reader import read_ensemble
     from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
@@ -45,6 +47,7 @@ __all__ = [
     "GaussianReliability",
     "HybridSimulationErrorMonitor",
     "Limits",
+    "Live",
     "Monitor",
     "PeakError",
     "PhaseAmplitudeIndices",
@@ -53,6 +56,8 @@ __all__ = [
     "ReliabilityPlan",
     "Role",
     "RootMeanSquareError",
+    "Row",
+    "ServiceLostError",
     "SignalBlock",
     "SiteReliability",
     "Snapshot",
@@ -63,6 +68,7 @@ __all__ = [
     "Update",
     "Verdict",
     "benchmark_criteria",
+    "connect",
     "decide",
     "frequency_evaluation_index",
     "read_ensemble",
@@ -82,6 +88,7 @@ _HOME = {
     "GaussianReliability": "monitor.reliability.gaussian",
     "HybridSimulationErrorMonitor": "monitor.indicators.energy_error",
     "Limits": "monitor.reliability.decision",
+    "Live": "monitor.client.live",
     "Monitor": "monitor.engine",
     "PeakError": "monitor.indicators.peak_error",
     "PhaseAmplitudeIndices": "monitor.indicators.phase_amplitude",
@@ -90,6 +97,8 @@ _HOME = {
     "ReliabilityPlan": "monitor.reliability.plan",
     "Role": "monitor.blocks",
     "RootMeanSquareError": "monitor.indicators.rms_error",
+    "Row": "monitor.client.rows",
+    "ServiceLostError": "monitor.client.live",
     "SignalBlock": "monitor.blocks",
     "SiteReliability": "monitor.reliability.site",
     "Snapshot": "monitor.indicators.base",
@@ -100,6 +109,7 @@ _HOME = {
     "Update": "monitor.engine",
     "Verdict": "monitor.reliability.decision",
     "benchmark_criteria": "monitor.indicators.benchmark_criteria",
+    "connect": "monitor.client.live",
     "decide": "monitor.reliability.decision",
     "frequency_evaluation_index": "monitor.indicators.frequency_evaluation",
     "read_ensemble": "monitor.ensembles.reader",

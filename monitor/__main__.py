@@ -9,7 +9,19 @@ from importlib import import_module, metadata
 from typing import NoReturn
 
 COMMANDS = (
-    *("demo", "gui", "monitor", "watch", "note", "replay", "assess", "identify", "simulate", "validate", "study"),
+    "demo",
+    "gui",
+    "monitor",
+    "watch",
+    "note",
+    "alarms",
+    "keys",
+    "replay",
+    "assess",
+    "identify",
+    "simulate",
+    "validate",
+    "study",
     "recover",
 )
 

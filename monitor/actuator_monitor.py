@@ -11,6 +11,7 @@ from monitor.indicators.catalogue import all_indicators
 from monitor.pair_signals import PairSignals
 from monitor.transfer import TransferBlock
 from monitor.transfer_monitor import TransferMonitor
+from monitor.wire_header import MAX_COLUMNS
 
 
 class ActuatorMonitor:
@@ -33,6 +34,9 @@ class ActuatorMonitor:
         with_force = self._signals.with_force
         self._indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=with_force)
         self.notes: tuple[str, ...] = ()
+        n_columns = len(pairs) * sum(len(indicator.outputs) for indicator in self._indicators)
+        if n_columns > MAX_COLUMNS:
+            raise ValueError(f"{len(pairs)} actuators make {n_columns} columns: at most {MAX_COLUMNS} are published")
         self._transfer: TransferMonitor | None = None
         if "transfer" in settings.measures:
             try:

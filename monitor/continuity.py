@@ -40,6 +40,17 @@ class Continuity:
         self._flowing = False
         self._missing: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_GAPS)
 
+    def begins(self, block: SignalBlock) -> bool:
+        """Tell whether `block` begins a stream anew, after another one; nothing is changed by asking."""
+        current = self._stream
+        if current is None:
+            return False
+        if block.stream.rig != current.rig or block.stream.epoch > current.epoch:
+            return True
+        if block.stream.epoch < current.epoch:
+            return self._ended
+        return block.stream is not current and block.stream != current
+
     def accept(self, block: SignalBlock) -> Arrival:
         """Return what is new in `block`, and what happened to the stream before it."""
         current = self._stream

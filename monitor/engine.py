@@ -59,6 +59,10 @@ class Monitor:
         self._reliability: ReliabilityMonitor | None = None
         self._results: ResultStream | None = None
 
+    def begins(self, block: SignalBlock) -> bool:
+        """Tell whether `block` begins a stream anew, for which all is made anew; nothing is changed by asking."""
+        return self._continuity.begins(block)
+
     def update(self, block: SignalBlock) -> Update:
         """Take a block; the results are those at its new samples whose index ``every`` divides.
 
@@ -120,10 +124,11 @@ class Monitor:
         return notes, unfit
 
 
-def warm_up(measures: tuple[Measure, ...] = MEASURES, *, reliability: bool = False) -> None:
+def warm_up(measures: tuple[Measure, ...] = MEASURES, *, bandpass: bool = True, reliability: bool = False) -> None:
     """Compile the kernels of these measures, or load them from disk, so that no sample of a test waits for that.
 
-    Where a model is to be judged, those of the `reliability` as well.
+    Where signals are to be filtered, that of the `bandpass` as well, which is a second's work; where a model is to be
+    judged, those of the `reliability`.
     """
     roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)
@@ -133,6 +138,7 @@ def warm_up(measures: tuple[Measure, ...] = MEASURES, *, reliability: bool = Fal
     if reliability:
         ensemble = sort_ensemble(0.01 * np.arange(400.0), samples[:, :1] * [0.8, 0.9, 1.0])
         plan = ReliabilityPlan((PlannedSite("command", ensemble, Tolerance(Policy.ABSOLUTE, 0.1)),))
-    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=(0.5, 20.0), measures=measures), plan)
+    band = (0.5, 20.0) if bandpass else None
+    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=band, measures=measures), plan)
     for start, stop in ((0, 399), (399, 400)):
         monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))

@@ -13,6 +13,7 @@ from monitor.engine import Monitor, UnfitSettingsError
 from monitor.health import Broker, Counts, Health, Recording
 from monitor.requests import NoteRequest, Request
 from monitor.transport.base import Inlet, Sink, Source
+from monitor.transport.beginnings import Beginnings
 from monitor.vitals import Vitals
 
 _LONGEST_WAIT = 0.1
@@ -61,6 +62,7 @@ class Service:
         self._inlets = tuple(inlets)
         self._clock = clock
         self._columns: ResultStream | None = None
+        self._beginnings = Beginnings(clock)
         self._arrived = self._served = clock()
         settings, requests = monitor.settings, inlets[0].endpoint if inlets else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
@@ -94,6 +96,11 @@ class Service:
         if block.stream.rig != self._rig:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
             self._note(Event(EventKind.REJECTED, block.time, block.index, 1, other))
+            return
+        if self._monitor.begins(block) and not self._beginnings.allow(block.stream):
+            if count := self._beginnings.told():
+                often = f"rig {self._rig!r} begins anew too often: what it sends is refused for a while"
+                self._note(Event(EventKind.REJECTED, block.time, block.index, count, often))
             return
         try:
             update = self._monitor.update(block)

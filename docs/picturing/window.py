@@ -11,12 +11,15 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.stage import Stage, stage
 from gui.opening import Opening
+from gui.panels.events import EventsPanel
+from monitor.requests import AcknowledgeRequest
 
 THEMES = "dark", "light"
 _PANELS = "tiles", "histories", "indicators", "subspace", "transfer", "hysteresis", "events"
 _PANEL = QSize(620, 420)
 _FAULTY = 33.0  # s of the simulated test: north is 25 ms late, south has just become too large
 _PUMP = 25.0  # s, when somebody writes a note
+_BEFORE, _LATE, _LATER = 6.0, 3, 4  # s before delays by hand, and how many of 5 ms there are, twice
 _LOOKED_AT = 34.0  # s
 
 
@@ -26,6 +29,7 @@ def photograph(folder: Path) -> None:
         run, table = Path(kept) / "run.h5", Path(kept) / "bench.csv"
         _watch(folder, run)
         _replay(folder, run)
+        _alarm(folder)
         _judge(folder)
         _write_table(table)
         _begin(folder, table)
@@ -63,6 +67,36 @@ def _replay(folder: Path, run: Path) -> None:
         for theme in THEMES:
             replay.theme(theme)
             replay.shoot(folder / f"replay-{theme}.png")
+
+
+def _alarm(folder: Path) -> None:
+    """Delays by hand until alarms stand, one of which is acknowledged and another trips."""
+    with stage(Opening(simulation="hybrid", layout="Operator", theme="dark")) as alarmed:
+        program = alarmed.program
+        window, watch = program.window, program.watch
+        alarms = window.desk.panel(EventsPanel).alarms
+        alarms.operator = "Anna"
+        alarmed.live_until(_BEFORE)
+        _be_late(alarmed, _LATE)
+        alarmed.until(lambda: watch.history.summary.unacknowledged > 0)
+        alarms.asked.emit(AcknowledgeRequest())
+        alarmed.until(lambda: watch.history.summary.stands and not watch.history.summary.unacknowledged)
+        _be_late(alarmed, _LATER)
+        alarmed.until(lambda: watch.history.summary.trips > 0)
+        alarmed.wait(2.0)
+        alarms.view.choose_first()
+        window.alarms.blinks = False
+        for theme in THEMES:
+            alarmed.theme(theme)
+            alarmed.shoot(folder / f"alarms-{theme}.png")
+            alarmed.shoot_panel("events", _PANEL, folder / "panels" / f"alarms-{theme}.png")
+
+
+def _be_late(stage: Stage, times: int) -> None:
+    """Let the measured signals lag more, so many times."""
+    for _ in range(times):
+        stage.program.window.faults.delay.click()
+        stage.wait(0.5)
 
 
 def _judge(folder: Path) -> None:

@@ -58,6 +58,13 @@ class Envelope:
         """Return the same values with edges at ``origin + factor * edge``."""
         return Envelope(origin + factor * self.edges, self.low, self.high, self.rows)
 
+    def within(self, begin: float, end: float) -> Envelope:
+        """Return the buckets that lie wholly between `begin` and `end`."""
+        first = min(int(np.searchsorted(self.edges, begin)), len(self))
+        last = max(first, int(np.searchsorted(self.edges, end, side="right")) - 1)
+        low = self.low[first:last]
+        return Envelope(self.edges[first : last + 1], low, low if self.exact else self.high[first:last], self.rows)
+
 
 def bucket_rows(span: float, n_columns: int) -> int:
     """Return the power of two of rows a bucket must have for `span` rows to be at most `n_columns` buckets."""

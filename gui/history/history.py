@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gui.alarm_limits import WatchedLimits, watched_limits
+from gui.alarm_summary import AlarmSummary, summary
 from gui.history.results import ResultHistory
 from gui.history.signals import SignalHistory
 from gui.history.stretch import Block, Stretch
 from gui.history.timeline import Timeline
 from gui.link import Arrivals
 from gui.service_state import ServiceState, service_state
+from monitor.alarm_report import Alarm
 from monitor.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.health import Health
 from monitor.transfer import TransferBlock
@@ -43,6 +46,9 @@ class History:
     Attributes
     ----------
     halted : it is a replay that its user has halted.
+    alarms : of the service, as it told them last; None where it has never told any.
+    summary : what stands of them.
+    limits : what they watch; another object only where that is something else.
     """
 
     def __init__(self, memory: int = 512 << 20, minutes: float = 10.0) -> None:
@@ -51,6 +57,8 @@ class History:
         self.signals: SignalHistory | None = None
         self.results: ResultHistory | None = None
         self.health: Health | None = None
+        self.alarms: tuple[Alarm, ...] | None = None
+        self.summary, self.limits = AlarmSummary(), WatchedLimits()
         self.silence, self.age = 0.0, math.inf
         self.halted = False
         self.generation = 0
@@ -105,6 +113,8 @@ class History:
         """
         self.silence, self.age = silence, age
         self.health = arrivals.health or self.health
+        if arrivals.alarms is not None:
+            self._take_alarms(arrivals.alarms.alarms)
         for item in arrivals.in_order:
             if isinstance(item, Event):
                 self._keep()
@@ -119,6 +129,12 @@ class History:
         self._results.pause()
         self._transfer = arrivals.transfer or self._transfer
         self.version += bool(arrivals)
+
+    def _take_alarms(self, alarms: tuple[Alarm, ...]) -> None:
+        self.alarms, self.summary = alarms, summary(alarms)
+        limits = watched_limits(alarms)
+        if limits != self.limits:
+            self.limits = limits
 
     def _take(self, block: Block, stretch: Stretch[Block]) -> None:
         if not stretch.goes_on(block):

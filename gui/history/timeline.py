@@ -39,7 +39,16 @@ class Segment:
 
     def x_at(self, index: int) -> float:
         """Return x of the sample `index`."""
-        return (round(self.x_begin * self.sample_rate) + index - self.index) / self.sample_rate
+        return self.row_of(index) / self.sample_rate
+
+    def row_of(self, index: int) -> int:
+        """Return how many steps of 1/sample_rate from 0 the sample `index` stands."""
+        return round(self.x_begin * self.sample_rate) + index - self.index
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of its samples."""
+        return range(self.index, self.index + round((self.x_end - self.x_begin) * self.sample_rate) + 1)
 
     def holds(self, time: float) -> bool:
         """Whether a sample of it was taken at `time` of the rig, or within half a step of it."""
@@ -71,6 +80,16 @@ class Timeline:
     def segments(self) -> tuple[Segment, ...]:
         """Oldest first; the oldest of very many are forgotten."""
         return tuple(self._segments)
+
+    def numbered_once(self, segment: Segment) -> bool:
+        """Whether no other segment of its epoch has samples with the numbers of `segment`."""
+        mine = segment.numbers
+        return not any(
+            other is not segment
+            and other.epoch == segment.epoch
+            and max(mine.start, other.numbers.start) < min(mine.stop, other.numbers.stop)
+            for other in self._segments
+        )
 
     @property
     def epoch(self) -> int | None:

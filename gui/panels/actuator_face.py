@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from gui.alarm_limits import level_of, limits_of
+from gui.alarm_summary import worst_of
+from gui.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
 from gui.history.history import History
 from gui.level import Level
 from gui.limits import Limits
@@ -32,6 +35,11 @@ def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limit
         "phase": _over(limits, "phase", _DEGREES * phase),
         "ratio": _over(limits, "ratio", 100.0 * (share - 1.0)),
     }
+    for quantity, value in (("delay", delay), ("phase", phase), ("ratio", ratio)):
+        # a limit that the service watches takes the place of the window's own
+        watched = limits_of(history.limits, (actuator,), (f"{method}_{quantity}",))
+        if watched:
+            levels[quantity] = level_of(watched, value)
     readings = [_reading("delay", 1e3 * delay, 1e3 * delay_sd, "ms", levels["delay"])]
     if _has(history, actuator, f"{method}_phase"):
         readings.append(_reading("phase", _DEGREES * phase, _DEGREES * phase_sd, "deg", levels["phase"]))
@@ -40,7 +48,8 @@ def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limit
         readings.append(_reading("ratio", scale * ratio, scale * ratio_sd, unit, levels["ratio"], decimals))
     else:
         share = 1.0
-    alarm, level = _alarm(levels)
+    told = _standing(history, actuator) if at.x is None else None
+    alarm, level = told or _alarm(levels)
     return TileFace(
         actuator,
         source,
@@ -50,6 +59,7 @@ def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limit
         alarm,
         level,
         at.said,
+        told is not None,
     )
 
 
@@ -79,6 +89,18 @@ def _over(limits: Limits, quantity: str, value: float) -> Level:
     if limit is None or not math.isfinite(value):
         return Level.NONE
     return Level.BAD if abs(value) > limit.trip else Level.WARN if abs(value) > limit.warn else Level.NONE
+
+
+def _standing(history: History, actuator: str) -> tuple[str, Level] | None:
+    """Return the gravest alarm of an actuator that stands now; None where there is none."""
+    alarm, others = worst_of(history.alarms or (), actuator)
+    if alarm is None:
+        return None
+    grave = f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}"
+    more = f", +{others}" if others else ""
+    # whether it holds, or has gone and waits for somebody to take note of it
+    how = amount(alarm, alarm.last) if alarm.active else "has returned"
+    return f"{grave}: {value_words(alarm.value, measure=False)} {how}{more}", severity_level(alarm.severity)
 
 
 def _alarm(levels: Mapping[str, Level]) -> tuple[str, Level]:

@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
-from gui.event_text import kind_level, kind_shape, kind_word, sentence
+from gui.event_text import event_level, kind_shape, kind_word, sentence
 from gui.history.history import PlacedEvent
 from gui.instant_text import instant_text
 from gui.level import Level
@@ -158,16 +158,17 @@ class EventTable(QAbstractTableModel):
             case Qt.ItemDataRole.FontRole if event.kind is EventKind.NOTE:
                 return self._italic
             case Qt.ItemDataRole.ForegroundRole:
-                return self._brush(event.kind, column)
+                return self._brush(event, column)
         return None
 
-    def _brush(self, kind: EventKind, column: int) -> QBrush | None:
-        if kind is EventKind.NOTE:
+    def _brush(self, event: Event, column: int) -> QBrush | None:
+        if event.kind is EventKind.NOTE:
             return QBrush(QColor(self._theme.accent))
-        level = kind_level(kind)
+        level = event_level(event)
         if column == 0:
             return QBrush(QColor(self._theme.muted))
-        return QBrush(QColor(level_colour(self._theme, level))) if level is Level.WARN and column == 1 else None
+        grave = level in (Level.WARN, Level.BAD)
+        return QBrush(QColor(level_colour(self._theme, level))) if grave and column == 1 else None
 
 
 def _text(event: Event, column: int) -> str:

@@ -1,4 +1,4 @@
-"""What happened: the events of the stream and the notes of the operator."""
+"""What stands and what happened: alarms, the events of the stream, the notes of the operator."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSplitter, QVBoxLayout
 
 from gui.history.history import History
+from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
 from gui.panels.event_list import EventList
 from gui.theme import Theme
@@ -13,7 +14,7 @@ from gui.view import View
 
 
 class EventsPanel(Panel):
-    """The list of the events; other lists of what happened have room above it.
+    """The list of the alarms, where the service has any, over that of the events.
 
     Signals
     -------
@@ -26,16 +27,22 @@ class EventsPanel(Panel):
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
+        self.alarms = AlarmList(theme)
+        self.alarms.looked.connect(self._look_at_time)
         self.events = EventList(theme)
         self.events.chosen.connect(self._look_at)
         self.events.note_wanted.connect(self.note_wanted)
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
-        parts.addWidget(self.events)
+        for part in (self.alarms, self.events):
+            parts.addWidget(part)
+        parts.setSizes([1000, 1000])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(parts)
         self.setFocusProxy(self.events)
+        self._history: History | None = None
+        self.alarms.hide()
 
     def configure(self, history: History) -> None:
         """Take the events of another history; they do not depend on channels."""
@@ -43,12 +50,20 @@ class EventsPanel(Panel):
 
     def refresh(self, history: History) -> None:
         """Add what is new."""
+        self._history = history
+        self.alarms.take(history)
         self.events.take(history.events)
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
         super().restyle(theme)
+        self.alarms.restyle(theme)
         self.events.restyle(theme)
+
+    def _look_at_time(self, time: float) -> None:
+        """Look at what happened at an instant of the rig."""
+        if self._history is not None:
+            self._look_at(self._history.timeline.x_of(time))
 
     def _look_at(self, x: float) -> None:
         """Put `x` in the middle and stand still; near the newest sample it is right of the middle."""

@@ -25,7 +25,7 @@ _NOTHING = (
 )
 
 Detail = Callable[[int, float, float, int, Sequence[int]], Envelope | None]
-"""Takes an epoch, the rig's time from and to [s], how many buckets at most, and columns; None: not there (yet)."""
+"""Takes an epoch, sample numbers from and to, how many buckets at most, and columns; None: not there (yet)."""
 
 
 class HistoriesPanel(TimePanel):
@@ -94,15 +94,21 @@ class HistoriesPanel(TimePanel):
         if not parts:
             return found
         length, begin, end, segment = max(parts, key=lambda part: part[0])
+        if not history.timeline.numbered_once(segment):
+            # an older epoch was taken up again: which of its samples the file would give is not known
+            return found
         share = max(1, round(n_columns * length / (right - left)))
-        finer = self.detail(segment.epoch, begin + segment.offset, end + segment.offset, share, tuple(columns))
+        # by the numbers of the samples, as memory has them: the rig's clock may drift against these
+        rate, zero = segment.sample_rate, segment.row_of(0)
+        finer = self.detail(segment.epoch, begin * rate - zero, end * rate - zero, share, tuple(columns))
         if finer is None:
             # it may come later, without anything else being new
             self._drawn = None
             return found
-        finer = self._finer = finer.scaled(1.0, -segment.offset)
+        # where the clock has jumped, the next number stands elsewhere
+        rows = finer.scaled(1.0, zero).within(segment.row_of(segment.index), round(segment.x_end * rate) + 1)
+        finer = self._finer = rows.scaled(1.0 / rate)
         self._detailed = tuple(columns)
-        slack = 2.0 * (finer.edges[1] - finer.edges[0]) if len(finer) else 0.0
-        if len(finer) and finer.edges[0] <= left + slack and finer.edges[-1] >= right - slack:
+        if finer.edges[0] <= left and finer.edges[-1] >= right:
             return finer
         return spliced(found, finer)

@@ -10,9 +10,11 @@ from functools import partial
 import numpy as np
 from PySide6.QtWidgets import QToolButton
 
+from gui.alarm_limits import WatchedLimits
 from gui.history.history import History
 from gui.history.results import ResultHistory
 from gui.limits import DEFAULT, Limits
+from gui.panels.alarm_lines import alarm_lines
 from gui.panels.indicator_rows import QUANTITIES, Quantity
 from gui.panels.over_time import TimePanel
 from gui.plots.time_frame import Between, Reader, RowData, Strip, between, spread, strip
@@ -46,6 +48,7 @@ class IndicatorsPanel(TimePanel):
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme, _NOTHING)
         self.limits: Limits = DEFAULT
+        self._watched: WatchedLimits = ()
         self._sources: dict[str, tuple[_Source, ...]] = {}
         self.together = QToolButton(self)
         self.together.setText("All actuators")
@@ -61,10 +64,16 @@ class IndicatorsPanel(TimePanel):
         self.limits = limits
         self._changed()
 
+    def refresh(self, history: History) -> None:
+        """Draw; where the service watches other limits, with other lines."""
+        if history.limits is not self._watched and self._history is history:
+            self._reoffer()
+        super().refresh(history)
+
     def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
         """Return a row for each quantity of which there is a result."""
         results = history.results
-        self._sources = {}
+        self._sources, self._watched = {}, history.limits
         if results is None or not results.actuators:
             self.heading.setText("")
             self.together.setEnabled(False)
@@ -146,9 +155,17 @@ class IndicatorsPanel(TimePanel):
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
         return Row(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),
-            _lines(self.limits, quantity.key, unit),
+            self._lines(quantity, unit),
             least_span=quantity.least_span, prefixed=not quantity.unit and unit != "1", legend=legend,
         )  # fmt: skip
+
+    def _lines(self, quantity: Quantity, unit: str) -> tuple[Limit, ...]:
+        """Return the limits that the service watches; where it watches none of a quantity, those of the window."""
+        sources = self._sources[quantity.key]
+        names = {measure.name: measure.label for measure in quantity.measures}
+        of_all = len({source.actuator for source in sources}) > 1
+        labels = {(s.actuator, s.name): s.actuator if of_all else names[s.name] for s in sources}
+        return alarm_lines(self._watched, labels, quantity.factor) or _lines(self.limits, quantity.key, unit)
 
     def _changed(self) -> None:
         """Show another actuator, or all, or other limits."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox
 
+from gui.alarm_limits import WatchedLimits
 from gui.history.history import History
 from gui.level import Level
 from gui.level_colour import level_colour
@@ -41,6 +42,7 @@ class ReliabilityPanel(TimePanel):
         self.sites.setVisible(False)
         self.sites.currentTextChanged.connect(self._other_site)
         self._level = Level.NONE
+        self._watched: WatchedLimits = ()
 
     @property
     def site(self) -> str:
@@ -67,6 +69,8 @@ class ReliabilityPanel(TimePanel):
 
     def refresh(self, history: History) -> None:
         """Draw, and say what was decided by then."""
+        if history.limits is not self._watched and self._history is history:
+            self._reoffer()
         super().refresh(history)
         self._tell(history)
 
@@ -77,7 +81,7 @@ class ReliabilityPanel(TimePanel):
 
     def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
         """Return the rows of the chosen site; of all sites together, those of each below."""
-        results = history.results
+        results, self._watched = history.results, history.limits
         if results is None or not self.site:
             return ()
         return tuple((row, "") for row in reliability_rows(history, results, self.site))

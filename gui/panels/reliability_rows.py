@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from gui.alarm_limits import WatchedLimits
 from gui.history.history import History
 from gui.history.results import ResultHistory
+from gui.panels.alarm_lines import alarm_lines
 from gui.plots.time_frame import Between, RowData, Strip, band, between, spread, strip
 from gui.plots.time_row import Curve, Row
 
@@ -25,13 +27,13 @@ _MODEL_WEIGHT = 0.9
 def reliability_rows(history: History, results: ResultHistory, site: str) -> Iterator[Row]:
     """Give the rows of a site: what is told of all sites together is followed by each of them."""
     if results.column(site, _MEDIAN) is not None:
-        yield _reliability_row(site, site)
+        yield _reliability_row(site, site, history.limits)
         yield _model_row(history, results, site)
         return
-    yield _reliability_row(site, "all sites")
+    yield _reliability_row(site, "all sites", history.limits)
     for owner in results.sites:
         if owner != site:
-            yield _reliability_row(owner, owner)
+            yield _reliability_row(owner, owner, history.limits)
 
 
 def row_data(
@@ -71,11 +73,12 @@ def _names() -> list[str]:
     return [name for name, _ in _CURVES]
 
 
-def _reliability_row(owner: str, name: str) -> Row:
+def _reliability_row(owner: str, name: str, watched: WatchedLimits) -> Row:
     curves = tuple(curve for _, curve in _CURVES)
+    lines = alarm_lines(watched, {(owner, name): curve.label for name, curve in _CURVES})
     return Row(
         f"reliability:{owner}", name, "reliability", "1", curves, tuple(curve.colour for _, curve in _WITH_ERROR),
-        fixed=_FROM_0_TO_1, legend="bands ± 1 se",
+        lines, fixed=_FROM_0_TO_1, legend="bands ± 1 se",
     )  # fmt: skip
 
 

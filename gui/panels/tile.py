@@ -26,6 +26,7 @@ _USUAL = f"{MINUS}88.8"  # has the size of numbers that are as long or shorter
 _USUAL_LABEL = "phases"  # so do labels: those of a tile have one size
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
+_FRAME = 3.0  # pixels, of one whose alarm stands
 _HELP = "ratio = command / measured amplitude: over 100 % it undershoots; delay > 0 lags; ± one standard deviation"
 
 
@@ -108,6 +109,12 @@ class Tile(QWidget):
         painter.drawRect(area)
         level = max(face.verdict.level, face.alarm_level, key=list(Level).index)
         painter.fillRect(QRectF(area.left(), area.top(), 0.3 * size, area.height()), level_colour(theme, level))
+        if face.standing:
+            # within the outline of the chosen one
+            half = 0.5 * _FRAME
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(level_colour(theme, face.alarm_level)), _FRAME))
+            painter.drawRect(area.adjusted(2.0 + half, 2.0 + half, -2.0 - half, -2.0 - half))
         if self.chosen:
             width = 4.0 if self.focused else 2.0
             inset = width / 2.0

@@ -36,6 +36,7 @@ class TileFace:
     readings : the most important first.
     remark : what else there is to say.
     alarm, alarm_level : what is over a limit; empty where nothing is.
+    standing : the service says so: an alarm stands.
     said : of which instant that is; empty for now.
     """
 
@@ -47,6 +48,7 @@ class TileFace:
     alarm: str = ""
     alarm_level: Level = Level.NONE
     said: str = ""
+    standing: bool = False
 
     @property
     def known(self) -> bool:

@@ -69,7 +69,7 @@ class TilesPanel(Panel):
         live = view.following and view.pinned is None
         at = tile_moment(history, None if live else view.instant)
         newest = history.end_x if live else view.instant
-        told = (live, at.said, at.instead, history.generation)
+        told = (live, at.said, at.instead, history.generation, history.alarms, history.limits)
         # numbers that change faster than they can be read are let go by, as long as more are on their way
         hurried = newest != self._asked and abs(newest - self._shown) < _PACE
         self._asked = newest

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gui.event_text import kind_level, kind_word
+from gui.event_text import event_level, kind_word
 from gui.level_colour import level_colour
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_ink import colour_of, translucent
@@ -37,7 +37,8 @@ def draw_limits(painter: QPainter, plot: QRectF, row: Row, values: ValueScale, t
         text = f"{limit.word} {value_text(limit.value, _digits(limit.value))} {unit_text(row.unit)}".rstrip()
         if plot.top() <= y <= plot.bottom():
             pen = QPen(QColor(colour), 1)
-            pen.setDashPattern([6.0, 4.0])
+            if not limit.solid:
+                pen.setDashPattern([6.0, 4.0])
             painter.setPen(pen)
             painter.drawLine(QPointF(plot.left(), round(y)), QPointF(plot.right(), round(y)))
         else:
@@ -55,7 +56,7 @@ def draw_limits(painter: QPainter, plot: QRectF, row: Row, values: ValueScale, t
 def draw_marks(painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme) -> None:
     """Draw events through a row."""
     # many marks of one kind in one place are one line
-    lines = {round(time.pixel(mark.x)): level_colour(theme, kind_level(mark.event.kind)) for mark in marks}
+    lines = {round(time.pixel(mark.x)): level_colour(theme, event_level(mark.event)) for mark in marks}
     for x, colour in lines.items():
         pen = QPen(QColor(colour), 1)
         if len(lines) <= _MOST_DASHED:
@@ -80,7 +81,7 @@ def draw_mark_words(
             continue
         box = QRectF(x, plot.bottom() - height - 1.0, width + 1.0, height)
         # on no ground: a curve goes on behind it
-        painter.setPen(QColor(level_colour(theme, kind_level(mark.event.kind))))
+        painter.setPen(QColor(level_colour(theme, event_level(mark.event))))
         painter.drawText(box, _CENTRE, text)
         taken = x + width + 8.0
 

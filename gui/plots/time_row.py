@@ -25,11 +25,12 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A horizontal line at `value` with a word: ``warn`` or ``trip``."""
+    """A horizontal line at `value` with a word: ``warn`` or ``trip``; dashed unless it is `solid`."""
 
     value: float
     word: str
     colour: str = "warn"
+    solid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

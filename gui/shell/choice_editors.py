@@ -70,7 +70,7 @@ class SeveralEditor(FieldEditor):
         super().__init__(field)
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
-        self.boxes: dict[str | None, QCheckBox] = {}
+        self.boxes: dict[str | bool | None, QCheckBox] = {}
         for place, (value, text) in enumerate(field.choices):
             box = self.boxes[value] = QCheckBox(text)
             box.toggled.connect(self.changed)

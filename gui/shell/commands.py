@@ -107,6 +107,19 @@ _SOURCE = (
     ),
     Command("note.add", "Add a &note…", "Source", ("N",), "Write a note at this instant into the run.", apart=True),
 )
+_ALARMS = (
+    Command(
+        "alarm.list", "&List of alarms", "Alarms", ("Ctrl+Shift+A",), "Show what stands, and go there.", changes=False
+    ),
+    Command(
+        "alarm.acknowledge_all",
+        "&Acknowledge all",
+        "Alarms",
+        ("Shift+A",),
+        "Take note of all that stands.",
+        apart=True,
+    ),
+)
 _TIME = (
     Command(
         "view.pause", "&Pause", "Time", ("Space",), "Stand still; nothing is lost.", checkable=True, changes=False
@@ -180,6 +193,6 @@ _HELP = (
     Command("help.keys", "&Keys", "Help", ("F1",), "All keys and what the mouse does.", changes=False),
     Command("help.about", "&About Synchroscope", "Help", tip="Version and licence."),
 )
-COMMANDS = (*_FILE, *_SOURCE, *_TIME, *_REPLAY, *_PANELS, *_LAYOUTS, *_WINDOW, *_HELP)
-GROUPS = ("File", "Source", "Simulations", "Time", "Replay", "Panels", "Layouts", "Window", "Help")
+COMMANDS = (*_FILE, *_SOURCE, *_ALARMS, *_TIME, *_REPLAY, *_PANELS, *_LAYOUTS, *_WINDOW, *_HELP)
+GROUPS = ("File", "Source", "Simulations", "Alarms", "Time", "Replay", "Panels", "Layouts", "Window", "Help")
 """The menus, from left to right."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gui.alarm_summary import AlarmSummary
 from gui.history.history import History
 from gui.level import Level
 from gui.numbers import count
@@ -56,6 +57,8 @@ def health_items(history: History, dropped: int = 0) -> tuple[HealthItem, ...]:
 
 def _items(history: History, health: Health, state: ServiceState, dropped: int) -> Iterator[HealthItem]:
     yield _state(state, health)
+    if history.alarms:
+        yield _alarms(history.summary)
     if health.rig:
         yield HealthItem("rig", f"rig {health.rig}", f"the rig calls itself {health.rig}", rank=6)
     if health.sample_rate:
@@ -86,6 +89,13 @@ def _state(state: ServiceState, health: Health) -> HealthItem:
     )
     words = f"{state.shape} {state.words}"
     return HealthItem("state", words, f"{state.words}: {', '.join(told)}", state.level, 0)
+
+
+def _alarms(found: AlarmSummary) -> HealthItem:
+    tip = f"{found.watched} alarms, {found.unacknowledged} unacknowledged, {found.shelved} shelved; no interlock"
+    if not found.stands:
+        return HealthItem("alarms", "no alarm", tip, rank=6)
+    return HealthItem("alarms", found.words, tip, found.level, 0)
 
 
 def _troubles(health: Health) -> Iterator[HealthItem]:

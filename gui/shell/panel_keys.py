@@ -11,6 +11,7 @@ GESTURES = (
     ("double click", "fit the values again"),
     ("click on a tile", "choose its actuator"),
     ("click on an event", "look at its instant"),
+    ("double click on an alarm", "look at the instant of its last change"),
     ("drop a file", "open it"),
 )
 """What the mouse does in the panels."""
@@ -32,6 +33,13 @@ EVENT_KEYS = (
     ("Enter", "look at its instant"),
 )
 """Of the list of events."""
+ALARM_KEYS = (
+    ("Up, Down", "go through the alarms"),
+    ("A, Enter", "acknowledge the one that is chosen"),
+    ("Shift+S", "shelve it, then 1, 2, 3 for how long; or take it off the shelf"),
+    ("R", "reset it, where it is latched and its condition has gone"),
+)
+"""Of the list of alarms."""
 TIMELINE_KEYS = (
     ("Left, Right", "play from 1 s earlier or later"),
     ("PgUp, PgDown", "play from 10 s earlier or later"),
@@ -45,6 +53,7 @@ SECTIONS = (
     ("Mouse in the panels", GESTURES),
     ("A plot over time that has the focus", PLOT_KEYS),
     ("Tiles that have the focus", TILE_KEYS),
+    ("Alarms that have the focus", ALARM_KEYS),
     ("Events that have the focus", EVENT_KEYS),
     ("The timeline of a replay that has the focus", TIMELINE_KEYS),
     ("Anywhere", ESCAPE),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gui.shell.endpoint_check import can_bind, can_connect
+from gui.shell.outlet_fields import OUTLET_SECTIONS
 from gui.shell.setting_field import SettingField, SettingsSection
 from monitor.config import (
     MEASURES,
@@ -12,29 +14,6 @@ from monitor.config import (
     StreamSettings,
 )
 
-
-def _can_bind(entry: object) -> str:
-    return _endpoints(entry, bind=True)
-
-
-def _can_connect(entry: object) -> str:
-    return _endpoints(entry, bind=False)
-
-
-def _endpoints(entry: object, *, bind: bool) -> str:
-    """Return what is wrong with an endpoint, or with the first of several."""
-    # here, so that the window starts without the sockets
-    from monitor.transport.endpoint import TransportError, check
-
-    for url in entry if isinstance(entry, tuple) else (entry,):
-        try:
-            if isinstance(url, str) and url and url != "none":
-                check(url, bind=bind)
-        except TransportError as problem:
-            return str(problem)
-    return ""
-
-
 _F = SettingField
 _STREAM = (
     _F(
@@ -43,7 +22,7 @@ _STREAM = (
         "Their endpoints, parted by commas.",
         "names",
         empty="tcp://127.0.0.1:5555",
-        check=_can_connect,
+        check=can_connect,
     ),
     _F(
         "bind",
@@ -51,7 +30,7 @@ _STREAM = (
         "Endpoints that are opened for them, parted by commas.",
         "names",
         empty="none",
-        check=_can_bind,
+        check=can_bind,
     ),
     _F("rig", "Only this rig", "Others are left out.", "text", empty="the first that speaks"),
     _F(
@@ -189,15 +168,15 @@ _RELIABILITY = (
     ),
 )
 _RESULTS = (
-    _F("publish", "Publish at", "Where results go.", "text", check=_can_bind),
+    _F("publish", "Publish at", "Where results go.", "text", check=can_bind),
     _F("signals", "Send signals on", "Beside the results; without them there are no time histories here.", "switch"),
     _F(
         "requests",
         "Take requests at",
-        "Where a note is taken; none switches it off.",
+        "Where notes are taken and alarms acknowledged; none switches it off.",
         "text",
         empty="nowhere",
-        check=_can_bind,
+        check=can_bind,
     ),
 )
 _RECORD = (
@@ -214,5 +193,6 @@ SERVICE_SECTIONS = (
     SettingsSection("reliability", "Model", "A model that is judged live.", ReliabilitySettings, _RELIABILITY),
     SettingsSection("results", "Results", "Where results go.", ResultSettings, _RESULTS),
     SettingsSection("record", "Recording", "Where runs are kept.", RecordSettings, _RECORD),
+    *OUTLET_SECTIONS,
 )
 """The sections of a settings file, and the pages of the dialog; they hold for the next service that is started."""

@@ -32,7 +32,7 @@ class SettingField:
     does: str
     kind: Kind = "number"
     unit: str = ""
-    choices: tuple[tuple[str | None, str], ...] = ()
+    choices: tuple[tuple[str | bool | None, str], ...] = ()
     empty: str = ""
     check: Callable[[object], str] | None = None
 

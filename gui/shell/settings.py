@@ -60,7 +60,8 @@ class WindowSettings(_Section):
     """What the user chooses for the window; the service has settings of its own.
 
     ``span`` in s is what is looked at after a start; ``memory`` in MB and ``history_minutes`` say how much is
-    remembered as it came; ``record_folder`` is offered where a service is started for a rig.
+    remembered as it came; ``record_folder`` is offered where a service is started for a rig. Without ``blink``
+    alarms do not; ``operator`` is who acknowledges them, by default who has logged in.
     """
 
     theme: Literal["system", "light", "dark"] = "system"
@@ -71,6 +72,8 @@ class WindowSettings(_Section):
     history_minutes: Annotated[float, Field(ge=1.0, le=1440.0)] = 10.0
     memory: Annotated[int, Field(ge=64, le=65536)] = 512
     record_folder: str = ""
+    blink: bool = True
+    operator: Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
     limits: LimitSettings = LimitSettings()
 
 

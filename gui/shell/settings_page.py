@@ -16,6 +16,7 @@ from gui.shell.field_editors import editor_of
 from gui.shell.setting_field import SettingField, SettingsSection
 
 _OPTIONS = re.compile(r" \([^()]*--[^()]*\)")
+_APART = ("limits",)  # of the window: a page of its own
 
 
 class _Row:
@@ -99,6 +100,7 @@ class SettingsPage(QWidget):
         layout.addStretch(1)
         layout.addLayout(last)
         self._default = section.model()
+        self._beside: dict[str, Any] = {}
         self.n_problems = 0
         self.model: BaseModel | None = None
         self.show_model(self._default)
@@ -106,7 +108,12 @@ class SettingsPage(QWidget):
             row.editor.changed.connect(self._check)
 
     def show_model(self, model: BaseModel) -> None:
-        """Enter the settings of a section."""
+        """Enter the settings of a section; those that have no field stay as they are."""
+        shown = {row.field.path[0] for row in self.rows.values()}
+        self._beside = {key: getattr(model, key) for key in model.model_fields_set - shown if key not in _APART}
+        self._enter(model)
+
+    def _enter(self, model: BaseModel) -> None:
         for row in self.rows.values():
             row.editor.blockSignals(True)
             row.editor.show_value(_at(model, row.field.path))
@@ -114,8 +121,8 @@ class SettingsPage(QWidget):
         self._check()
 
     def restore_defaults(self) -> None:
-        """Enter what is so at first."""
-        self.show_model(self._default)
+        """Enter what is so at first; what has no field stays."""
+        self._enter(self._default)
 
     def narrow(self, words: list[str]) -> int:
         """Show the fields that hold every word, or all if the title does; return how many."""
@@ -129,7 +136,7 @@ class SettingsPage(QWidget):
 
     def _check(self) -> None:
         """Say what is wrong with each field, and with all of them together."""
-        given: dict[str, Any] = {}
+        given = dict(self._beside)
         problems: dict[str, str] = {}
         for key, row in self.rows.items():
             value = row.editor.value()

@@ -47,6 +47,14 @@ _WINDOW = (
         "folder",
         empty="none is offered",
     ),
+    _F("blink", "Alarms blink", "Once a second, while nobody has acknowledged them.", "switch"),
+    _F(
+        "operator",
+        "Name",
+        "Of who acknowledges alarms here; the run keeps it.",
+        "text",
+        empty="who has logged in",
+    ),
 )
 _LIMITS = tuple(
     _F(
@@ -62,7 +70,11 @@ _LIMITS = tuple(
 WINDOW_SECTIONS = (
     SettingsSection("window", "Window", "How this window looks and what it remembers.", WindowSettings, _WINDOW),
     SettingsSection(
-        "limits", "Limits", "Lines in the plots and words on the tiles; they are no alarms.", LimitSettings, _LIMITS
+        "limits",
+        "Limits",
+        "Lines in the plots and words on the tiles, where no alarm has limits.",
+        LimitSettings,
+        _LIMITS,
     ),
 )
 """The first pages of the dialog."""

@@ -30,7 +30,7 @@ class ConnectDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Connect")
-        self.watch, self.serve = WatchForm(settings, theme), ServeForm(settings, theme)
+        self.watch, self.serve = WatchForm(settings, theme, with_keys=True), ServeForm(settings, theme)
         layout = QVBoxLayout(self)
         for title, form in (
             ("Watch a service that runs", self.watch),

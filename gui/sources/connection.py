@@ -13,9 +13,10 @@ from gui.sources.session import Session
 
 @dataclass(frozen=True, slots=True)
 class ConnectToService:
-    """Watch the service that publishes its results at `url`."""
+    """Watch the service that publishes its results at `url`; `keys` is the folder handed over, empty: none."""
 
     url: str
+    keys: str = ""
 
     def session(self, parent: QObject | None = None, *, launch: Launch = Worker) -> Session:  # noqa: ARG002
         """Return the session."""

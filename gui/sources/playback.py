@@ -15,6 +15,10 @@ from gui.sources.processes import Worker
 from gui.sources.service import Launch
 from gui.sources.session import Session
 
+# what the simulated actuators stay within by themselves, and a good model too
+_ALARMS = ("--alarm", "fdb_delay=-0.038..0.038:-0.058..0.058", "--alarm", "fdb_ratio=0.85..1.15")
+_ALARMS_OF_A_MODEL = ("--alarm", "reliability_accumulated=0.85:0.7")
+
 
 @dataclass(frozen=True, slots=True)
 class PlayFile:
@@ -53,7 +57,10 @@ class PlayFile:
 
 @dataclass(frozen=True, slots=True)
 class PlaySimulation:
-    """Play a simulation, and judge the model it belongs to where there is one; the rest is as of a file."""
+    """Play a simulation, and judge the model it belongs to where there is one; the rest is as of a file.
+
+    Without settings of a service it has limits of its own, so that faults by hand are seen to make alarms.
+    """
 
     name: str
     judged: JudgedOffer | None = None
@@ -68,12 +75,18 @@ class PlaySimulation:
         return PlaybackSession(
             self.name,
             (self.name, *self.words),
-            _service_words(self),
+            (*_service_words(self), *self._alarms),
             parent,
             ensemble=None if self.judged is None else EnsembleCache(self.judged, launch=launch),
             paused=self.paused,
             launch=launch,
         )
+
+    @property
+    def _alarms(self) -> tuple[str, ...]:
+        if self.config is not None:
+            return ()
+        return _ALARMS if self.judged is None else _ALARMS_OF_A_MODEL
 
 
 def _service_words(source: PlayFile | PlaySimulation) -> tuple[str, ...]:

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPixmap, QPolygonF
 
+from gui.event_text import event_level, sentence
+from gui.level import Level
+from gui.level_colour import level_colour
 from gui.sources.description import DescribedEvent, Description
 from gui.sources.overview_curve import draw_curve
 from gui.theme import Theme
+from monitor.blocks import Event, EventKind
 
 _NEAR = 4.0  # pixels from an event that its mark takes
 _MOST_LINES = 12
 _SIDE, _EDGE = 4.0, 3.0  # pixels around the curve
+_MARK, _TALL = 7.0, 14.0  # pixels that a mark is high; the second where an alarm trips
 
 
 @dataclass(frozen=True)
@@ -74,17 +79,30 @@ class RunPicture:
         overview = None if self.description is None else self.description.overview
         if overview is not None and self.channel:
             draw_curve(painter, self._where, overview, self.channel, self.duration, theme.measured)
-        # marks stand on the lower edge, so that the curve stays readable
-        painter.setPen(QColor(theme.warn))
-        painter.setBrush(QColor(theme.warn))
+        # marks stand on the lower edge, so that the curve stays readable; the gravest are seen where many are
         y = self.height - 1.0
-        for event in self.events:
-            x = self.x_of(event.time)
-            painter.drawPolygon(QPolygonF([QPointF(x - 3.0, y), QPointF(x, y - 7.0), QPointF(x + 3.0, y)]))
+        for event in sorted(self.events, key=lambda event: list(Level).index(_level(event))):
+            x, colour = self.x_of(event.time), QColor(level_colour(theme, _level(event)))
+            painter.setPen(colour)
+            painter.setBrush(colour)
+            high = _TALL if _level(event) is Level.BAD else _MARK
+            painter.drawPolygon(QPolygonF([QPointF(x - 3.0, y), QPointF(x, y - high), QPointF(x + 3.0, y)]))
         painter.end()
         return picture
 
 
 def _sentence(event: DescribedEvent) -> str:
     what = f"{event.time:.3f} s  {event.kind.replace('_', ' ')}"
-    return f"{what}: {event.detail}" if event.detail else what
+    step = _step(event)
+    detail = event.detail if step is None else sentence(step)
+    return f"{what}: {detail}" if detail else what
+
+
+def _level(event: DescribedEvent) -> Level:
+    """Return how much an event matters: marks warn, but for the steps of an alarm."""
+    step = _step(event)
+    return Level.WARN if step is None else event_level(step)
+
+
+def _step(event: DescribedEvent) -> Event | None:
+    return Event(EventKind.ALARM, event.time, 0, 0, event.detail) if event.kind == EventKind.ALARM else None

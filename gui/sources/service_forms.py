@@ -14,11 +14,13 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QVBoxLayout,
     QWidget,
 )
 
 from gui.sources.connection import ConnectToService
 from gui.sources.endpoint_field import EndpointField
+from gui.sources.keys_field import KeysField
 from gui.sources.loopback import USUAL
 from gui.sources.recent import Recent
 from gui.sources.rig import ServeRig
@@ -29,7 +31,7 @@ _FOLDER = "serve/record"
 
 
 class WatchForm(QWidget):
-    """Ask for the results of a service.
+    """Ask for the results of a service, and for keys where there were some the last time or `with_keys`.
 
     Signals
     -------
@@ -38,14 +40,21 @@ class WatchForm(QWidget):
 
     chosen = Signal(object)
 
-    def __init__(self, settings: QSettings, theme: Theme) -> None:
+    def __init__(self, settings: QSettings, theme: Theme, *, with_keys: bool = False) -> None:
         super().__init__()
         self.endpoint = EndpointField(USUAL, Recent(settings, "watch/recent"), theme, "endpoint of the service")
+        self.keys = KeysField(settings, "watch/keys", theme)
+        self.keys.setVisible(with_keys or bool(self.keys.place))
         self.go = QPushButton("Watch")
-        layout = QHBoxLayout(self)
+        row = QHBoxLayout()
+        row.addWidget(self.endpoint, 1)
+        row.addWidget(self.go)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.endpoint, 1)
-        layout.addWidget(self.go)
+        layout.addLayout(row)
+        layout.addWidget(self.keys)
+        self.keys.changed.connect(self._check)
+        self.keys.folder.returnPressed.connect(self.submit)
         self.endpoint.changed.connect(self._check)
         self.endpoint.entered.connect(self.submit)
         self.go.clicked.connect(self.submit)
@@ -53,17 +62,19 @@ class WatchForm(QWidget):
     @property
     def problem(self) -> str:
         """What is wrong; empty when nothing is."""
-        return self.endpoint.problem
+        return self.endpoint.problem or self.keys.problem
 
     def submit(self) -> None:
         """Take what is written, unless it is wrong."""
         if not self.problem:
             self.endpoint.remember()
-            self.chosen.emit(ConnectToService(self.endpoint.url))
+            self.keys.remember()
+            self.chosen.emit(ConnectToService(self.endpoint.url, self.keys.place))
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
         self.endpoint.restyle(theme)
+        self.keys.restyle(theme)
 
     def _check(self) -> None:
         self.go.setEnabled(not self.problem)

@@ -9,6 +9,7 @@ from itertools import islice
 from rich.console import Console
 from rich.live import Live
 
+from gui.alarm_summary import summary
 from gui.history import History, ResultHistory
 from gui.link import ResultLink
 from gui.numbers import count, number
@@ -69,13 +70,17 @@ class Dashboard:
     def screen(self) -> Screen:
         """The picture of this moment."""
         history, link = self.history, self._link
-        return Screen(history.results, history.health, link.silence, link.age, self.events, history.transfer)
+        alarms = history.alarms or ()
+        return Screen(history.results, history.health, link.silence, link.age, self.events, history.transfer, alarms)
 
     @property
     def line(self) -> str:
         """This moment in one line."""
         health = self.health or Health()
         parts = [f"{self.screen.state}: {count(health.counts.received)} samples, {count(health.counts.lost)} lost"]
+        found = summary(self.history.alarms or ())
+        if found.stands:
+            parts.append(f"alarms: {found.plain_words}")
         if (results := self.history.results) is not None:
             parts += [_followed(results, actuator) for actuator in results.actuators]
             parts += [_judged(results, site) for site in results.sites]

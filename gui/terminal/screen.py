@@ -19,13 +19,16 @@ from gui.level import Level
 from gui.numbers import count, shortened
 from gui.service_state import service_state
 from gui.terminal.actuator_table import HEADING_LINES, actuator_table
+from gui.terminal.alarm_lines import alarm_lines
 from gui.terminal.reliability_lines import reliability_lines
 from gui.terminal.transfer_lines import transfer_lines
+from monitor.alarm_report import Alarm
 from monitor.blocks import Event
 from monitor.health import Health
 from monitor.transfer import TransferBlock
 
 _EVENTS, _MOST_EVENTS = 3, 12
+_ALARMS = 8
 _GAP = "   "
 _STATE_STYLES = {
     "connecting": "yellow",
@@ -49,6 +52,7 @@ class Screen:
     age : s since the newest results came.
     events : the newest last.
     transfer : the newest transfer functions; shown where there is room.
+    alarms : of the service; those that stand are shown above all else.
     """
 
     results: ResultHistory | None = None
@@ -57,6 +61,7 @@ class Screen:
     age: float = math.inf
     events: Sequence[Event] = field(default_factory=tuple)
     transfer: TransferBlock | None = None
+    alarms: Sequence[Alarm] = ()
 
     @property
     def state(self) -> str:
@@ -76,6 +81,9 @@ class Screen:
         plain = _flow(self._fields(width), width)
         events, head = _EVENTS, len(framed) + 2
         left = 10_000 if height is None else height - heading - 1
+        # with its heading: at least one, and no more than a quarter of the lines
+        alarms = list(alarm_lines(self.alarms, width, min(_ALARMS, max(2, left // 4)), silent=self._silent))
+        left -= len(alarms)
         if left < head + actuators + len(judged) + events:
             head = len(plain)
         events = max(1, min(events, left - head - actuators - len(judged)))
@@ -83,6 +91,7 @@ class Screen:
             yield from plain
         else:
             yield Panel(Text("\n").join(framed), box=ROUNDED, title=self._title(), title_align="left")
+        yield from alarms
         judged = _shortened(judged, left - head - events - min(2, actuators))
         room = left - head - events - len(judged)
         transfer = list(transfer_lines(self.transfer, width)) if self.transfer is not None else []

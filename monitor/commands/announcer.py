@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from monitor.alarm_report import AlarmReport
+from monitor.alarms.text import in_words
 from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.commands.last_judged import LastJudged
 from monitor.health import Health
@@ -65,7 +66,8 @@ class Announcer:
             return
         self._said[event.kind] = now
         what = f"{event.count or ''} {_TOLD[event.kind]}".strip()
-        self._say(f"at {event.time:.3f} s: {': '.join(filter(None, (what, event.detail)))}")
+        detail = in_words(event) if event.kind is EventKind.ALARM else event.detail
+        self._say(f"at {event.time:.3f} s: {': '.join(filter(None, (what, detail)))}")
         if event.kind is EventKind.ENDED:
             for line in self._judged.lines:
                 self._say(line)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options
+from monitor.commands.options import add_column_options, add_keys_option, client_security
 
 if TYPE_CHECKING:
     from gui.opening import Opening
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a recorded run or a text file to replay")
     parser.add_argument("--connect", metavar="URL", help="watch the service that publishes there")
+    add_keys_option(parser)
     parser.add_argument("--serve", metavar="URL", help="start a service for the rig that publishes there")
     parser.add_argument("--simulation", metavar="NAME", help="replay this simulation; the menu names all")
     parser.add_argument("--config", type=Path, metavar="TOML", help="settings of a service that the window starts")
@@ -45,8 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
     for url in (arguments.connect, arguments.serve):
         if url:
             check(url, bind=False)
+    if arguments.keys and not arguments.connect:
+        raise ValueError("--keys belongs to --connect; a service that the window starts has its keys in the settings")
+    client_security(arguments)  # what is wrong with them is told here
     opening = Opening(
         connect=arguments.connect or "",
+        keys=arguments.keys or "",
         serve=arguments.serve or "",
         file=str(arguments.file or ""),
         words=_column_words(arguments),

@@ -10,16 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import (
-    add_indicator_options,
-    add_insecure_option,
-    add_reliability_options,
-    indicator_overrides,
-    positive,
-    reliability_overrides,
-)
+from monitor.commands.broker import open_broker
+from monitor.commands.security import Guard, allow_descriptors, guarded
+from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
+from monitor.commands.viewers import open_viewers
 
 if TYPE_CHECKING:
     from monitor.config import ResultSettings, Settings
@@ -29,43 +25,33 @@ if TYPE_CHECKING:
     from monitor.transport.zeromq import RequestInlet
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
-DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("config", nargs="?", type=Path, help="settings in TOML; options here go before them")
-    parser.add_argument(
-        "--connect",
-        action="append",
-        metavar="URL",
-        help=f"a rig's publisher (default {DEFAULT_SIGNALS}); repeatable",
-    )
-    parser.add_argument("--bind", action="append", metavar="URL", help="where rigs connect to; repeatable")
-    parser.add_argument("--rig", metavar="NAME", help="follow this rig only (default: the first that speaks)")
-    parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of plain senders that do not say it")
-    parser.add_argument("--publish", metavar="URL", help="where results go (default tcp://127.0.0.1:5556)")
-    parser.add_argument(
-        "--requests", metavar="URL", help="where notes and the like are taken (default: a free port; none: nowhere)"
-    )
-    parser.add_argument("--record", metavar="PATH", help="keep the run in this file, or in this folder")
-    parser.add_argument("--duration", type=positive, metavar="S", help="stop after so many seconds")
-    parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
-    parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    add_insecure_option(parser)
-    add_indicator_options(parser)
-    add_reliability_options(parser)
+    add_service_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until told to stop."""
+    """Serve until told to stop, or look whether that could be done."""
+    if arguments.json and not arguments.check:
+        raise ValueError("--json goes with --check")
+    if arguments.check:
+        from monitor.commands.check import check
+
+        return check(
+            lambda: service_settings(arguments),
+            insecure=arguments.insecure,
+            duration=arguments.duration,
+            as_json=arguments.json,
+        )
     # told to stop while things are still being set up, it stops all the same
     stop = StopSignals()
     if arguments.until_closed:
         stop_when_closed()
-    settings = _settings(arguments)
+    settings = service_settings(arguments)
 
+    from monitor.commands.alarm_keeping import kept_alarms
     from monitor.commands.announcer import Announcer
     from monitor.engine import Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
@@ -83,7 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
             plan = open_plan(settings.reliability)
     except KeyboardInterrupt:
         return 0
+    allow_descriptors()
     with ExitStack() as stack:
+        guard = stack.enter_context(guarded(settings.security.keys, settings.security.rig_key, say))
         source = ZmqSource(
             stream.connect,
             stream.bind,
@@ -92,31 +80,51 @@ def run(arguments: argparse.Namespace) -> int:
             stale_after=stream.stale_after,
             insecure=arguments.insecure,
             listening=False,
+            security=guard.keys,
+            context=guard.context,
         )
         stack.callback(source.close)
         publish = settings.results
-        results = ZmqResultSink(publish.publish, signals=publish.signals, insecure=arguments.insecure)
+        results = ZmqResultSink(
+            publish.publish,
+            signals=publish.signals,
+            insecure=arguments.insecure,
+            security=guard.keys,
+            context=guard.context,
+        )
         stack.callback(results.close)
-        inlet = _inlet(publish, arguments.insecure)
+        inlet = _inlet(publish, arguments.insecure, guard)
         if inlet is not None:
             stack.callback(inlet.close)
+        viewers = stack.enter_context(open_viewers(settings.viewers, arguments.insecure, say))
+        # closed after the recording, whose outcome it tells
+        recorder: RunWriter | None = None
+        broker = open_broker(settings, lambda: recorder, say)
+        stack.callback(broker.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
             stack.callback(recorder.close)
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
         say("loading kernels; the first time they are compiled, which takes a minute or two ...")
-        warm_up(settings.indicators.measures, reliability=plan is not None)
+        filtered = settings.indicators.bandpass is not None
+        warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None)
+        alarms, alarm_file = kept_alarms(settings, say)
+        if alarm_file is not None:
+            stack.callback(alarm_file.close)
+        kept = [each for each in (recorder, alarm_file) if each is not None]
         # not before, or what a rig sends meanwhile would pile up until it is lost
         source.listen()
         service = Service(
             source,
             Monitor(settings.indicators, plan),
-            [results, *([] if recorder is None else [recorder]), Announcer(say)],
+            [results, *kept, *broker.sinks, *viewers, Announcer(say)],
+            alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk),
-            inlets=() if inlet is None else (inlet,),
+            broker=broker.look,
+            inlets=[*(each for each in (inlet, alarm_file) if each is not None), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
         say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}")
@@ -139,28 +147,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
-    from monitor.config import load_settings
-
-    # an empty endpoint takes the place of those in the file, and is none
-    binds = None if arguments.bind is None else [url for url in arguments.bind if url]
-    stream = {"connect": arguments.connect, "bind": binds, "rig": arguments.rig}
-    stream |= {"sample_rate": arguments.rate}
-    sections = {
-        "stream": stream,
-        "results": {"publish": arguments.publish, "requests": arguments.requests},
-        "record": {"path": arguments.record},
-        "indicators": indicator_overrides(arguments),
-        "reliability": reliability_overrides(arguments),
-    }
-    given = {name: {k: v for k, v in keys.items() if v is not None} for name, keys in sections.items()}
-    settings = load_settings(arguments.config, given)
-    if not settings.stream.connect and not settings.stream.bind:
-        stream_settings = settings.stream.model_copy(update={"connect": (DEFAULT_SIGNALS,)})
-        settings = settings.model_copy(update={"stream": stream_settings})
-    return settings
-
-
 def _recorder(settings: Settings) -> RunWriter:
     from monitor.recording import RunWriter
 
@@ -171,10 +157,12 @@ def _recorder(settings: Settings) -> RunWriter:
     return RunWriter(path, settings.model_dump(mode="json"), settings.record.flush_interval)
 
 
-def _inlet(results: ResultSettings, insecure: bool) -> RequestInlet | None:
+def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInlet | None:
     from monitor.transport.zeromq import RequestInlet
 
-    return None if results.requests in ("", "none") else RequestInlet(results.requests, insecure=insecure)
+    if results.requests in ("", "none"):
+        return None
+    return RequestInlet(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
 
 
 def _kept(recorder: RunWriter, disk: DiskSpace) -> Recording:

@@ -6,10 +6,12 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
+from monitor.commands.options import add_keys_option, client_security
 from monitor.commands.watch import DEFAULT_RESULTS
 
 if TYPE_CHECKING:
     from monitor.requests import Answer, Request
+    from monitor.transport.curve import Keys
 
 SUMMARY = "put a note into the run that a monitor is recording"
 
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"of the monitor (default {DEFAULT_RESULTS})"
     )
+    add_keys_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,34 +33,40 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.transport.zeromq import requests_url
 
     note = NoteRequest(text=arguments.text)
-    url = requests_url(_found(arguments.connect), arguments.connect)
-    answer = _answered(url, note)
+    security = client_security(arguments)
+    url = requests_url(requests_of(arguments.connect, security), arguments.connect)
+    answer = answer_of(url, note, security)
     if not answer.ok:
         raise ValueError(answer.reason)
     return 0
 
 
-def _found(results: str) -> str:
+def requests_of(results: str, security: Keys | None) -> str:
     """Return the endpoint that the service at `results` names in its health."""
+    from monitor.blocks import Event, EventKind
     from monitor.health import Health
     from monitor.transport.zeromq import ResultSubscriber
 
-    subscriber = ResultSubscriber(results, kinds=("health",))
+    subscriber = ResultSubscriber(results, kinds=("health",), security=security)
     try:
         deadline = time.monotonic() + _PATIENCE
         while (left := deadline - time.monotonic()) > 0:
             for item in subscriber.receive(left):
                 if isinstance(item, Health):
                     return item.requests
+                # events of the service were not asked for: this is the connection's own
+                if isinstance(item, Event) and item.kind is EventKind.NOTE:
+                    raise ValueError(item.detail)
     finally:
         subscriber.close()
     raise ValueError(f"no monitor publishes on {results}: give its endpoint with --connect")
 
 
-def _answered(url: str, request: Request) -> Answer:
+def answer_of(url: str, request: Request, security: Keys | None) -> Answer:
+    """Send a request, and return what the service says."""
     from monitor.transport.zeromq import RequestClient
 
-    client = RequestClient(url, patience=_PATIENCE)
+    client = RequestClient(url, patience=_PATIENCE, security=security)
     try:
         client.send(request)
         while not (answers := client.answers(_PATIENCE)):

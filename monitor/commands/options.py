@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monitor.reliability.decision import Limits
+    from monitor.transport.curve import Keys
 
 
 def add_indicator_options(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +121,26 @@ def positive(text: str) -> float:
 
 def add_insecure_option(parser: argparse.ArgumentParser) -> None:
     """Offer to bind where other machines can reach it."""
-    parser.add_argument("--insecure", action="store_true", help="let what is bound be open to other machines")
+    parser.add_argument("--insecure", action="store_true", help="bind where other machines come in without keys")
+
+
+def add_keys_option(parser: argparse.ArgumentParser) -> None:
+    """Offer to connect to a service that asks for keys."""
+    parser.add_argument(
+        "--keys", metavar="DIR", help="where the service asks for keys: the folder that was handed over, or its own"
+    )
+
+
+def client_security(arguments: argparse.Namespace) -> Keys | None:
+    """Return the keys to connect with; None: without.
+
+    Raises
+    ------
+    KeyFileError : they are missing or not safe.
+    """
+    from monitor.transport.key_files import keys_of
+
+    return keys_of(arguments.keys or "")
 
 
 def add_column_options(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_insecure_option, positive
+from monitor.commands.security import guarded
 from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
 
@@ -41,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a monitor before the first sample")
     parser.add_argument(
         "--auxiliary", action="store_true", help="a file without actuators: send its columns as they are"
+    )
+    parser.add_argument(
+        "--keys",
+        metavar="DIR",
+        help="with --bind: let in only whom this folder of `synchroscope keys` lists; with --connect: the folder "
+        "that was handed over",
     )
     add_insecure_option(parser)
     add_column_options(parser)
@@ -81,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Description, ControlledSource, SignalPublisher]:
+    from monitor.transport.key_files import keys_of
     from monitor.transport.zeromq import SignalPublisher
     from replay.control.controlled_source import ControlledSource
     from replay.faults import parse_faults
@@ -106,6 +114,7 @@ def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Descriptio
         player.pause()
     source = ControlledSource(player, arguments.faults, arguments.seed)
     stack.callback(source.close)
+    guard = stack.enter_context(guarded("" if arguments.connect else arguments.keys or "", say=_say))
     publisher = SignalPublisher(
         "" if arguments.connect else arguments.bind or "tcp://127.0.0.1:5555",
         connect=arguments.connect or "",
@@ -113,6 +122,8 @@ def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Descriptio
         # what waits in a queue cannot be taken back by who steers
         queue_seconds=_SHORT_QUEUE if arguments.controlled else _QUEUE,
         insecure=arguments.insecure,
+        security=keys_of(arguments.keys or "") if arguments.connect else guard.keys,
+        context=guard.context,
     )
     # told to stop, it does not wait for those who lag
     stack.callback(publisher.close, 0.0)
@@ -127,6 +138,8 @@ def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: boo
         _say("waiting for a monitor to connect ...")
         while not publisher.wait_for_subscriber(0.5):
             stop.check()
+            if publisher.refused:
+                raise ValueError(f"{publisher.endpoint}: {publisher.refused}")
     sent = 0
     while not source.ended:
         stop.check()

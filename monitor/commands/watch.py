@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from monitor.commands.options import add_keys_option
+
 SUMMARY = "show in the terminal what a running monitor publishes"
 DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
 
@@ -11,6 +13,7 @@ DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"default {DEFAULT_RESULTS}")
+    add_keys_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -20,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gui.link import ResultLink
     from gui.terminal.dashboard import Dashboard
 
-    link = ResultLink.connect(arguments.connect)
+    link = ResultLink.connect(arguments.connect, keys=arguments.keys or "")
     try:
         Dashboard(link, Console()).run(lambda: False)
     finally:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from monitor.config.section import NotNegative, Positive, Section, Time
+
+HEALTH_VALUES = (
+    *("age", "latency", "sample_rate", "measured_rate", "disk_free", "broker_waiting", "all_unrecorded"),
+    *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
+    *("unrecorded", "requests_refused", "broker_dropped"),
+)
+"""What limits may be set on of the service itself, after ``health.``; those of the last two lines are what has been
+counted since the last look, half a second ago."""
 
 Text = Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
@@ -50,6 +58,19 @@ class LimitSettings(Section):
     name: Text = ""
     advice: Annotated[str, Field(max_length=120)] = ""
 
+    @field_validator("value")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        kind, dot, name = value.partition(".")
+        if kind == "health" and dot and name not in HEALTH_VALUES:
+            raise ValueError(f"no {value}: of the service there are {', '.join(HEALTH_VALUES)}")
+        return value
+
+    @property
+    def called(self) -> str:
+        """What alarms are named after."""
+        return self.name or self.value.removeprefix("health.")
+
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.warn is None and self.trip is None:
@@ -89,3 +110,15 @@ class AlarmSettings(Section):
     disk_trip: NotNegative = 2e8
     state: str = ""
     shelve_at_most: Positive = 28800.0
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        seen: set[tuple[str, str]] = set()
+        for limit in self.limit:
+            which = (limit.called, limit.actuator)
+            if which in seen:
+                raise ValueError(
+                    f"limit: two on {' of '.join(filter(None, which))}: write both bounds as a pair, or name one"
+                )
+            seen.add(which)
+        return self

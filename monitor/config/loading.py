@@ -16,7 +16,11 @@ from monitor.config.streams import RecordSettings, ResultSettings, StreamSetting
 
 
 class SettingsError(ValueError):
-    """The settings cannot be used; the text is one line and names every key that is wrong."""
+    """The settings cannot be used; the text is one line and names every wrong key, and `problems` has one each."""
+
+    def __init__(self, *problems: str, where: str = "") -> None:
+        super().__init__(where + "; ".join(problems))
+        self.problems = tuple(where + problem for problem in problems)
 
 
 class Settings(Section):
@@ -58,7 +62,7 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
         # a list whose every word is wrong is called too short as well
         errors = problem.errors()
         told = [e for e in errors if e["type"] != "too_short" or not any(_within(o["loc"], e["loc"]) for o in errors)]
-        raise SettingsError(where + "; ".join(_sentence(e["loc"], e["msg"]) for e in told)) from None
+        raise SettingsError(*(_sentence(e["loc"], e["msg"]) for e in told), where=where) from None
 
 
 def _laid_over(section: dict[str, object], keys: dict[str, object]) -> dict[str, object]:

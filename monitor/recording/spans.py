@@ -1,16 +1,14 @@
-"""Some seconds of a run file, found without reading what lies before them."""
+"""Some samples of a run file, found without reading what lies before them."""
 
 from __future__ import annotations
 
 import math
 import os
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
-import numpy as np
-from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.recording import contents, layout
@@ -24,23 +22,22 @@ class SignalSpan:
     Parameters
     ----------
     sample_rate : Hz.
-    index, time : (n_samples,), number and time [s] of each on the publisher's clock.
+    index : (n_samples,), number of each since the publisher's start.
     samples : (n_samples, n_channels).
     """
 
     sample_rate: float
     index: Integers
-    time: NDArray[np.float64]
     samples: Samples
 
 
 def read_signals(
-    path: str | os.PathLike[str], epoch: int, start: float, stop: float, most_bytes: int
+    path: str | os.PathLike[str], epoch: int, start: int, stop: int, most_bytes: int
 ) -> SignalSpan | None:
-    """Return the samples of `epoch` from `start` to `stop`, s; None where they are more than `most_bytes`.
+    """Return the samples of `epoch` numbered `start` to `stop` - 1; None where they are more than `most_bytes`.
 
-    The file may be written meanwhile. Its rows are found by bisection; where epochs or, within one, times do not grow
-    from row to row, some may be missed.
+    The file may be written meanwhile. Its rows are found by bisection; where epochs do not grow from row to row, some
+    may be missed, and of an epoch that was there before those of the other time may be found.
 
     Raises
     ------
@@ -56,22 +53,23 @@ def read_signals(
             raise contents.damaged(path, "is damaged") from problem
 
 
-def _read(file: h5py.File, epoch: int, start: float, stop: float, most_bytes: int) -> SignalSpan | None:
+def _read(file: h5py.File, epoch: int, start: int, stop: int, most_bytes: int) -> SignalSpan | None:
     group = file[layout.SIGNALS]
-    data, time, epochs, index = (group[name] for name in layout.series_names(layout.SIGNALS))
+    data, _, epochs, index = (group[name] for name in layout.series_names(layout.SIGNALS))
     rate = float(file.attrs["sample_rate"])
-    if not (math.isfinite(rate) and rate > 0.0) or data.ndim != 2 or any(s.ndim != 1 for s in (time, epochs, index)):
+    if not (math.isfinite(rate) and rate > 0.0) or data.ndim != 2 or any(s.ndim != 1 for s in (epochs, index)):
         return None
-    n = min(len(data), len(time), len(epochs), len(index))
+    n = min(len(data), len(epochs), len(index))
     n = bisect_left(range(n), 1, key=lambda row: int(index[row] == layout.UNWRITTEN))
 
-    def place(row: int) -> tuple[int, float]:
-        return int(epochs[row]), float(time[row])
+    def place(row: int) -> tuple[int, int]:
+        return int(epochs[row]), int(index[row])
 
     first = bisect_left(range(n), (epoch, start), key=place)
-    last = bisect_right(range(n), (epoch, stop), lo=first, key=place)
+    last = bisect_left(range(n), (epoch, stop), lo=first, key=place)
     if (last - first) * data.shape[1] * data.dtype.itemsize > most_bytes:
         return None
-    inside = epochs[first:last] == epoch
-    rows = (column[first:last][inside] for column in (index, time, data))
-    return SignalSpan(float(file.attrs["sample_rate"]), *rows)
+    numbers, rows = index[first:last], data[first:last]
+    # of a file whose epochs or numbers fall, only what was asked for
+    inside = (epochs[first:last] == epoch) & (numbers >= start) & (numbers < stop)
+    return SignalSpan(rate, numbers[inside], rows[inside])

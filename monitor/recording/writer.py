@@ -20,6 +20,7 @@ from monitor.recording.run_files import RunFiles
 from monitor.transfer import TransferBlock
 
 _QUEUE_ITEMS = 1 << 20
+_QUEUE_BYTES = 1 << 30  # whatever a rig says of its rate
 
 
 class RunWriter:
@@ -58,6 +59,7 @@ class RunWriter:
         self._queue_seconds = queue_seconds
         self._queue_bytes = queue_bytes
         self._offered = self._dropped = 0
+        self._beside = 0.0  # bytes of results that come with a sample
         self._lossy = self._full = False
         self._failed = ""
         self._outcome: str | None = None
@@ -93,6 +95,7 @@ class RunWriter:
         waiting = self._offered - self._dropped - self._files.fetched
         width = 8 * len(block.stream.channels)
         room = max(self._queue_seconds * block.stream.sample_rate, self._queue_bytes / width)
+        room = min(room, _QUEUE_BYTES / (width + self._beside))
         self._full = waiting >= room
         if waiting >= room / 4:
             # faster than real time: the writer must not sleep while the queue fills
@@ -103,6 +106,7 @@ class RunWriter:
 
     def results(self, block: ResultBlock) -> None:
         """Take indicator values; the first ones tell what the columns are."""
+        self._beside = 8 * len(block.stream.columns) / block.stream.every
         self._put(block)
 
     def transfer(self, block: TransferBlock) -> None:

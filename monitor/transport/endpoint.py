@@ -8,6 +8,8 @@ import re
 
 import zmq
 
+from monitor.transport.curve import Keys
+
 _TCP = re.compile(r"tcp://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5}|\*)")
 _FORMS = "write tcp://HOST:PORT, for example tcp://127.0.0.1:5555, or ipc:///path"
 _REASONS = {
@@ -86,19 +88,24 @@ def prepare(socket: zmq.Socket[bytes], queue_seconds: float, stale_after: float 
         socket.setsockopt(option, value)
 
 
-def attach(socket: zmq.Socket[bytes], url: str, *, bind: bool, insecure: bool = False) -> str:
-    """Bind or connect `socket`; return the endpoint as it really is, with its port.
+def attach(
+    socket: zmq.Socket[bytes], url: str, *, bind: bool, insecure: bool = False, security: Keys | None = None
+) -> str:
+    """Bind or connect `socket`, with keys where there are some; return the endpoint as it really is, with its port.
 
     Raises
     ------
     TransportError : the endpoint is malformed, taken or not to be had, or a bind would let other
-        machines in and `insecure` is not said.
+        machines in without keys and `insecure` is not said.
     """
     check(url, bind=bind)
-    if bind and not insecure and not is_local(url):
+    if bind and not insecure and security is None and not is_local(url):
         raise TransportError(
-            f"{url} would be open to other machines without encryption: bind 127.0.0.1 or say --insecure"
+            f"{url} would be open to other machines without encryption: bind 127.0.0.1, give --keys with a folder "
+            "made by `synchroscope keys`, or say --insecure"
         )
+    if security is not None:
+        security.apply(socket, bind=bind)
     socket.setsockopt(zmq.IPV6, int("[" in url))
     try:
         socket.bind(url) if bind else socket.connect(url)

@@ -8,29 +8,27 @@ fails alone and which the sender itself opens again.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic
 
 import zmq
-from zmq.utils.monitor import recv_monitor_message
 
 from monitor.blocks import EventKind
 from monitor.transport import endpoint
+from monitor.transport.curve import Keys
+from monitor.transport.handshakes import FAILED, Watched, refusal, suspicion
 from monitor.wire import Frames
 
 _FIRST_BACKOFF = 0.1
-_FAILED = zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
 _WATCHED = (
     zmq.Event.CONNECTED
     | zmq.Event.CONNECT_DELAYED
     | zmq.Event.CONNECT_RETRIED
     | zmq.Event.DISCONNECTED
     | zmq.Event.HANDSHAKE_SUCCEEDED
-    | _FAILED
+    | FAILED
 )
-_numbers = itertools.count()
 
 Notice = tuple[EventKind, str]
 
@@ -45,7 +43,8 @@ class LinkSettings:
     stale_after : s after which a connection without any sign of life is given up.
     max_message : bytes allowed in one frame; a larger one cuts the connection.
     queue_seconds : how long messages may pile up unread before the sender is held up or drops.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : keys of who binds or connects.
     """
 
     topics: tuple[bytes, ...] = (b"",)
@@ -53,6 +52,7 @@ class LinkSettings:
     max_message: int = 64 << 20
     queue_seconds: float = 10.0
     insecure: bool = False
+    security: Keys | None = None
 
 
 class Link:
@@ -78,15 +78,16 @@ class Link:
         self._context, self._poller, self._settings, self._bind = context, poller, settings, bind
         self._backoff = _FIRST_BACKOFF
         self._breach = f"a breach of protocol, such as a message over {settings.max_message} bytes"
-        self._blame = ""
+        self._blame = self._refusal = ""
         self._failures = 0
+        self._secured = not bind and settings.security is not None and bool(settings.security.peer)
         self._listening = listening
         self.url = url
         self._open()
 
     def _open(self) -> None:
         self._up = self._dropped = False
-        self._monitor: zmq.Socket[bytes] | None = None
+        self._monitor: Watched | None = None
         self._socket = self._context.socket(zmq.SUB)
         try:
             endpoint.prepare(self._socket, self._settings.queue_seconds, self._settings.stale_after)
@@ -95,9 +96,14 @@ class Link:
                 self._subscribe()
             # within the process there is no connection to lose
             if not self._bind and not self.url.startswith("inproc://"):
-                self._monitor = self._watch(self._socket)
-            insecure = self._settings.insecure
-            self.url = endpoint.attach(self._socket, self.url, bind=self._bind, insecure=insecure)
+                self._monitor = Watched(self._context, self._socket, _WATCHED)
+            self.url = endpoint.attach(
+                self._socket,
+                self.url,
+                bind=self._bind,
+                insecure=self._settings.insecure,
+                security=self._settings.security,
+            )
         except BaseException:
             self._shut()
             raise
@@ -114,16 +120,6 @@ class Link:
     def _subscribe(self) -> None:
         for topic in self._settings.topics:
             self._socket.subscribe(topic)
-
-    def _watch(self, socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
-        address = f"inproc://synchroscope-link-{next(_numbers)}"
-        socket.monitor(address, _WATCHED)
-        monitor = self._context.socket(zmq.PAIR)
-        # a full monitor would hold up the only I/O thread, and with it every other socket
-        monitor.setsockopt(zmq.RCVHWM, 0)
-        monitor.setsockopt(zmq.LINGER, 0)
-        monitor.connect(address)
-        return monitor
 
     def messages(self, limit: int) -> Iterator[Frames]:
         """Yield what is there, at most `limit` messages, without waiting."""
@@ -155,30 +151,34 @@ class Link:
         """Yield what happened to the connection; make the socket anew where that is needed."""
         if self._monitor is None:
             return
-        while endpoint.readable(self._monitor):
-            event = recv_monitor_message(self._monitor)["event"]
+        for event, value in self._monitor.told():
             self._heard = monotonic()
-            yield from self._note(event)
+            yield from self._note(event, value)
         if self._is_dead() and not endpoint.readable(self._socket):
             self._shut()
             self._backoff = min(2 * self._backoff, self._settings.stale_after)
             self._open()
 
-    def _note(self, event: int) -> Iterator[Notice]:
+    def _note(self, event: int, value: int) -> Iterator[Notice]:
         if event == zmq.Event.HANDSHAKE_SUCCEEDED:
             if self._blame:
                 yield EventKind.RECONNECTED, f"{self.url}: connected again after {self._blame}"
-            self._up, self._dropped, self._blame, self._failures = True, False, "", 0
-        elif event == zmq.Event.DISCONNECTED or event & _FAILED:
+            self._up, self._dropped, self._blame, self._refusal, self._failures = True, False, "", "", 0
+        elif event == zmq.Event.DISCONNECTED or event & FAILED:
             if self._up:
                 # what follows tells whether it was this or the network
                 self._blame = self._breach
-            elif not self._dropped:
+            elif why := refusal(event, value, secured=self._secured):
+                if why != self._refusal:
+                    self._blame = self._blame or "it was refused"
+                    self._refusal = why
+                    yield EventKind.NOTE, f"{self.url}: {why}"
+            elif not self._dropped and not self._refusal:
                 self._failures += 1
                 # one alone may be a sender that was just going away
                 if self._failures == 2:
                     self._blame = self._blame or "failed handshakes"
-                    yield EventKind.NOTE, f"{self.url} does not answer like a ZeroMQ publisher; trying on"
+                    yield EventKind.NOTE, f"{self.url} {suspicion(secured=self._secured)}"
             self._up, self._dropped = False, True
         elif self._dropped:
             if self._blame == self._breach:
@@ -195,8 +195,6 @@ class Link:
         if self._socket in self._poller:
             self._poller.unregister(self._socket)
         if self._monitor is not None:
-            # first, or the I/O thread waits for ever for somebody to take the last notice
-            self._socket.disable_monitor()
             self._monitor.close()
         self._socket.close()
 

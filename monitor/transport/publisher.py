@@ -8,7 +8,7 @@ import zmq
 
 from monitor import wire
 from monitor.blocks import SignalBlock
-from monitor.transport import endpoint
+from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
 from monitor.wire import Encoder
 
@@ -24,7 +24,8 @@ class SignalPublisher:
     bind, connect : one of the two is an endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     reliable : `send` waits for the slowest subscriber instead of dropping: for a replay, never for a rig.
     queue_seconds : how far a subscriber may lag before it loses or, if reliable, holds up the sender.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : the rig's keys.
     context : of the caller, who then terminates it; by default an own one.
 
     Raises
@@ -40,14 +41,15 @@ class SignalPublisher:
         reliable: bool = False,
         queue_seconds: float = 5.0,
         insecure: bool = False,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         self._outlet = Outlet(
-            zmq.XPUB,
             bind,
             connect,
             queue_seconds=queue_seconds,
             insecure=insecure,
+            security=security,
             context=context,
             options={zmq.XPUB_NODROP: int(reliable)},
         )
@@ -55,7 +57,6 @@ class SignalPublisher:
         self._encoder = Encoder()
         self._next: SignalBlock | None = None
         self._sent = monotonic()
-        self._subscriptions: set[bytes] = set()
 
     @property
     def endpoint(self) -> str:
@@ -65,8 +66,14 @@ class SignalPublisher:
     @property
     def subscribed(self) -> bool:
         """Somebody is subscribed to signals; a publisher that connects also counts one that may come back."""
-        self._notice()
-        return bool(self._subscriptions)
+        self._outlet.subscriptions.notice()
+        asked = self._outlet.subscriptions.prefixes
+        return any(prefix.startswith(_ALL_SIGNALS) or _ALL_SIGNALS.startswith(prefix) for prefix in asked)
+
+    @property
+    def refused(self) -> str:
+        """Why whoever is connected to refuses these signals for good, in one line; empty while nobody does."""
+        return self._outlet.refused
 
     def wait_for_subscriber(self, timeout: float) -> bool:
         """Wait up to `timeout` s until somebody subscribes to signals; tell whether somebody has."""
@@ -78,16 +85,6 @@ class SignalPublisher:
             self._outlet.socket.poll(int(1000 * left) + 1)
         return True
 
-    def _notice(self) -> None:
-        socket = self._outlet.socket
-        while not socket.closed and endpoint.readable(socket):
-            message = socket.recv_multipart(zmq.NOBLOCK)[0]
-            prefix = message[1:]
-            if message[:1] == b"\x00":
-                self._subscriptions.discard(prefix)
-            elif message[:1] == b"\x01" and (prefix.startswith(_ALL_SIGNALS) or _ALL_SIGNALS.startswith(prefix)):
-                self._subscriptions.add(prefix)
-
     def send(self, block: SignalBlock, *, wait: bool = True) -> bool:
         """Send, and tell whether ZeroMQ took it.
 
@@ -95,7 +92,6 @@ class SignalPublisher:
         returns False then, and the block is the caller's to send again: to nobody has it gone.
         """
         taken = self._outlet.offer(self._encoder.encode(block), wait=self._reliable and wait)
-        self._notice()
         if self._reliable and not taken:
             return False
         self._next = block.tail(len(block))

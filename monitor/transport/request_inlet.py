@@ -9,6 +9,8 @@ import zmq
 
 from monitor.requests import MAX_REQUEST, Answer, Request, RequestError, decode_request, encode
 from monitor.transport import endpoint
+from monitor.transport.allowance import Allowance
+from monitor.transport.curve import Keys
 
 _QUEUE = 64  # messages that may wait, to and from each client
 _FRAMES = 64  # looked at in one turn of the service's loop
@@ -27,7 +29,8 @@ class RequestInlet:
     Parameters
     ----------
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
     clock : s, monotonic.
 
@@ -41,6 +44,7 @@ class RequestInlet:
         bind: str,
         *,
         insecure: bool = False,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -48,12 +52,12 @@ class RequestInlet:
         self._context = zmq.Context() if context is None else context
         self._socket = self._context.socket(zmq.ROUTER)
         self._frames: list[bytes] = []
-        self._allowance = _Allowance(clock)
+        self._allowance = Allowance(_BURST, _RATE, clock)
         self.refused = 0
         try:
             endpoint.prepare(self._socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
             self._socket.setsockopt(zmq.MAXMSGSIZE, 2 * MAX_REQUEST)
-            self.endpoint = endpoint.attach(self._socket, bind, bind=True, insecure=insecure)
+            self.endpoint = endpoint.attach(self._socket, bind, bind=True, insecure=insecure, security=security)
         except BaseException:
             self.close()
             raise
@@ -101,22 +105,3 @@ class RequestInlet:
         self._socket.close(linger=int(1000 * _LINGER))
         if self._own_context:
             self._context.term()
-
-
-class _Allowance:
-    """A token bucket: `_BURST` at once, refilled at `_RATE`."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._left = float(_BURST)
-        self._looked = clock()
-
-    def take(self) -> bool:
-        """Take one; False if none is left."""
-        now = self._clock()
-        self._left = min(self._left + _RATE * (now - self._looked), _BURST)
-        self._looked = now
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True

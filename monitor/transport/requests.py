@@ -10,6 +10,7 @@ import zmq
 
 from monitor.requests import Answer, Request, RequestError, decode_answer, encode
 from monitor.transport import endpoint
+from monitor.transport.curve import Keys
 from monitor.transport.endpoint import TransportError
 
 _QUEUE = 64
@@ -27,6 +28,7 @@ class RequestClient:
     url : where the service takes requests, as `requests_url` tells.
     patience : s.
     clock : s, monotonic.
+    security : keys of the client, where the service asks for them.
     context : of the caller, who then terminates it; by default an own one.
 
     Raises
@@ -40,11 +42,13 @@ class RequestClient:
         *,
         patience: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         self._url = url
         self._patience = patience
         self._clock = clock
+        self._security = security
         self._own_context = context is None
         self._context = zmq.Context() if context is None else context
         self._number = 0
@@ -106,7 +110,7 @@ class RequestClient:
         socket = self._context.socket(zmq.DEALER)
         try:
             endpoint.prepare(socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
-            endpoint.attach(socket, self._url, bind=False)
+            endpoint.attach(socket, self._url, bind=False, security=self._security)
         except BaseException:
             socket.close(linger=0)
             raise
@@ -133,6 +137,6 @@ def requests_url(requests: str, results: str) -> str:
     if endpoint.is_local(requests) and not endpoint.is_local(results):
         raise TransportError(
             f"the service at {results} takes requests on its own machine only: "
-            "ask there, at 127.0.0.1, or start it with --requests tcp://*:PORT --insecure"
+            "ask there, at 127.0.0.1, or start it with --requests tcp://*:PORT and --keys"
         )
     return endpoint.reached_from(requests, results)

@@ -13,6 +13,7 @@ from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
+from monitor.transport.curve import Keys
 from monitor.transport.link import LinkSettings
 from monitor.transport.receiver import Receiver
 from monitor.wire import Decoder, Frames
@@ -37,6 +38,7 @@ class ResultSubscriber:
     rig : the only rig that is let through; empty for all.
     kinds : what to subscribe to.
     stale_after, queue_seconds, context : as for `ZmqSource`.
+    security : keys of the client, where the service asks for them.
 
     Raises
     ------
@@ -51,12 +53,13 @@ class ResultSubscriber:
         kinds: Sequence[Kind] = ("results", "transfer", "signals", "alarms", "health", "event"),
         stale_after: float = 5.0,
         queue_seconds: float = 5.0,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         self._rig = rig
         self._decoder = Decoder()
         topics = tuple(wire.topic(kind, rig) for kind in kinds)
-        settings = LinkSettings(topics, stale_after, queue_seconds=queue_seconds)
+        settings = LinkSettings(topics, stale_after, queue_seconds=queue_seconds, security=security)
         self._receiver = Receiver(self._read, (connect,), (), settings, context)
 
     def _read(self, frames: Frames, _origin: str) -> tuple[Published, ...]:

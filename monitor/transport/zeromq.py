@@ -1,5 +1,6 @@
 """The ZeroMQ transport in one place: what comes in, what goes out, and both ends of each."""
 
+from monitor.transport.curve import Keys
 from monitor.transport.endpoint import TransportError
 from monitor.transport.publisher import SignalPublisher
 from monitor.transport.request_inlet import RequestInlet
@@ -9,6 +10,7 @@ from monitor.transport.zeromq_sink import ZmqResultSink
 from monitor.transport.zeromq_source import ZmqSource
 
 __all__ = [
+    "Keys",
     "RequestClient",
     "RequestInlet",
     "ResultSubscriber",

@@ -14,6 +14,7 @@ from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.transfer import TransferBlock
+from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
 from monitor.wire import Encoder, Frames
 
@@ -28,7 +29,8 @@ class ZmqResultSink:
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     signals : publish the accepted samples too, for clients that draw them.
     queue_seconds : how far a subscriber may lag before it loses.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
 
     Raises
@@ -43,9 +45,12 @@ class ZmqResultSink:
         signals: bool = True,
         queue_seconds: float = 5.0,
         insecure: bool = False,
+        security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
-        self._outlet = Outlet(zmq.PUB, bind, queue_seconds=queue_seconds, insecure=insecure, context=context)
+        self._outlet = Outlet(
+            bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context
+        )
         self._forward = signals
         self._signals, self._results, self._transfers = Encoder(), Encoder(), Encoder()
         self._rig = ""
@@ -75,18 +80,19 @@ class ZmqResultSink:
         """Publish an event under the rig of the latest block."""
         if not math.isfinite(event.time):
             event = replace(event, time=0.0)
-        self._offer([wire.topic("event", self._rig), msgspec.json.encode(event)])
+        self._offer([wire.topic("event", self._rig), msgspec.json.encode(event)], typical=False)
 
     def alarms(self, report: AlarmReport) -> None:
         """Publish all alarms under the rig of the latest block."""
-        self._offer([wire.topic("alarms", self._rig), alarm_report.encode(report)])
+        self._offer([wire.topic("alarms", self._rig), alarm_report.encode(report)], typical=False)
 
     def health(self, health: Health) -> None:
         """Publish a look at the service."""
-        self._offer([wire.topic("health", health.rig), health_format.encode(health)])
+        self._offer([wire.topic("health", health.rig), health_format.encode(health)], typical=False)
 
-    def _offer(self, frames: Frames) -> None:
-        if not self._outlet.offer(frames):
+    def _offer(self, frames: Frames, *, typical: bool = True) -> None:
+        # what is said of the stream is small, and tells nothing of how large its blocks are
+        if not self._outlet.offer(frames, typical=typical):
             self.dropped += 1
 
     def close(self, linger: float = 1.0) -> None:

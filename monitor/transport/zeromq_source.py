@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import zmq
 
 from monitor.blocks import Event, SignalBlock
+from monitor.transport.curve import Keys
 from monitor.transport.intake import SignalIntake
 from monitor.transport.link import LinkSettings
 from monitor.transport.receiver import Receiver
@@ -23,7 +24,8 @@ class ZmqSource:
     stale_after : s after which a connection without any sign of life is given up and made anew.
     max_message : bytes allowed in one frame.
     queue_seconds : how long messages may pile up unread before the sender is held up or drops.
-    insecure : may bind where other machines can reach it.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys; those of the rigs that are connected to are its `peer`.
     listening : from the start, or only from `listen` on, for who is not ready yet: nothing piles up meanwhile.
     context : of the caller, who then terminates it; by default an own one.
 
@@ -44,12 +46,13 @@ class ZmqSource:
         max_message: int = 64 << 20,
         queue_seconds: float = 10.0,
         insecure: bool = False,
+        security: Keys | None = None,
         listening: bool = True,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         intake = SignalIntake(rig, sample_rate)
         # plain senders use any topic or none, so everything is subscribed to
-        settings = LinkSettings((b"",), stale_after, max_message, queue_seconds, insecure)
+        settings = LinkSettings((b"",), stale_after, max_message, queue_seconds, insecure, security)
         self._receiver = Receiver(intake.read, connect, bind, settings, context, listening=listening)
 
     def listen(self) -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from monitor.alarms.text import in_words
 from monitor.blocks import Event, EventKind, SignalBlock, Stream
 from replay.formats.base import Format, RecordingError, Selection, sample_number
 
@@ -171,11 +172,16 @@ class RunRecording:
 
 
 def _written(reader: RunReader) -> list[str]:
-    """Return the notes that are kept with a run, a line each; of very many the newest."""
-    notes = [event for event in reader.events() if event.kind is EventKind.NOTE]
-    told = [f"note at {event.time:.7g} s: {event.detail}" for event in notes[-_MOST_NOTES:]]
-    left = len(notes) - len(told)
-    return [f"{left} older notes are in the file", *told] if left else told
+    """Return the notes and alarms that are kept with a run, a line each; of very many the newest."""
+    events = list(reader.events())
+    notes = [f"note at {e.time:.7g} s: {e.detail}" for e in events if e.kind is EventKind.NOTE]
+    alarms = [f"alarm at {e.time:.7g} s: {in_words(e)}" for e in events if e.kind is EventKind.ALARM]
+    return [*_newest(notes, "notes"), *_newest(alarms, "steps of alarms")]
+
+
+def _newest(lines: list[str], what: str) -> list[str]:
+    left = len(lines) - _MOST_NOTES
+    return [f"{left} older {what} are in the file", *lines[-_MOST_NOTES:]] if left > 0 else lines
 
 
 def _sample(reader: RunReader, row: int) -> SignalBlock:

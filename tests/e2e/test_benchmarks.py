@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.broker import PROGRAM
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -24,6 +26,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
         ("kernels", 26),
         ("throughput", 3),
         ("latency", 4),
+        pytest.param("broker", 6, marks=pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")),
         ("recording", 4),
         ("realizations", 3),
         ("reliability", 12),

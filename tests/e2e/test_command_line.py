@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -138,12 +138,22 @@ def test_a_recording_monitor_that_is_told_to_stop_closes_its_file(start, record,
 @pytest.mark.parametrize("command", ["monitor", "replay"])
 def test_ctrl_c_at_any_time_of_the_start(start, record, command) -> None:
     words = ("replay", record(), "--bind", ANY_PORT) if command == "replay" else ("monitor", "--publish", ANY_PORT)
-    for wait in (0.2, 0.4, 0.7, 1.0):
+    for wait in (0.0, 0.2, 0.5, 0.8):
         running = start(*words)
-        # before that it is not our program yet
+        # before that it is Python's start, and not our program yet
+        wait_for_library(running.process, "numpy")
         sleep(wait)
         running.stop(signal.SIGINT, None)
         assert running.process.returncode in (0, 130, -signal.SIGINT)
+
+
+def wait_for_library(process: subprocess.Popen[str], name: str) -> None:
+    """Wait until the process has loaded a library of this name."""
+    maps = Path(f"/proc/{process.pid}/maps")
+    deadline = monotonic() + 30.0
+    while name not in maps.read_text():
+        assert monotonic() < deadline and process.poll() is None
+        sleep(0.01)
 
 
 def test_a_reader_that_goes_away_is_no_error(record) -> None:

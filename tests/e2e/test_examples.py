@@ -1,22 +1,26 @@
-"""Every sender in examples/, started as its user would start it, and received to the last sample."""
+"""Every program in examples/, started as its user would start it: each sender is received to the last sample."""
 
 from __future__ import annotations
 
+import queue
 import shutil
 import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
 import zmq
 
-from monitor.blocks import SignalBlock
+from monitor.blocks import Column, ResultBlock, ResultStream, SignalBlock
 from monitor.plain import PlainAssembler, decode_plain
-from monitor.wire import Decoder
+from monitor.transport.zeromq import ZmqResultSink
+from monitor.wire import Decoder, Encoder
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -24,19 +28,27 @@ SAMPLES, RATE = 505, 2000.0
 PATIENCE = 60
 
 
-@pytest.fixture(scope="session")
-def send_native_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def _compiled(folder: Path, name: str) -> list[str]:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler (cc) on this machine")
     if subprocess.run([compiler, "-E", "-"], input=b"#include <zmq.h>", capture_output=True).returncode:
         pytest.skip("zmq.h is not installed (Debian: libzmq3-dev)")
-    program = tmp_path_factory.mktemp("c") / "send_native"
+    program = folder / name
     warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-    subprocess.run(
-        [compiler, *warnings, str(EXAMPLES / "send_native.c"), "-o", str(program), "-lzmq", "-lm"], check=True
-    )
+    source = str(EXAMPLES / f"{name}.c")
+    subprocess.run([compiler, *warnings, source, "-o", str(program), "-lzmq", "-lm"], check=True)
     return [str(program)]
+
+
+@pytest.fixture(scope="session")
+def send_native_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return _compiled(tmp_path_factory.mktemp("c"), "send_native")
+
+
+@pytest.fixture(scope="session")
+def subscribe_results_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return _compiled(tmp_path_factory.mktemp("c"), "subscribe_results")
 
 
 @pytest.fixture
@@ -178,3 +190,138 @@ def test_an_endpoint_that_is_taken_is_reported(sender: list[str]) -> None:
                 process.kill()
         assert process.returncode != 0
         assert b"in use" in complaint.lower()
+
+
+NAMES = ("north", 'a "quoted" \\ name', "süd 𝄞", "")
+
+
+def _results(
+    row: int, count: int = 1, *, last: bool = False, epoch: int = 1, names: tuple[str, ...] = NAMES
+) -> ResultBlock:
+    """Rows of results whose delays tell their number and their actuator; every third of the second is NaN."""
+    columns = [Column(name, unit, a) for a in names for name, unit in (("fdb_ratio", "1"), ("fdb_delay", "s"))]
+    stream = ResultStream("lab", epoch, 1000.0, 10, tuple(columns))
+    rows = np.arange(row, row + count, dtype=float)[:, None]
+    values = rows + 0.125 * np.arange(len(columns))
+    values[rows[:, 0] % 3 == 0, 3:4] = np.nan
+    return ResultBlock(stream, 10 * row, row / 100.0, values, last)
+
+
+def _line(row: int, names: tuple[str, ...] = NAMES) -> str:
+    delays = [row + 0.125 * (2 * place + 1) for place in range(len(names))]
+    told = ["-" if place == 1 and row % 3 == 0 else f"{delay:.9g}" for place, delay in enumerate(delays)]
+    return "  ".join([f"{row / 100.0:.9g} s", *(f"{name} {text}" for name, text in zip(names, told, strict=True))])
+
+
+def _publish_until(process: subprocess.Popen[str], send: Callable[[int], None]) -> Iterator[str]:
+    """Send one after another until somebody has heard the first, and yield what is printed from then on."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    assert process.stdout is not None
+    reader = threading.Thread(target=lambda: [lines.put(line.rstrip("\n")) for line in process.stdout or ()])
+    reader.start()
+    deadline = monotonic() + PATIENCE
+    number = 0
+    while lines.empty():
+        assert process.poll() is None
+        assert monotonic() < deadline, "nothing was heard"
+        send(number)
+        number += 1
+        sleep(0.01)
+    send(-number)
+    process.wait(PATIENCE)
+    reader.join()
+    while not lines.empty():
+        yield lines.get()
+
+
+def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str]) -> None:
+    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sent: list[int] = []
+
+    def send(number: int) -> None:
+        if number >= 0:
+            sent.append(number)
+            sink.results(_results(number))
+            return
+        # two blocks of several rows, the newest of which is printed; no rows; others after a restart; the end
+        sink.results(_results(-number, 4))
+        sink.results(_results(-number + 4, 0))
+        sink.results(_results(5, 1, epoch=2, names=("roof",)))
+        sink.results(_results(7, 1, epoch=2, names=("roof",), last=True))
+        sent.append(-number + 3)
+
+    words = [*subscribe_results_c, sink.endpoint]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            printed = list(_publish_until(process, send))
+        finally:
+            process.kill()
+            sink.close()
+        assert process.stderr is not None
+        assert (process.returncode, process.stderr.read()) == (0, "")
+    # it may have come late, but from then on nothing is missing
+    expected = [*map(_line, sent), _line(5, ("roof",)), _line(7, ("roof",))]
+    assert len(printed) >= 4
+    assert printed == expected[-len(printed) :]
+
+
+def test_the_c_program_passes_over_what_it_cannot_read(
+    subscribe_results_c: list[str],
+) -> None:
+    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    topic, head, position, payload = Encoder().encode(_results(1))
+    wrong = [
+        [topic],
+        [topic, head, position],
+        [topic, head, position, payload, b"more"],
+        [topic, head, position[:-1], payload],
+        [topic, head, position, payload[:-8]],
+        [topic, b"", position, payload],
+        [topic, head[:-40], position, payload],
+        [topic, head.replace(b'"version":1', b'"version":2'), position, payload],
+        [topic, head.replace(b"[0,", b"[99,"), position, payload],
+        [topic, b'{"texts":["a', position, payload],
+    ]
+
+    def send(number: int) -> None:
+        if number >= 0:
+            sink.results(_results(number))
+            return
+        for frames in wrong:
+            assert sink._outlet.offer(frames)
+        sink.results(_results(8, last=True))
+
+    words = [*subscribe_results_c, sink.endpoint, "fdb_ratio"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            printed = list(_publish_until(process, send))
+        finally:
+            process.kill()
+            sink.close()
+        assert process.stderr is not None
+        assert process.returncode == 0
+        assert len(process.stderr.read().splitlines()) == len(wrong)
+    assert printed[-1] == "0.08 s  " + "  ".join(f"{name} {8 + 0.25 * i:.9g}" for i, name in enumerate(NAMES))
+
+
+def test_the_python_program_prints_what_was_published() -> None:
+    sink = ZmqResultSink("tcp://127.0.0.1:*")
+
+    def send(number: int) -> None:
+        sink.results(_results(abs(number), last=number < 0))
+
+    words = [sys.executable, "-W", "error", str(EXAMPLES / "watch_results.py"), sink.endpoint]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    with subprocess.Popen(
+        words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            printed = list(_publish_until(process, send))
+        finally:
+            process.kill()
+            sink.close()
+        assert process.stderr is not None
+        assert (process.returncode, process.stderr.read()) == (0, "")
+    numbers = [round(100 * float(line.split()[0])) for line in printed]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert printed[-1] == f"{numbers[-1] / 100.0:.3f} s  {1e3 * (numbers[-1] + 0.125):.2f} ms late"

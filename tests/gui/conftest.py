@@ -145,7 +145,7 @@ def fed(monkeypatch, begin):
     from tests.gui.hands import Played
 
     played = Played()
-    monkeypatch.setattr(ResultLink, "connect", lambda url, signals: ResultLink(played, played.clock))
+    monkeypatch.setattr(ResultLink, "connect", lambda url, signals, keys: ResultLink(played, played.clock))
 
     def start(**opening):
         hands = begin(connect="tcp://127.0.0.1:1", **opening)

@@ -44,7 +44,7 @@ class Played:
             said = self._said.get(timeout=timeout)
         except Empty:
             return []
-        return [item for item in (*said.in_order, said.transfer, said.health) if item is not None]
+        return [item for item in (*said.in_order, said.transfer, said.alarms, said.health) if item is not None]
 
     def close(self) -> None:
         pass

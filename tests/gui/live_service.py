@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
 
+from monitor.alarms.monitor import AlarmMonitor
 from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.config import IndicatorSettings
+from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine import Monitor
 from monitor.health import Recording
 from monitor.recording import RunWriter
@@ -35,10 +36,10 @@ def channels_of(actuators: Sequence[str]) -> tuple[Channel, ...]:
     )
 
 
-def samples_of(actuators: Sequence[str], index: np.ndarray) -> np.ndarray:
+def samples_of(actuators: Sequence[str], index: np.ndarray, delay: Mapping[str, float] = DELAY) -> np.ndarray:
     """Return what the channels are at these samples: command and measured of each actuator in turn."""
     time = index / RATE
-    late = [shift for name in actuators for shift in (0.0, DELAY[name])]
+    late = [shift for name in actuators for shift in (0.0, delay[name])]
     return np.column_stack([10.0 * np.sin(2.0 * np.pi * FREQUENCY * (time - shift)) for shift in late])
 
 
@@ -47,6 +48,7 @@ class Rig:
 
     def __init__(self, actuators: Sequence[str] = ("north", "south"), epoch: int = 1) -> None:
         self.publisher = SignalPublisher(ANY_PORT)
+        self.delay = dict(DELAY)
         self.restart(actuators, epoch)
 
     def restart(self, actuators: Sequence[str], epoch: int) -> None:
@@ -61,7 +63,7 @@ class Rig:
         stop = self.sent + round(seconds * RATE)
         while self.sent < stop:
             index = np.arange(self.sent, min(self.sent + _BLOCK, stop))
-            samples = samples_of(self.actuators, index)
+            samples = samples_of(self.actuators, index, self.delay)
             if invalid:
                 samples[:, 1] = np.nan
             self.publisher.send(SignalBlock(self.stream, self.sent, self.sent / RATE, samples))
@@ -74,8 +76,11 @@ class Rig:
 class LiveService:
     """What `synchroscope monitor` does, in a thread; begun again at its old address, it is another one."""
 
-    def __init__(self, rig: Rig, record: Path | None = None, publish: str = ANY_PORT) -> None:
+    def __init__(
+        self, rig: Rig, record: Path | None = None, publish: str = ANY_PORT, alarms: AlarmSettings | None = None
+    ) -> None:
         self.url = publish
+        self.alarms = alarms
         self.record = record
         self._rig = rig
         self._stop = Event()
@@ -99,7 +104,12 @@ class LiveService:
             recording = lambda: Recording(str(writer.path), writer.recorded, writer.unrecorded, 1 << 40)  # noqa: E731
         self.url = sink.endpoint
         service = Service(
-            source, Monitor(IndicatorSettings(window=WINDOW)), sinks, recording=recording, inlets=(inlet,)
+            source,
+            Monitor(IndicatorSettings(window=WINDOW)),
+            sinks,
+            alarms=AlarmMonitor(self.alarms),
+            recording=recording,
+            inlets=(inlet,),
         )
 
         def serve() -> None:

@@ -14,7 +14,7 @@ from monitor.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter, layout
 
 STREAM = Stream("rig", 1, 100.0, (Channel("a", Role.AUXILIARY),))
-SPAN = 1, 1.0, 2.0, 1000, (0,)
+SPAN = 1, 100.0, 200.0, 1000, (0,)
 
 
 @pytest.fixture
@@ -59,19 +59,26 @@ def one_column(file):
     file[name] = values
 
 
-def no_times(file):
-    file[layout.SIGNALS][layout.series_names(layout.SIGNALS)[1]][...] = np.nan
+def fill(place, value):
+    """Let one of the four datasets have one value throughout."""
+    return lambda file: file[layout.SIGNALS][layout.series_names(layout.SIGNALS)[place]].__setitem__(..., value)
 
 
 @pytest.mark.parametrize(
     "spoil",
     [rate(0.0), rate(np.nan), rate(-1.0), rate("x"), lambda file: file.attrs.__delitem__("sample_rate"),
-     one_column, no_times],
+     one_column, fill(3, layout.UNWRITTEN), fill(3, 5000), fill(2, 7)],
 )  # fmt: skip
 def test_a_file_that_is_not_as_it_should_be_has_no_detail(run, loader, spoil):
     with h5py.File(run, "r+") as file:
         spoil(file)
     assert read(loader, run) is None
+
+
+def test_samples_are_found_by_their_numbers_whatever_their_times_are(run, loader):
+    with h5py.File(run, "r+") as file:
+        fill(1, np.nan)(file)
+    assert read(loader, run).at(150.0)[0] == 150.0
 
 
 def test_an_error_of_the_reader_is_no_detail_and_the_next_file_is_read(run, loader, monkeypatch):
@@ -100,7 +107,7 @@ def test_a_file_that_is_made_later_is_found(run, loader):
     later = run.with_name("later.h5")
     assert read(loader, later) is None
     run.rename(later)
-    wider = (*SPAN[:2], 3.0, *SPAN[3:])
+    wider = (*SPAN[:2], 300.0, *SPAN[3:])
     loader(*wider)
     ticked(loader, lambda: loader(*wider) is not None)
 

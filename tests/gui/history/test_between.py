@@ -65,3 +65,20 @@ def test_buckets_reach_from_edge_to_edge():
     known = {0.9: (np.nan, np.nan), 1.0: (1.0, 4.0), 2.9: (1.0, 4.0), 3.0: (2.0, 6.0), 5.0: (np.nan, np.nan)}
     for place, expected in known.items():
         np.testing.assert_array_equal(np.concatenate(envelope.at(place)), expected)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("begin", "end", "kept"),
+    [(0.0, 9.0, [0, 1, 2]), (1.0, 7.0, [0, 1, 2]), (1.5, 7.0, [1, 2]), (3.0, 6.9, [1]), (3.5, 6.0, []),
+     (8.0, 9.0, []), (-2.0, 0.0, []), (5.0, 5.0, []), (6.0, 2.0, [])],
+)  # fmt: skip
+def test_buckets_that_reach_out_are_left_out(begin, end, kept, exact):
+    low = np.array([[1.0], [2.0], [3.0]])
+    high = low if exact else low + 3.0
+    found = Envelope(np.array([1.0, 3.0, 5.0, 7.0]), low, high, 2).within(begin, end)
+    assert found.rows == 2 and found.exact == exact
+    np.testing.assert_array_equal(found.low, low[kept])
+    np.testing.assert_array_equal(found.high, high[kept])
+    assert len(found.edges) == len(kept) + 1
+    np.testing.assert_array_equal(found.edges[:-1], [1.0 + 2.0 * i for i in kept])

@@ -169,3 +169,12 @@ def test_a_run_goes_on_where_a_clock_is_followed_and_ends_with_a_restart():
     assert math.isnan(timeline.run_of(followed[0].x_begin - 0.1))
     assert math.isnan(timeline.run_of(0.5 * (ended + restart)))
     assert timeline.run_of(restart) == timeline.run_of(restart + 9.0) == restart
+
+
+def test_samples_that_an_epoch_taken_up_again_numbers_anew_are_told():
+    timeline = Timeline()
+    for epoch, first, n in ((1, 0, 100), (2, 0, 100), (1, 60, 100), (1, 300, 50)):
+        timeline.interrupt()
+        timeline.place(epoch, first, 10.0 * epoch + first / 100.0, 100.0)
+        timeline.reach(first + n - 1)
+    assert [timeline.numbered_once(segment) for segment in timeline.segments] == [False, True, False, True]

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView, QToolButton
 
-from gui.history.history import PlacedEvent
+from gui.history.history import History, PlacedEvent
 from gui.panels.event_table import EventTable, Wanted
 from gui.panels.events import EventsPanel
 from gui.theme import DARK, LIGHT
@@ -25,7 +25,8 @@ def placed(number, kind=EventKind.GAP, detail=""):
 
 
 def happened(*events):
-    return SimpleNamespace(events=deque(events, 10_000))
+    history = History()
+    return SimpleNamespace(events=deque(events, 10_000), alarms=None, summary=history.summary, state=history.state)
 
 
 def panel_of(qtbot, history=None):
@@ -100,7 +101,7 @@ def test_the_newest_stays_in_sight_and_a_place_further_up_is_kept(qtbot):
 
 def test_a_place_is_kept_where_the_oldest_are_forgotten(qtbot):
     panel, _ = panel_of(qtbot)
-    history = SimpleNamespace(events=deque((placed(i) for i in range(10_000)), 10_000))
+    history = happened(*(placed(i) for i in range(10_000)))
     panel.refresh(history)
     table = panel.findChild(QTableView)
     table.verticalScrollBar().setValue(5000)

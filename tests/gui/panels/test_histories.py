@@ -212,7 +212,7 @@ def test_old_values_are_called_so_while_they_are_the_newest(qtbot):
 
 
 class Asked:
-    """A run file that has every sample."""
+    """A run file that has every sample; places are numbers of samples."""
 
     def __init__(self, samples, *, ready=True):
         self.samples, self.ready, self.spans = samples, ready, []
@@ -221,9 +221,9 @@ class Asked:
         self.spans.append((epoch, start, stop, n_columns, tuple(columns)))
         if not self.ready:
             return None
-        first, last = round(start * RATE), round(stop * RATE)
+        first, last = round(start), round(stop)
         found = self.samples[first:last][:, list(columns)]
-        return Envelope(np.arange(first, last + 1) / RATE, found, found)
+        return Envelope(np.arange(first, last + 1, dtype=float), found, found)
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_what_memory_has_forgotten_comes_from_the_run_file(qtbot, long_ago):
     assert strip.exact
     np.testing.assert_array_equal(strip.low, samples[200:600, 0])
     epoch, start, stop, _, columns = panel.detail.spans[0]
-    assert (epoch, start, stop, columns) == (1, pytest.approx(1.0), pytest.approx(3.0), (0, 1, 2))
+    assert (epoch, start, stop, columns) == (1, pytest.approx(200.0), pytest.approx(600.0), (0, 1, 2))
 
 
 def test_detail_that_comes_later_is_drawn_although_nothing_else_is_new(qtbot, long_ago):
@@ -296,7 +296,7 @@ def test_coarser_detail_does_not_widen_what_memory_knows(qtbot, long_ago):
     samples, history = long_ago
     panel, view = shown(qtbot, history, span=2.0)
     wide = samples[:6400].reshape(100, 64, 3)
-    panel.detail = lambda *span: Envelope(np.arange(101) * 64 / RATE, wide.min(axis=1), wide.max(axis=1), 64)
+    panel.detail = lambda *span: Envelope(np.arange(101) * 64.0, wide.min(axis=1), wide.max(axis=1), 64)
     view.look_at(3.0)
     panel.refresh(history)
     view.point(2.0)

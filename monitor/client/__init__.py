@@ -1,0 +1,1 @@
+"""A Python program's way to a running service: live results, and a word back."""

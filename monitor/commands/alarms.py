@@ -1,0 +1,111 @@
+"""`synchroscope alarms`: the alarms of a running monitor, and what is asked of them."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from monitor.commands.note import answer_of, requests_of
+from monitor.commands.options import add_keys_option, client_security, positive
+from monitor.commands.watch import DEFAULT_RESULTS
+
+if TYPE_CHECKING:
+    from monitor.alarm_report import AlarmReport
+    from monitor.requests import AlarmRequest
+    from monitor.transport.curve import Keys
+
+SUMMARY = "list the alarms of a running monitor, acknowledge, reset or shelve them"
+
+_ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
+_PATIENCE = 5.0  # s for a service to say what its alarms are
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("action", nargs="?", choices=_ACTIONS, default="list", help="default list")
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="of the alarm; left out: all that wait")
+    parser.add_argument("--for", type=positive, dest="seconds", metavar="S", help="how long it is to be shelved, s")
+    parser.add_argument("--by", default=None, metavar="WHO", help="who says so (default: the user's name)")
+    parser.add_argument("--json", action="store_true", help="list them as one JSON object and nothing else")
+    parser.add_argument(
+        "--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"of the monitor (default {DEFAULT_RESULTS})"
+    )
+    add_keys_option(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked; 0 when the service has done it."""
+    security = client_security(arguments)
+    if arguments.action == "list":
+        return _list(arguments, security)
+    from monitor.transport.zeromq import requests_url
+
+    request = _request(arguments)
+    url = requests_url(requests_of(arguments.connect, security), arguments.connect)
+    answer = answer_of(url, request, security)
+    if not answer.ok:
+        raise ValueError(answer.reason)
+    return 0
+
+
+def _request(arguments: argparse.Namespace) -> AlarmRequest:
+    from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
+
+    name, by = arguments.name, _user() if arguments.by is None else arguments.by
+    if (arguments.seconds is not None) != (arguments.action == "shelve"):
+        raise ValueError("give shelve, and nothing else, a time: shelve NAME --for 600")
+    match arguments.action:
+        case "acknowledge":
+            return AcknowledgeRequest(alarm=name, by=by)
+        case "reset":
+            return ResetRequest(alarm=name, by=by)
+    if not name:
+        raise ValueError(f"{arguments.action} which alarm? give its name, as `synchroscope alarms` lists it")
+    return ShelveRequest(alarm=name, seconds=arguments.seconds or 0.0, by=by)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
+    from monitor import alarm_report
+    from monitor.commands.alarm_table import print_alarms
+
+    report = _report(arguments.connect, security)
+    if arguments.name:
+        chosen = tuple(alarm for alarm in report.alarms if alarm.name == arguments.name)
+        if not chosen:
+            raise ValueError(f"there is no alarm {arguments.name!r}")
+        report = alarm_report.AlarmReport(chosen)
+    if arguments.json:
+        sys.stdout.write(alarm_report.encode(alarm_report.AlarmReport(report.alarms)).decode() + "\n")
+    else:
+        print_alarms(report.alarms)
+    return 0
+
+
+def _report(results: str, security: Keys | None) -> AlarmReport:
+    from monitor.alarm_report import AlarmReport
+    from monitor.blocks import Event, EventKind
+    from monitor.transport.zeromq import ResultSubscriber
+
+    subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while (left := deadline - time.monotonic()) > 0:
+            for item in subscriber.receive(left):
+                if isinstance(item, AlarmReport):
+                    return item
+                # events of the service were not asked for: this is the connection's own
+                if isinstance(item, Event) and item.kind is EventKind.NOTE:
+                    raise ValueError(item.detail)
+    finally:
+        subscriber.close()
+    raise ValueError(f"no monitor tells its alarms on {results}: give its endpoint with --connect")

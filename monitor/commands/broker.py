@@ -1,0 +1,108 @@
+"""The broker that a service tells, as options and settings have it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from monitor.health import Broker
+
+if TYPE_CHECKING:
+    from monitor.config import Settings
+    from monitor.recording import RunWriter
+    from monitor.transport.base import Inlet, Sink
+    from monitor.transport.mqtt.summary import Ending
+
+_SCHEMES: dict[str, dict[str, object]] = {"": {}, "mqtt": {"tls": False}, "mqtts": {"tls": True}}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the service needs to tell a broker: sinks and inlets, none or one of each, and how the connection is."""
+
+    sinks: Sequence[Sink] = ()
+    inlets: Sequence[Inlet] = ()
+    look: Callable[[], Broker] = Broker
+    close: Callable[[], None] = lambda: None
+
+
+def add_broker_option(parser: argparse.ArgumentParser) -> None:
+    """Offer a broker."""
+    parser.add_argument(
+        "--mqtt",
+        metavar="BROKER",
+        help="tell an MQTT broker: HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT (encrypted)",
+    )
+
+
+def broker_overrides(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the settings that the option stands for.
+
+    Raises
+    ------
+    ValueError : it is not a broker, or names a user: what stands there can be read by everybody on the machine.
+    """
+    text: str | None = arguments.mqtt
+    if text is None:
+        return {}
+    if "@" in text:
+        raise ValueError(
+            "--mqtt: a password does not belong on a command line: give username and password_file under [mqtt] in "
+            "the settings"
+        )
+    try:
+        parts = urlsplit(text if "://" in text else f"//{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+        parts = urlsplit("")
+    if not host or parts.scheme not in _SCHEMES or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ValueError(f"--mqtt {text}: write HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT")
+    given: dict[str, object] = {"host": host, **_SCHEMES[parts.scheme]}
+    return given if port is None else given | {"port": port}
+
+
+def open_broker(settings: Settings, recorder: Callable[[], RunWriter | None], say: Callable[[str], None]) -> Told:
+    """Begin to tell the broker, if the settings name one.
+
+    Parameters
+    ----------
+    settings : of the service.
+    recorder : asked at the end, when it is closed, for how the recording came out.
+    say : takes a line.
+
+    Raises
+    ------
+    CredentialError : a password, key or certificate cannot be used; the text is one line.
+    """
+    mqtt = settings.mqtt
+    if not mqtt.host:
+        return Told()
+
+    from monitor.transport.mqtt import MqttSink
+
+    if mqtt.username and not mqtt.encrypted and not _is_here(mqtt.host):
+        say(f"the password for {mqtt.host} is sent unencrypted: everybody on the way can read it; set tls")
+    sink = MqttSink(mqtt, settings.stream.rig, ending=lambda: _ending(recorder()))
+    say(f"telling {sink.url}")
+    return Told((sink,), (sink.inlet,), lambda: sink.broker, sink.close)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _ending(recorder: RunWriter | None) -> Ending | None:
+    if recorder is None:
+        return None
+    from monitor.transport.mqtt.summary import Ending
+
+    word = "truncated" if recorder.failed else "lossy" if recorder.unrecorded else "clean"
+    return Ending(word, recorder.recorded, recorder.unrecorded)

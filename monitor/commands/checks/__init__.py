@@ -1,0 +1,1 @@
+"""What `synchroscope monitor --check` looks at before a test: one file a subject, each with functions that find."""

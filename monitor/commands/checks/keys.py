@@ -1,0 +1,43 @@
+"""The keys: whether the service can use its own, and whom it lets in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from monitor.commands.checks.finding import Finding, fail, ok, warn
+from monitor.config import SecuritySettings, Settings
+from monitor.transport.allow_list import AllowList
+from monitor.transport.endpoint import is_local
+from monitor.transport.key_files import CLIENTS, HAND_OVER, PUBLIC, SECRET, SERVICE, read_public, service_keys
+
+
+def keys(settings: SecuritySettings) -> Iterator[Finding]:
+    """Read the service's keys and the list of its clients as the service does."""
+    folder = Path(settings.keys)
+    own = service_keys(folder, Path(settings.rig_key) if settings.rig_key else None)
+    public = folder / f"{SERVICE}{PUBLIC}"
+    if read_public(public) != own.public:
+        yield fail("keys", f"{public} does not belong to {SERVICE}{SECRET}: clients that have it are not let in")
+    problems: list[str] = []
+    names = AllowList(folder / CLIENTS, say=problems.append).names
+    yield from (fail("keys", problem) for problem in problems)
+    if names:
+        yield ok("keys", f"{folder}: let in are {', '.join(sorted(names.values()))}")
+    elif not problems:
+        yield warn("keys", f"{folder}: nobody is let in; `synchroscope keys {folder} --client NAME` lets somebody in")
+    left = sorted(path.name for path in (folder / HAND_OVER).glob("*/") if any(path.glob(f"*{SECRET}")))
+    if left:
+        yield warn("keys", f"{folder / HAND_OVER}: hand over the secret keys of {', '.join(left)}, then delete them")
+
+
+def no_keys(settings: Settings) -> Iterator[Finding]:
+    """Say what is open without keys."""
+    results = settings.results
+    asked = [] if results.requests in ("", "none") else [results.requests]
+    feeds = [settings.viewers.plotjuggler] if settings.viewers.plotjuggler else []
+    reachable = [url for url in (*settings.stream.bind, results.publish, *asked, *feeds) if not is_local(url)]
+    if reachable:
+        yield warn("keys", f"none: everybody in the network can reach {', '.join(reachable)}")
+    else:
+        yield ok("keys", "none are needed: only programs on this machine can reach the service")

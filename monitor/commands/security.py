@@ -1,0 +1,78 @@
+"""Keys of a program that binds: one context for all its sockets, and the gatekeeper that guards them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import zmq
+
+    from monitor.transport.curve import Keys
+
+_IO_THREADS = 4  # signals, results, requests and the gatekeeper do not wait for each other
+
+
+class Guard(NamedTuple):
+    """What every socket of a program is made with; both None where there are no keys."""
+
+    context: zmq.Context[zmq.Socket[bytes]] | None
+    keys: Keys | None
+
+
+@contextmanager
+def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: None) -> Iterator[Guard]:
+    """Give what sockets are made with, for as long as they are there.
+
+    Parameters
+    ----------
+    folder : made by `synchroscope keys`; empty: nothing is guarded.
+    peer : file of the public key of who is connected to.
+    say : is told who is let in, and who was not.
+
+    Raises
+    ------
+    KeyFileError : a key is missing or not safe.
+    """
+    if not folder:
+        if peer:
+            raise ValueError(f"the key {peer} is of no use without own keys: give --keys too")
+        yield Guard(None, None)
+        return
+
+    import zmq
+
+    from monitor.transport.allow_list import AllowList
+    from monitor.transport.gatekeeper import Gatekeeper
+    from monitor.transport.key_files import CLIENTS, SERVICE, service_keys
+
+    keys = service_keys(Path(folder), Path(peer) if peer else None)
+    # who holds the service's own secret is the service
+    allowed = AllowList(Path(folder) / CLIENTS, {keys.public: SERVICE}, say)
+    say(f"keys of {folder}: {', '.join(sorted(allowed.names.values())) or 'no client'} may come")
+    context = zmq.Context(io_threads=_IO_THREADS)
+    try:
+        gatekeeper = Gatekeeper(context, allowed, say)
+        try:
+            yield Guard(context, keys)
+        finally:
+            gatekeeper.close()
+    finally:
+        context.destroy(linger=0)
+
+
+def allow_descriptors() -> None:
+    """Let this process have as many connections open as the system lets it: 1024 are soon taken by a hostile peer."""
+    try:
+        import resource
+    except ImportError:
+        # not on Windows, which has no such limit
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    except (ValueError, OSError):
+        # a container may forbid it; then it stays as it was
+        return

@@ -1,0 +1,103 @@
+"""What Home Assistant is told so that it shows indicators and alarms by itself (its MQTT discovery messages)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from monitor.alarm_report import Alarm, Severity
+from monitor.blocks import Column, ResultStream
+from monitor.transport.mqtt import payloads
+from monitor.transport.mqtt.outbox import Message
+from monitor.transport.mqtt.topics import INDICATORS, RELIABILITY, STATUS, Place, alarm
+
+MOST_SENSORS = 1000
+
+_UNCERTAINTY = ("_sd", "_se")
+_CLASSES = {"s": "duration", "Hz": "frequency"}
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class Discovery:
+    """Make the configuration messages of one rig.
+
+    Parameters
+    ----------
+    prefix : topic under which Home Assistant looks for them.
+    place : where the rig's topics are.
+    """
+
+    def __init__(self, prefix: str, place: Place) -> None:
+        self._prefix = prefix
+        self._place = place
+        self._node = _identifier(f"synchroscope_{place.lab}_{place.rig}")
+        self._device = {
+            "identifiers": [self._node],
+            "name": f"Synchroscope {place.rig or place.lab}",
+            "manufacturer": "Synchroscope",
+            "model": "synchroscope monitor",
+            "sw_version": payloads.VERSION,
+        }
+
+    def sensors(self, stream: ResultStream) -> tuple[Message, ...]:
+        """Return a sensor for each value, without their standard deviations and the bands of models."""
+        shown = [c for c in stream.columns if not c.name.endswith(_UNCERTAINTY) and not c.name.startswith("model_")]
+        return tuple(self._sensor(column) for column in shown[:MOST_SENSORS])
+
+    def alarms(self, alarms: Sequence[Alarm]) -> tuple[Message, ...]:
+        """Return a binary sensor for each alarm, on while it is standing."""
+        return tuple(self._alarm(alarm) for alarm in alarms)
+
+    def _sensor(self, column: Column) -> Message:
+        under = RELIABILITY if payloads.is_reliability(column.name) else INDICATORS
+        path = f"value_json['values'][{_literal(column.actuator)}][{_literal(column.name)}]"
+        content: dict[str, Any] = {
+            "name": f"{column.actuator} {column.name}".strip(),
+            "state_topic": self._place.topic(under),
+            "value_template": f"{{{{ {path} }}}}",
+            "state_class": "measurement",
+        }
+        if column.unit not in ("", "1"):
+            content["unit_of_measurement"] = column.unit
+        if column.unit in _CLASSES:
+            content["device_class"] = _CLASSES[column.unit]
+        return self._message("sensor", f"{column.actuator}_{column.name}", content)
+
+    def _alarm(self, one: Alarm) -> Message:
+        topic = self._place.topic(alarm(one.name))
+        content = {
+            "name": one.name,
+            "state_topic": topic,
+            "value_template": "{{ 'ON' if value_json.standing else 'OFF' }}",
+            "json_attributes_topic": topic,
+            "device_class": "safety" if one.severity is Severity.TRIP else "problem",
+        }
+        return self._message("binary_sensor", f"alarm_{one.name}", content)
+
+    def _message(self, component: str, name: str, content: dict[str, Any]) -> Message:
+        identifier = _identifier(name)
+        common = {
+            "unique_id": f"{self._node}_{identifier}",
+            "availability_topic": self._place.topic(STATUS),
+            "availability_template": "{{ value_json.status }}",
+            "payload_available": "online",
+            "payload_not_available": "offline",
+            "device": self._device,
+            "origin": {"name": "synchroscope", "sw_version": payloads.VERSION},
+        }
+        topic = f"{self._prefix}/{component}/{self._node}/{identifier}/config"
+        return Message(topic, payloads.encode({**content, **common}), retain=True, absolute=True)
+
+
+def _identifier(name: str) -> str:
+    """Return a name with the characters that Home Assistant allows; two names never become the same."""
+    plain = _UNFIT.sub("_", name)
+    return plain if plain == name else f"{plain}_{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"
+
+
+def _literal(text: str) -> str:
+    """Return a string of a template, in which nothing can end it or begin another."""
+    return re.sub("[{}%#']", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -1,0 +1,178 @@
+"""What waits for the broker: bounded, in order, and removed only when the broker has said that it has it."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from monitor.alarm_report import MAX_ALARMS
+from monitor.blocks import ResultBlock
+from monitor.transport.mqtt.payloads import refreshed
+from monitor.transport.mqtt.topics import ANSWER, EVENT, STATUS
+
+MOST_ALARMS, MOST_EVENTS, MOST_ANSWERS = 100_000, 10_000, 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """One publication with QoS 1.
+
+    Parameters
+    ----------
+    topic : under that of the rig; from the root where `absolute`.
+    payload : an empty one takes a retained message away.
+    retain : the broker keeps it for whoever comes later.
+    """
+
+    topic: str
+    payload: bytes
+    retain: bool = False
+    absolute: bool = False
+
+
+class Outbox:
+    """Everything that is to be published; any thread may call anything, and nothing waits.
+
+    Transitions of alarms are kept in order, events in order, and of what is retained the newest of each topic. Where
+    there is no room left the oldest goes, and is counted.
+
+    Parameters
+    ----------
+    most_alarms, most_events : how many of them may wait.
+    """
+
+    def __init__(self, most_alarms: int = MOST_ALARMS, most_events: int = MOST_EVENTS) -> None:
+        self._lock = threading.Lock()
+        self._most_alarms, self._most_events = most_alarms, most_events
+        self._alarms: deque[Message] = deque()
+        self._pending: Counter[str] = Counter()  # transitions that wait, by topic
+        self._events: deque[Message] = deque()
+        self._answers: deque[Message] = deque(maxlen=MOST_ANSWERS)
+        self._standing: dict[str, Message] = {}  # what the broker is to keep
+        self._due: dict[str, None] = {}  # of that, what it has not got yet
+        self._row: ResultBlock | None = None
+        self.dropped = 0
+        self.closing = False
+
+    @property
+    def waiting(self) -> int:
+        """Messages that must not be lost."""
+        with self._lock:
+            return len(self._alarms) + len(self._events) + len(self._due) + len(self._answers)
+
+    def stand(self, message: Message) -> None:
+        """Let the broker keep this in place of what it has; the same again is not told again."""
+        with self._lock:
+            held = self._standing.get(message.topic)
+            if held is None or held.payload != message.payload:
+                self._standing[message.topic] = message
+                self._due[message.topic] = None
+
+    def stands(self, topic: str) -> bool:
+        """Whether there is something that the broker is to keep there."""
+        with self._lock:
+            return topic in self._standing
+
+    def disown(self, topic: str) -> None:
+        """Take away what the broker keeps there, unless it is ours; no more at a time than there can be alarms."""
+        with self._lock:
+            if topic not in self._standing and topic not in self._pending and len(self._due) < MAX_ALARMS:
+                self._standing[topic] = Message(topic, b"", retain=True)
+                self._due[topic] = None
+
+    def transition(self, message: Message) -> None:
+        """Tell an alarm's transition, after all that came before."""
+        with self._lock:
+            if len(self._alarms) >= self._most_alarms:
+                lost = self._alarms.popleft()
+                self._settle(lost)
+                # where that was the last word on this alarm, its state is told all the same
+                self._due[lost.topic] = None
+                self.dropped += 1
+            self._alarms.append(message)
+            self._pending[message.topic] += 1
+
+    def event(self, payload: bytes) -> None:
+        """Tell an event, after those that came before."""
+        with self._lock:
+            if len(self._events) >= self._most_events:
+                self._events.popleft()
+                self.dropped += 1
+            self._events.append(Message(EVENT, payload))
+
+    def answer(self, payload: bytes) -> None:
+        """Answer a request."""
+        with self._lock:
+            self._answers.append(Message(ANSWER, payload))
+
+    def row(self, block: ResultBlock) -> None:
+        """Tell the last row, unless another comes before."""
+        with self._lock:
+            self._row = block
+
+    def take_row(self) -> ResultBlock | None:
+        """Return the block whose last row is to be told now; None if that was done."""
+        with self._lock:
+            block, self._row = self._row, None
+            return block
+
+    def next(self) -> Message | None:
+        """Return what is to be published next; it stays until `done`. At the end the status goes last."""
+        with self._lock:
+            if STATUS in self._due and not self.closing:
+                return self._standing[STATUS]
+            if self._alarms:
+                return self._alarms[0]
+            if (due := self._first_due(lambda topic: topic != STATUS)) is not None:
+                return due
+            for queue in (self._answers, self._events):
+                if queue:
+                    return queue[0]
+            return self._first_due(lambda _: True)
+
+    def done(self, message: Message) -> None:
+        """Forget a message that the broker has."""
+        with self._lock:
+            for queue in (self._alarms, self._answers, self._events):
+                if queue and queue[0] is message:
+                    queue.popleft()
+                    if queue is self._alarms:
+                        self._settle(message)
+                    return
+            if self._standing.get(message.topic) is message:
+                self._due.pop(message.topic, None)
+                if not message.payload:
+                    del self._standing[message.topic]
+
+    def renew(self) -> None:
+        """Tell again whatever the broker is to keep: it may have lost it, or be another one."""
+        with self._lock:
+            self._due = dict.fromkeys(self._standing)
+            # answers are for clients that asked on a connection that is no more
+            self._answers.clear()
+
+    def standing(self) -> tuple[Message, ...]:
+        """What the broker is to keep."""
+        with self._lock:
+            return tuple(self._standing.values())
+
+    def _settle(self, message: Message) -> None:
+        """What was told last of an alarm is what the broker is to keep."""
+        self._pending[message.topic] -= 1
+        if not self._pending[message.topic]:
+            del self._pending[message.topic]
+        held = self._standing.get(message.topic)
+        if message.topic in self._due and held is not None and not held.payload:
+            # the alarm is no more, and is taken away when its last transition has been told
+            return
+        self._standing[message.topic] = replace(message, payload=refreshed(message.payload))
+        self._due.pop(message.topic, None)
+
+    def _first_due(self, wanted: Callable[[str], bool]) -> Message | None:
+        # an alarm's transitions that wait say more than its state before them
+        for topic in self._due:
+            if wanted(topic) and topic not in self._pending:
+                return self._standing[topic]
+        return None

@@ -1,0 +1,126 @@
+"""What the messages hold: values of the house -> JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from monitor.alarm_report import Alarm, AlarmAction, Transition
+from monitor.blocks import Event, ResultBlock, ResultStream
+
+_RELIABILITY = ("reliability_", "model_")
+_NEWS, _AGAIN = b'"refresh":false}', b'"refresh":true}'
+_ACTIVE = {AlarmAction.OCCUR: True, AlarmAction.RETURN_TO_NORMAL: False}
+
+VERSION = metadata.version("synchroscope")
+
+
+def now() -> str:
+    """Return the time in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def encode(content: dict[str, Any]) -> bytes:
+    """Return the JSON form; what is not finite is null."""
+    return msgspec.json.encode(content)
+
+
+def is_reliability(name: str) -> bool:
+    """Whether a column belongs to a model that is judged."""
+    return name.startswith(_RELIABILITY)
+
+
+class Telemetry:
+    """The newest row of results, of the indicators or of the reliabilities.
+
+    Parameters
+    ----------
+    stream : what the columns are.
+    reliability : which of the two.
+    """
+
+    def __init__(self, stream: ResultStream, *, reliability: bool) -> None:
+        self._step = stream.every / stream.sample_rate
+        self._every = stream.every
+        self._places: dict[str, dict[str, int]] = {}
+        for place, column in enumerate(stream.columns):
+            if is_reliability(column.name) is reliability:
+                self._places.setdefault(column.actuator, {})[column.name] = place
+
+    def message(self, block: ResultBlock, utc: str) -> bytes | None:
+        """Return the payload; None where there is no such column, or no row."""
+        rows = len(block) - 1
+        if not self._places or rows < 0:
+            return None
+        row: list[float | None] = block.values[-1].astype(object).tolist()
+        for place in np.flatnonzero(~np.isfinite(block.values[-1])).tolist():
+            row[place] = None
+        values = {who: {name: row[at] for name, at in places.items()} for who, places in self._places.items()}
+        time, index = block.time + rows * self._step, block.index + rows * self._every
+        return encode({"time": time, "index": index, "utc": utc, "values": values})
+
+
+def meta(stream: ResultStream, lab: str, window: float) -> bytes:
+    """Return what stays the same from row to row."""
+    return encode(
+        {
+            "lab": lab,
+            "rig": stream.rig,
+            "epoch": stream.epoch,
+            "sample_rate": stream.sample_rate,
+            "every": stream.every,
+            "window": window,
+            "actuators": list(dict.fromkeys(column.actuator for column in stream.columns)),
+            "columns": [asdict(column) for column in stream.columns],
+            "version": VERSION,
+            "utc": now(),
+        }
+    )
+
+
+def status(word: str, **more: str) -> bytes:
+    """Return that the service is ``online`` or ``offline``, and why or how."""
+    return encode({"status": word, **more, "version": VERSION, "utc": now()})
+
+
+def will() -> bytes:
+    """Return what the broker says when the service is gone without a word; when that is nobody can know before."""
+    return encode({"status": "offline", "reason": "lost", "version": VERSION})
+
+
+def event(event: Event) -> bytes:
+    """Return what happened, and when it was told."""
+    return encode({**asdict(event), "utc": now()})
+
+
+def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
+    """Return an alarm as it is after `transition`; without one, told so that its state is known."""
+    if transition is not None:
+        # of several transitions at once each is told with the state that it led to
+        active = _ACTIVE.get(transition.action, alarm.active)
+        state, at, index = transition.state, transition.time, transition.index
+        alarm = replace(alarm, state=state, active=active, time=at, index=index)
+    derived = {"standing": alarm.standing, "needs_acknowledgement": alarm.needs_acknowledgement}
+    step = None if transition is None else asdict(transition)
+    return encode({**asdict(alarm), **derived, "transition": step, "utc": now(), "refresh": transition is None})
+
+
+def refreshed(payload: bytes) -> bytes:
+    """Return an alarm's message as one that is told again: nothing has happened since."""
+    return payload.removesuffix(_NEWS) + _AGAIN if payload.endswith(_NEWS) else payload
+
+
+def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:
+    """Return how many alarms there are, of what kind."""
+    return {
+        "all": len(alarms),
+        "standing": sum(alarm.standing for alarm in alarms),
+        "unacknowledged": sum(alarm.needs_acknowledgement for alarm in alarms),
+        "shelved": sum(alarm.shelved_for > 0.0 for alarm in alarms),
+    }

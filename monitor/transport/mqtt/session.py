@@ -1,0 +1,230 @@
+"""The thread that keeps a connection to the broker: made, used, lost, and made again."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+
+import aiomqtt
+
+from monitor.blocks import ResultBlock
+from monitor.config import MqttSettings
+from monitor.transport.mqtt import payloads
+from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.mqtt.connection import Connection, NoConnectionError, url_of
+from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
+from monitor.transport.mqtt.outbox import Message, Outbox
+from monitor.transport.mqtt.pace import Pace
+from monitor.transport.mqtt.topics import ALARMS, COMMAND, META, STATUS, Place
+
+LOOK = 0.05
+"""s between two looks at what there is to do."""
+
+_WATCH = 0.25
+_GOODBYE = 1.0
+# beside its own errors aiomqtt lets through those of sockets, of what cannot be sent, and of numbers used twice
+_TROUBLE = (aiomqtt.MqttError, OSError, ValueError, RuntimeError)
+_TIDYING = 1.0
+
+Rows = Callable[[ResultBlock], tuple[tuple[str, bytes], ...]]
+
+
+class Session:
+    """Publish what the outbox holds for as long as there is a broker, and try again for as long as there is none.
+
+    The thread is started by `start`. MQTT can change the will of a connection only by another connection: when
+    the rig becomes known the session leaves properly, takes away what it had the broker keep under the former name,
+    and comes again.
+
+    Parameters
+    ----------
+    settings : the broker.
+    outbox : what waits for it.
+    place : asked where things stand now.
+    rows : block of results -> topics and payloads of its last row.
+    command : takes payload and whether it was retained, of what comes on the command topic.
+    say : takes a line about the connection.
+    backoff : how long to wait between attempts.
+    """
+
+    def __init__(
+        self,
+        settings: MqttSettings,
+        outbox: Outbox,
+        place: Callable[[], Place],
+        rows: Rows,
+        command: Callable[[bytes, bool], None],
+        say: Callable[[str], None],
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._settings, self._outbox, self._place, self._rows = settings, outbox, place, rows
+        self._command, self._say = command, say
+        self._backoff = backoff or Backoff()
+        self._identifier = settings.client_id or f"synchroscope-{secrets.token_hex(4)}"
+        self._name = url_of(settings)
+        self._stop = threading.Event()
+        self._was: Place | None = None
+        self._listens = settings.commands
+        self._told: str | None = ""  # the trouble that was told last; None while there is none
+        self._deadline = float("inf")
+        self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
+        self.connected = False
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self, linger: float) -> None:
+        """End; what waits may still go for `linger` s where there is a connection. A second call does nothing."""
+        self._deadline = min(self._deadline, monotonic() + linger)
+        self._outbox.closing = True
+        self._stop.set()
+        if self._thread.is_alive():
+            # a name that is being looked up cannot be interrupted: the thread is left to itself then
+            self._thread.join(linger + 2.0 * _GOODBYE)
+
+    def _run(self) -> None:
+        # aiomqtt watches sockets, which the default loop of Windows cannot
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        while not self._stop.is_set():
+            wait = await self._once()
+            again = monotonic() + wait
+            while not self._stop.is_set() and (left := again - monotonic()) > 0.0:
+                await asyncio.sleep(min(left, LOOK))
+
+    async def _once(self) -> float:
+        """Connect and stay as long as it lasts; return the s after which to try again."""
+        place = self._place()
+        try:
+            # read every time: they may have been renewed
+            secret, context = password(self._settings), tls_context(self._settings)
+            will = aiomqtt.Will(place.topic(STATUS), payloads.will(), qos=1, retain=True)
+            connection = Connection(self._settings, self._identifier, secret, context, will)
+            await connection.open()
+        except CredentialError as problem:
+            return self._away(str(problem), self._backoff.slowly())
+        except NoConnectionError as problem:
+            return self._away(str(problem), self._backoff.slowly() if problem.refused else self._backoff.wait())
+        self.connected = True
+        if self._told is not None:
+            self._told = None
+            self._say(f"broker {self._name}: connected")
+        began, trouble = monotonic(), ""
+        try:
+            await self._stay(connection, place)
+            await connection.leave()
+        except _TROUBLE as problem:
+            trouble = str(problem.__cause__ or problem) or type(problem).__name__
+        finally:
+            self.connected = False
+            connection.abandon()
+        if connection.oversized:
+            self._listens = False
+            trouble = f"a command of {connection.oversized} bytes came: no more commands until the service restarts"
+        self._backoff.succeeded(monotonic() - began)
+        return self._away(trouble, self._backoff.wait()) if trouble else 0.0
+
+    def _away(self, reason: str, wait: float) -> float:
+        # once, and again when the reason is another one
+        if reason != self._told and not self._stop.is_set():
+            self._told = reason
+            self._say(f"broker {self._name}: {reason}")
+        return wait
+
+    async def _stay(self, connection: Connection, place: Place) -> None:
+        """Publish until told to stop or the rig is another one; raises ``MqttError`` when the connection is lost."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                beside = (self._listen(connection, place), self._tell_rows(connection, place), self._watch())
+                tasks = [group.create_task(work) for work in (*beside, self._tidy(connection, place))]
+                await self._tell(connection, place)
+                for task in tasks:
+                    task.cancel()
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+
+    async def _tell(self, connection: Connection, place: Place) -> None:
+        # whoever sees that we are online is heard
+        await self._subscribe(connection, place)
+        self._outbox.renew()
+        if self._was is not None and self._was != place:
+            await self._clear(connection, self._was)
+        self._was = place
+        while not self._stop.is_set():
+            if self._place() != place:
+                await self._clear(connection, place)
+                self._was = None
+                return
+            if not await self._tell_next(connection, place):
+                await asyncio.sleep(LOOK)
+        while monotonic() < self._deadline and await self._tell_next(connection, place):
+            pass
+        # the last word goes even if others had no time
+        for message in self._outbox.standing():
+            if message.topic == STATUS:
+                await self._publish(connection, place, message)
+
+    async def _clear(self, connection: Connection, former: Place) -> None:
+        """Take away what the broker keeps under a name that is ours no longer."""
+        for message in self._outbox.standing():
+            if not message.absolute:
+                await self._publish(connection, former, replace(message, payload=b"", retain=True))
+
+    async def _watch(self) -> None:
+        while monotonic() < self._deadline + _GOODBYE:
+            await asyncio.sleep(_WATCH)
+        raise aiomqtt.MqttError("it does not answer")
+
+    async def _tell_next(self, connection: Connection, place: Place) -> bool:
+        message = self._outbox.next()
+        if message is None:
+            return False
+        await self._publish(connection, place, message)
+        self._outbox.done(message)
+        return True
+
+    async def _publish(self, connection: Connection, place: Place, message: Message) -> None:
+        topic = message.topic if message.absolute else place.topic(message.topic)
+        await connection.publish(topic, message.payload, qos=1, retain=message.retain)
+
+    async def _tell_rows(self, connection: Connection, place: Place) -> None:
+        pace = Pace(1.0 / self._settings.rate)
+        while True:
+            block = self._outbox.take_row() if self._place() == place else None
+            for topic, payload in self._rows(block) if block is not None else ():
+                await connection.publish(place.topic(topic), payload, qos=0)
+            await asyncio.sleep(pace.left())
+
+    async def _subscribe(self, connection: Connection, place: Place) -> None:
+        if self._listens:
+            granted = await connection.subscribe(place.topic(COMMAND), qos=1)
+            if any(getattr(code, "is_failure", False) for code in granted):
+                self._say(f"broker {self._name}: it does not let us read {place.topic(COMMAND)}")
+
+    async def _listen(self, connection: Connection, place: Place) -> None:
+        # without commands too: it is here that a connection that is lost is noticed
+        command, prefix = place.topic(COMMAND), place.topic("")
+        async for message in connection.messages:
+            topic = str(message.topic)
+            if topic == command and self._listens:
+                self._command(message.payload, bool(message.retain))
+            elif topic.startswith(prefix) and topic != command and message.retain and message.payload:
+                self._outbox.disown(topic.removeprefix(prefix))
+
+    async def _tidy(self, connection: Connection, place: Place) -> None:
+        """Take away alarms that the broker still keeps from other settings, once it is known which there are."""
+        while not self._outbox.stands(META):
+            await asyncio.sleep(LOOK)
+        # the alarms of a stream are told a little after its columns
+        await asyncio.sleep(_TIDYING)
+        kept = place.topic(ALARMS)
+        await connection.subscribe(kept, qos=0)
+        await asyncio.sleep(_TIDYING)
+        await connection.unsubscribe(kept)

@@ -1,0 +1,205 @@
+"""The sink that tells a broker; its calls only put things where a thread of its own fetches them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from monitor.alarm_report import Alarm, AlarmReport
+from monitor.blocks import Event, ResultBlock, ResultStream, SignalBlock
+from monitor.config import MqttSettings
+from monitor.health import Broker, Health
+from monitor.transfer import TransferBlock
+from monitor.transport.mqtt import payloads, topics
+from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.mqtt.connection import url_of
+from monitor.transport.mqtt.credentials import password, tls_context
+from monitor.transport.mqtt.discovery import Discovery
+from monitor.transport.mqtt.inlet import MqttInlet
+from monitor.transport.mqtt.outbox import Message, Outbox
+from monitor.transport.mqtt.session import Session
+from monitor.transport.mqtt.summary import Ending, Summary
+from monitor.transport.mqtt.topics import Place
+
+_STATUS_INTERVAL = 30.0
+_SUMMARY_INTERVAL = 10.0
+_LINGER = 2.0
+
+_Description = tuple[object, ...]
+
+
+class MqttSink:
+    """Tell a broker what the service finds; never wait.
+
+    Parameters
+    ----------
+    settings : which broker, and what it is told.
+    rig : whose results they are; empty: that of the first block.
+    ending : asked at the end how the recording came out.
+    backoff : how long to wait between attempts to connect.
+    clock : s, monotonic.
+
+    Raises
+    ------
+    CredentialError : a password, key or certificate cannot be used.
+    """
+
+    def __init__(
+        self,
+        settings: MqttSettings,
+        rig: str = "",
+        *,
+        ending: Callable[[], Ending | None] = lambda: None,
+        backoff: Backoff | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        # here and not in the thread: whoever starts the service is to see it
+        password(settings)
+        tls_context(settings)
+        self._settings, self._ending, self._clock = settings, ending, clock
+        self._place = Place(settings.lab, rig)
+        self._discovery = self._discover() if rig else None
+        self._stream: ResultStream | None = None
+        self._telemetry: tuple[ResultStream | None, tuple[tuple[str, payloads.Telemetry], ...]] = (None, ())
+        self._health = Health()
+        self._alarms: dict[str, _Description] = {}
+        self._all: tuple[Alarm, ...] = ()
+        self._sensors: dict[str, Message] = {}
+        self._summary = Summary()
+        self._status: tuple[str, float] | None = None
+        self._summed = clock()
+        self._closed = False
+        self.outbox = Outbox()
+        self.inlet = MqttInlet(self.outbox.answer)
+        self._session = Session(
+            settings, self.outbox, lambda: self._place, self._rows, self.inlet.take, self.inlet.note, backoff
+        )
+        self._say_online(Health())
+        self._session.start()
+
+    @property
+    def url(self) -> str:
+        """How the broker is called."""
+        return url_of(self._settings)
+
+    @property
+    def broker(self) -> Broker:
+        """How the connection is doing."""
+        state = "connected" if self._session.connected else "away"
+        return Broker(state, self.outbox.waiting, self.outbox.dropped)
+
+    def signals(self, block: SignalBlock) -> None:
+        """Learn whose they are; signals are not told."""
+        self._follow_rig(block.stream.rig)
+
+    def results(self, block: ResultBlock) -> None:
+        """Tell the last row, at the rate that is set."""
+        if block.stream is not self._stream:
+            self._begin(block.stream)
+        self._summary.follow(block)
+        if len(block):
+            self.outbox.row(block)
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Tell nothing."""
+
+    def event(self, event: Event) -> None:
+        """Tell an event."""
+        self.outbox.event(payloads.event(event))
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Tell transitions, and the alarms that there are."""
+        self._all = report.alarms
+        known = {alarm.name: alarm for alarm in report.alarms}
+        for transition in report.transitions:
+            # one that is no more is told by what the transition itself knows
+            alarm = known.get(transition.name) or Alarm(transition.name, "", "", transition.unit, transition.severity)
+            payload = payloads.alarm(alarm, transition)
+            self.outbox.transition(Message(topics.alarm(alarm.name), payload, retain=True))
+        told = {transition.name for transition in report.transitions}
+        described = {name: _description(alarm) for name, alarm in known.items()}
+        if described == self._alarms:
+            return
+        for name, alarm in known.items():
+            if name not in told and self._alarms.get(name) != described[name]:
+                self.outbox.stand(Message(topics.alarm(name), payloads.alarm(alarm), retain=True))
+        for name in self._alarms.keys() - known.keys():
+            self.outbox.stand(Message(topics.alarm(name), b"", retain=True))
+        self._alarms = described
+        self._discovered()
+
+    def health(self, health: Health) -> None:
+        """Tell the status where it changes, and now and then what became of the run so far."""
+        ended = health.state == "ended" != self._health.state
+        self._health = health
+        if health.rig:
+            self._follow_rig(health.rig)
+        self._say_online(health)
+        if ended or self._clock() - self._summed >= _SUMMARY_INTERVAL:
+            self._sum_up()
+
+    def close(self, linger: float = _LINGER) -> None:
+        """Say that the service ends, and wait at most `linger` s for it to be heard. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._sum_up(self._ending())
+        reason = "ended" if self._health.state == "ended" else "stopped"
+        self._stand(topics.STATUS, payloads.status("offline", reason=reason))
+        self._session.close(linger)
+
+    def _follow_rig(self, rig: str) -> None:
+        if rig != self._place.rig:
+            self._place = Place(self._settings.lab, rig)
+            self._discovery = self._discover()
+
+    def _begin(self, stream: ResultStream) -> None:
+        self._stream = stream
+        kinds = ((topics.INDICATORS, False), (topics.RELIABILITY, True))
+        # in one piece: the session's thread reads it
+        made = tuple((topic, payloads.Telemetry(stream, reliability=which)) for topic, which in kinds)
+        self._telemetry = stream, made
+        self._stand(topics.META, payloads.meta(stream, self._settings.lab, self._health.window))
+        self._discovered()
+
+    def _rows(self, block: ResultBlock) -> tuple[tuple[str, bytes], ...]:
+        stream, kinds = self._telemetry
+        # of the stream before, and there is one to come
+        if block.stream is not stream:
+            return ()
+        utc = payloads.now()
+        made = ((topic, telemetry.message(block, utc)) for topic, telemetry in kinds)
+        return tuple((topic, payload) for topic, payload in made if payload is not None)
+
+    def _say_online(self, health: Health) -> None:
+        now = self._clock()
+        # told again now and then: another's will may have come after it
+        if self._status is None or self._status[0] != health.state or now - self._status[1] >= _STATUS_INTERVAL:
+            self._status = health.state, now
+            self._stand(topics.STATUS, payloads.status("online", state=health.state))
+
+    def _sum_up(self, ending: Ending | None = None) -> None:
+        self._summed = self._clock()
+        self._stand(topics.SUMMARY, self._summary.message(self._health, self._all, ending))
+
+    def _stand(self, topic: str, payload: bytes) -> None:
+        self.outbox.stand(Message(topic, payload, retain=True))
+
+    def _discover(self) -> Discovery | None:
+        return Discovery(self._settings.discovery_prefix, self._place) if self._settings.discovery else None
+
+    def _discovered(self) -> None:
+        if self._discovery is None:
+            return
+        sensors = self._discovery.sensors(self._stream) if self._stream is not None else ()
+        wanted = {message.topic: message for message in (*sensors, *self._discovery.alarms(self._all))}
+        for topic in self._sensors.keys() - wanted.keys():
+            self.outbox.stand(Message(topic, b"", retain=True, absolute=True))
+        for message in wanted.values():
+            self.outbox.stand(message)
+        self._sensors = wanted
+
+
+def _description(alarm: Alarm) -> _Description:
+    """Return what of an alarm is not changed by its transitions."""
+    return (alarm.value, alarm.actuator, alarm.unit, alarm.severity, alarm.low, alarm.high, alarm.advice)

@@ -1,0 +1,145 @@
+"""Alarms of the real command: they occur, are asked for, are in the run file, and outlive a kill."""
+
+from __future__ import annotations
+
+import json
+import signal
+from time import monotonic, sleep
+
+import numpy as np
+import pytest
+
+from monitor.__main__ import main
+from monitor.alarms.text import transition_of
+from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunReader
+from monitor.transport.zeromq import SignalPublisher
+
+ANY_PORT = "tcp://127.0.0.1:*"
+RATE = 100.0
+PATIENCE = 30.0
+STREAM = Stream("rig", 1, RATE, tuple(Channel(f"a.{r}", r, "m", "a") for r in (Role.COMMAND, Role.MEASURED)))
+CONFIG = """
+[indicators]
+window = 0.5
+measures = ["nrmse"]
+[record]
+path = "{folder}/"
+[alarms]
+dead_stream = false
+lost_data = false
+recording = false
+[[alarms.limit]]
+value = "nrmse"
+warn = 0.5
+latching = true
+deadband = 0.1
+"""
+
+
+class Rig:
+    """A sender whose actuator follows, or does not."""
+
+    def __init__(self) -> None:
+        self.publisher = SignalPublisher(ANY_PORT)
+        self.index = 0
+
+    def send(self, gain: float, rows: int = 60, last: bool = False) -> None:
+        command = np.sin(0.3 * (self.index + np.arange(float(rows))))
+        samples = np.column_stack([command, gain * command])
+        self.publisher.send(SignalBlock(STREAM, self.index, self.index / RATE, samples, last))
+        self.index += rows
+
+
+@pytest.fixture
+def rig():
+    rig = Rig()
+    yield rig
+    rig.publisher.close()
+
+
+def alarms(results: str, capsys) -> dict[str, dict[str, object]]:
+    """Ask `synchroscope alarms` until it knows what there is."""
+    capsys.readouterr()
+    assert main(["alarms", "list", "--json", "--connect", results]) == 0
+    return {alarm["name"]: alarm for alarm in json.loads(capsys.readouterr().out)["alarms"]}
+
+
+def until(results: str, capsys, name: str, state: str, meanwhile=lambda: None) -> dict[str, object]:
+    deadline = monotonic() + PATIENCE
+    while True:
+        alarm = alarms(results, capsys).get(name)
+        if alarm is not None and alarm["state"] == state:
+            return alarm
+        assert monotonic() < deadline, (name, state, alarm)
+        meanwhile()
+
+
+def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, tmp_path, capsys) -> None:
+    config = tmp_path / "lab.toml"
+    config.write_text(CONFIG.format(folder=tmp_path))
+    words = ("--connect", rig.publisher.endpoint, "--publish", ANY_PORT, "--", config)
+    service = start("monitor", *words)
+    results = service.results
+    assert rig.publisher.wait_for_subscriber(60.0)
+    name = "a.nrmse.warn"
+    seen = until(results, capsys, name, "unacknowledged", lambda: rig.send(0.1))
+    assert seen["active"] is True
+    assert seen["last"] > 0.5
+    until(results, capsys, name, "latched_unacknowledged", lambda: rig.send(1.0))
+    assert main(["alarms", "acknowledge", name, "--by", "kim", "--connect", results]) == 0
+    until(results, capsys, name, "latched_acknowledged")
+    deadline = monotonic() + PATIENCE
+    while b"latched_acknowledged" not in (tmp_path / "alarms.json").read_bytes():
+        assert monotonic() < deadline
+        sleep(0.02)
+    assert (tmp_path / "alarms.json").stat().st_mode & 0o777 == 0o600
+    service.process.send_signal(signal.SIGKILL)
+    service.process.wait()
+
+    service = start("monitor", *words)
+    results = service.results
+    # before anything has come, and after
+    until(results, capsys, name, "latched_acknowledged")
+    assert rig.publisher.wait_for_subscriber(60.0)
+    rig.send(1.0)
+    until(results, capsys, name, "latched_acknowledged", lambda: rig.send(1.0))
+    assert main(["alarms", "reset", "--by", "kim", "--connect", results]) == 0
+    until(results, capsys, name, "normal")
+    assert main(["alarms", "reset", name, "--connect", results]) == 2
+    assert "it is normal: there is nothing to reset" in capsys.readouterr().err
+    assert main(["alarms", "shelve", name, "--for", "600", "--connect", results]) == 0
+    until(results, capsys, name, "shelved")
+    assert main(["alarms", "--connect", results]) == 0
+    assert "shelved for" in capsys.readouterr().out
+    assert main(["alarms", "unshelve", name, "--connect", results]) == 0
+    rig.send(1.0, last=True)
+    service.stop()
+    (run,) = (path for path in sorted(tmp_path.glob("*.h5"))[-1:])
+    with RunReader(run) as reader:
+        steps = [step for step in map(transition_of, reader.events()) if step is not None and step.name == name]
+    # the numbers go on where those of the killed service, 1 to 3, ended
+    assert [(step.number, step.previous, step.state) for step in steps] == [
+        (4, "latched_acknowledged", "normal"),
+        (5, "normal", "shelved"),
+        (6, "shelved", "normal"),
+    ]
+    assert steps[0].reason == "reset by kim"
+    capsys.readouterr()
+    assert main(["assess", str(run)]) == 0
+    assert f"{name} normal: reset by kim" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["shelve", "x"], "give shelve, and nothing else, a time"),
+        (["shelve", "--for", "5"], "shelve which alarm?"),
+        (["reset", "x", "--for", "5"], "give shelve, and nothing else, a time"),
+    ],
+)
+def test_a_mistake_is_one_line(words, reason, capsys) -> None:
+    assert main(["alarms", *words]) == 2
+    told = capsys.readouterr().err
+    assert reason in told
+    assert told.count("\n") == 1

@@ -1,0 +1,149 @@
+"""Limits of alarms in the plots and on the tiles: at their places, in the panels' units, in place of the window's."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from gui.alarm_limits import WatchedLimit
+from gui.history.history import History
+from gui.level import Level
+from gui.limits import DEFAULT
+from gui.link import Arrivals
+from gui.panels.alarm_lines import alarm_lines
+from gui.panels.indicators import IndicatorsPanel
+from gui.panels.reliability import ReliabilityPanel
+from gui.panels.tiles import TilesPanel
+from gui.plots.time_row import Limit
+from gui.theme import LIGHT
+from gui.view import View
+from monitor.alarm_report import Alarm, AlarmReport, AlarmState, Severity
+
+S = AlarmState
+WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, low=-0.02, high=0.02)
+TRIP = replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP, low=None, high=0.05)
+
+
+def shown(qtbot, panel_of, history):
+    view = View()
+    view.extend(history.begin_x, history.end_x)
+    panel = panel_of(view, LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(900, 700)
+    panel.show()
+    panel.configure(history)
+    panel.refresh(history)
+    return panel
+
+
+def limits_of(panel, key):
+    (row,) = (row for row in panel.stack.rows if row.key == key)
+    return {(limit.word, round(limit.value, 9), limit.solid) for limit in row.limits}
+
+
+def tell(panel, history, *alarms):
+    history.take(Arrivals(alarms=AlarmReport(alarms)))
+    panel.refresh(history)
+
+
+def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
+    panel = shown(qtbot, IndicatorsPanel, watched)
+    assert panel.limits is DEFAULT
+    own = limits_of(panel, "delay")
+    assert own == {("warn", 1.0, False), ("warn", -1.0, False)}
+    phase = limits_of(panel, "phase")
+    tell(
+        panel, watched, WARN, TRIP,
+        replace(WARN, name="r", value="paei_ratio", unit="", low=0.9, high=1.1),
+        replace(WARN, name="p", value="fdb_phase", unit="rad", low=None, high=math.radians(12.0), actuator="south"),
+    )  # fmt: skip
+    assert limits_of(panel, "delay") == {
+        ("warn FDB", 20.0, False), ("warn FDB", -20.0, False), ("trip FDB", 50.0, True),
+    }  # fmt: skip
+    assert limits_of(panel, "ratio") == {("warn PAEI", 0.9, False), ("warn PAEI", 1.1, False)}
+    # of another actuator: here the window's own stay
+    assert limits_of(panel, "phase") == phase
+    panel.view.choose("south")
+    assert limits_of(panel, "phase") == {("warn FDB", 12.0, False)}
+    # another service in its place watches something else, or nothing
+    panel.view.choose("north")
+    tell(panel, watched, replace(TRIP, high=0.03))
+    assert limits_of(panel, "delay") == {("trip FDB", 30.0, True)}
+    tell(panel, watched)
+    assert limits_of(panel, "delay") == own
+
+
+def test_lines_change_with_limits_and_not_with_values(qtbot, watched):
+    panel = shown(qtbot, IndicatorsPanel, watched)
+    tell(panel, watched, WARN)
+    rows = panel.stack.rows
+    tell(panel, watched, replace(WARN, last=0.013, state=S.UNACKNOWLEDGED, active=True))
+    assert panel.stack.rows is rows
+    tell(panel, watched, replace(WARN, state=S.OUT_OF_SERVICE))
+    assert limits_of(panel, "delay") == {("warn", 1.0, False), ("warn", -1.0, False)}
+
+
+def test_a_line_says_whose_it_is_unless_it_is_everybodys():
+    labels = {("north", "fdb_delay"): "north", ("south", "fdb_delay"): "south"}
+    both = tuple(WatchedLimit("fdb_delay", name, Severity.WARN, None, 0.02) for name in ("north", "south"))
+    assert alarm_lines(both, labels, 1e3) == (Limit(20.0, "warn", "warn", False),)
+    assert alarm_lines(both[:1], labels, 1e3) == (Limit(20.0, "warn north", "warn", False),)
+    assert alarm_lines(both, {("roof", "fdb_delay"): "roof"}) == ()
+
+
+def test_a_model_has_lines_where_its_reliability_is_watched(qtbot, judged):
+    panel = shown(qtbot, ReliabilityPanel, judged)
+    owner = panel.site
+    assert limits_of(panel, f"reliability:{owner}") == set()
+    of_model = replace(WARN, name="m", value="reliability_accumulated", actuator=owner, low=0.85, high=None, unit="")
+    tell(panel, judged, of_model, replace(of_model, name="n", severity=Severity.TRIP, low=0.7))
+    assert limits_of(panel, f"reliability:{owner}") == {
+        ("warn accumulated", 0.85, False), ("trip accumulated", 0.7, True),
+    }  # fmt: skip
+
+
+def faces(panel):
+    return {tile.face.name: tile.face for tile in panel._board.tiles}
+
+
+def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
+    watched.take(Arrivals(health=replace(watched.health, state="receiving")), age=0.0)
+    panel = shown(qtbot, TilesPanel, watched)
+    watched.take(
+        Arrivals(
+            alarms=AlarmReport(
+                (
+                    replace(WARN, state=S.UNACKNOWLEDGED, active=True, last=0.061, time=9.0),
+                    replace(TRIP, state=S.ACKNOWLEDGED, active=True, last=0.061, time=8.0),
+                    replace(WARN, name="s", actuator="south", state=S.RETURNED, last=0.002),
+                    replace(TRIP, name="t", actuator="roof", state=S.SHELVED, active=True, last=0.061),
+                )
+            )
+        ),
+        age=0.0,
+    )
+    panel.refresh(watched)
+    found = faces(panel)
+    assert found["north"].alarm == "■ TRIP: delay 61 ms, +1"
+    assert (found["north"].alarm_level, found["north"].standing) == (Level.BAD, True)
+    assert found["south"].alarm == "▲ WARN: delay has returned" and found["south"].standing
+    assert not found["roof"].standing
+    # of an instant in the past nobody knows what stood then
+    panel.view.pin(watched.begin_x + 6.0)
+    panel.refresh(watched)
+    assert not any(face.standing for face in faces(panel).values())
+
+
+@pytest.mark.parametrize(("high", "level"), [(1.0, Level.NONE), (-1.0, Level.BAD)])
+def test_a_number_is_judged_by_the_services_limit_where_it_has_one(qtbot, watched, high, level):
+    watched.take(
+        Arrivals(health=watched.health, alarms=AlarmReport((replace(TRIP, high=high, state=S.NORMAL),))), age=0.0
+    )
+    panel = shown(qtbot, TilesPanel, watched)
+    delay = faces(panel)["north"].readings[0]
+    assert (delay.label, delay.level) == ("delay", level)
+
+
+def test_a_history_without_word_of_alarms_has_none():
+    history = History()
+    assert history.alarms is None and history.limits == () and not history.summary.stands

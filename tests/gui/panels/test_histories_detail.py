@@ -1,0 +1,141 @@
+"""What memory has forgotten is drawn from the run file beside what it still has, whatever the rig's clock does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gui.history.history import History
+from gui.history.run_detail import RunDetail
+from gui.link import Arrivals
+from gui.panels.histories import HistoriesPanel
+from gui.theme import LIGHT
+from gui.view import View
+from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunWriter
+
+RATE, BEGIN, FIRST, N, STEP = 200.0, 1000.25, 37, 24_000, 100
+STREAM = Stream(
+    "rig", 1, RATE, (Channel("a.command", Role.COMMAND, "m", "a"), Channel("a.measured", Role.MEASURED, "m", "a"))
+)
+# every sample is another, and greater than the one before
+RAMP = 1e-5 * np.arange(N)
+SAMPLES = np.column_stack([RAMP, -RAMP])
+
+
+def recorded(path, clock):
+    """Return a history of a rig by whose `clock` its samples were taken, and the run file of the same blocks."""
+    history, writer = History(memory=16 << 20, minutes=1.0), RunWriter(path, {}, flush_interval=0.001)
+    for i in range(0, N, STEP):
+        block = SignalBlock(STREAM, FIRST + i, BEGIN + clock(i), SAMPLES[i : i + STEP])
+        history.take(Arrivals(signals=(block,)))
+        writer.signals(block)
+    writer.close()
+    assert not writer.failed and history.signals.kept_x > 30.0
+    return history, RunDetail(path)
+
+
+def shown(qtbot, history, detail, span, right):
+    view = View()
+    view.span = span
+    view.extend(history.begin_x, history.end_x)
+    panel = HistoriesPanel(view, LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(900, 500)
+    panel.show()
+    panel.configure(history)
+    panel.detail = detail.envelope
+    view.look_at(right)
+    panel.refresh(history)
+    return panel, view
+
+
+@pytest.fixture(scope="module", params=[0.98, 0.999, 1.0, 1.001, 1.02])
+def drifting(request, tmp_path_factory):
+    """A rig whose clock goes faster or slower than its rate says."""
+    path = tmp_path_factory.mktemp("drift") / "run.h5"
+    history, detail = recorded(path, lambda i: request.param * i / RATE)
+    assert all(segment.follows for segment in history.timeline.segments[1:])
+    assert (len(history.timeline.segments) > 1) == (request.param != 1.0)
+    return history, detail
+
+
+def join(history):
+    """Return where memory begins to have every sample, and where a view ends that shows both sides of it."""
+    kept = history.signals.kept_x
+    segment = next(s for s in history.timeline.segments if s.x_begin <= kept <= s.x_end)
+    return kept, max(segment.x_begin, kept - 1.0)
+
+
+def test_the_curve_from_the_file_goes_on_in_memory_without_a_jump(qtbot, drifting):
+    history, detail = drifting
+    kept, begin = join(history)
+    panel, view = shown(qtbot, history, detail, 2.0, kept + 1.0)
+    strip = panel.stack.frame.rows[0].curves[0]
+    # sample i stands i steps after the first
+    numbers = (strip.centers - BEGIN % 1.0) * RATE
+    seen = (strip.centers >= begin) & (strip.centers <= view.right)
+    np.testing.assert_allclose(numbers[seen], np.rint(numbers[seen]), atol=1e-6)
+    places = np.rint(numbers[seen]).astype(int)
+    assert (np.diff(places) == 1).all()
+    assert places[0] < (kept - BEGIN % 1.0) * RATE - 50 < places[-1] - 50
+    np.testing.assert_array_equal(strip.low[seen], RAMP[places])
+    np.testing.assert_array_equal(strip.high[seen], RAMP[places])
+
+
+def test_the_cursor_reads_the_sample_that_is_there(qtbot, drifting):
+    history, detail = drifting
+    kept, begin = join(history)
+    panel, view = shown(qtbot, history, detail, 2.0, kept + 1.0)
+    read = panel.reader(history)
+    first, last = (round((x - BEGIN % 1.0) * RATE) for x in (begin, view.right))
+    for i in range(first + 1, last, 7):
+        # nearer to it than to those beside it
+        x = BEGIN % 1.0 + (i + 0.4 * (-1) ** i) / RATE
+        assert read(x)[0] == [(value, value) for value in SAMPLES[i].tolist()]
+        view.point(x)
+        assert panel.stack.legend(0)[0] == f"command {1e3 * RAMP[i]:.2f} mm"
+
+
+@pytest.mark.parametrize("right", [-0.5, 0.0, 0.5, 1.0, 1.5])
+@pytest.mark.parametrize("span", [2.0, 20.0])
+@pytest.mark.parametrize("jump", [60.0, -60.0])
+def test_where_the_clock_jumps_no_sample_stands_in_the_break(qtbot, tmp_path, jump, span, right):
+    at = 4010 // STEP * STEP
+    history, detail = recorded(tmp_path / "run.h5", lambda i: i / RATE + jump * (i >= at))
+    before, after = history.timeline.segments
+    panel, _ = shown(qtbot, history, detail, span, before.x_end + right)
+    strip = panel.stack.frame.rows[0].curves[0]
+    known = ~np.isnan(strip.low)
+    ends = strip.edges[1:]
+    # memory has buckets of 16 samples there
+    early = known & (ends <= after.x_begin - 16 / RATE)
+    assert strip.high[early].max() <= RAMP[at - 1]
+    # all that is in sight of the end of the segment is drawn, and nothing after it
+    width = strip.edges[1] - strip.edges[0]
+    last = min(before.x_end, before.x_end + right)
+    assert last - width <= ends[early].max() <= before.x_end + 16 / RATE
+    late = known & (strip.edges[:-1] >= after.x_begin)
+    assert not late.any() or strip.low[late].min() >= RAMP[at]
+
+
+def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, tmp_path):
+    """Sample n of the first start is not drawn where sample n of the third stands."""
+    history, writer = History(memory=16 << 20, minutes=1.0), RunWriter(tmp_path / "run.h5", {}, flush_interval=0.001)
+    n = 8000
+    for start, epoch in enumerate((1, 2, 1, 3, 4)):
+        stream = Stream("rig", epoch, RATE, STREAM.channels)
+        for i in range(0, n, STEP):
+            samples = np.full((STEP, 2), float(start)) + SAMPLES[:STEP]
+            block = SignalBlock(stream, i, 1000.0 * start + i / RATE, samples, i + STEP == n)
+            history.take(Arrivals(signals=(block,)))
+            writer.signals(block)
+    writer.close()
+    detail = RunDetail(tmp_path / "run.h5")
+    segments = history.timeline.segments
+    assert segments[2].x_begin + 16.0 < history.signals.kept_x
+    for start, segment in enumerate(segments):
+        panel, view = shown(qtbot, history, detail, 2.0, segment.x_begin + 15.0)
+        strip = panel.stack.frame.rows[0].curves[0]
+        seen = (strip.centers >= view.left) & (strip.centers <= view.right)
+        assert np.all(np.floor(strip.low[seen]) == start) and np.all(np.floor(strip.high[seen]) == start)

@@ -1,0 +1,112 @@
+"""What is seen from across the room: counts, the gravest alarm, a slow blink, and a height that never changes."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from gui.history.history import History
+from gui.link import Arrivals
+from gui.shell.alarm_banner import AlarmBanner
+from gui.shell.health_items import health_items
+from gui.theme import DARK, LIGHT
+from monitor.alarm_report import Alarm, AlarmReport, AlarmState, Severity
+from monitor.health import Health
+
+S = AlarmState
+WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, high=0.02)
+TRIP = replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP, high=0.05)
+STANDING = (
+    replace(TRIP, state=S.UNACKNOWLEDGED, active=True, last=0.061),
+    replace(WARN, state=S.ACKNOWLEDGED, active=True),
+)
+HEARD = Health("lab", "receiving", sample_rate=200.0)
+
+
+@pytest.fixture
+def banner(qtbot):
+    banner = AlarmBanner(LIGHT)
+    qtbot.addWidget(banner)
+    banner.resize(1200, banner.sizeHint().height())
+    banner.show()
+    return banner
+
+
+def history_of(*alarms, silence=0.0):
+    history = History()
+    history.take(Arrivals(health=HEARD, alarms=AlarmReport(alarms) if alarms else None), silence=silence, age=silence)
+    return history
+
+
+def ground(banner):
+    """The colour of a pixel where no letter is, within the frame."""
+    return banner.grab().toImage().pixelColor(banner.width() - 12, banner.height() // 2).name()
+
+
+def test_it_says_how_many_stand_and_which_is_first(banner):
+    banner.show_alarms(history_of(*STANDING), 0.0)
+    assert banner.text == "■ TRIP 1 · ▲ WARN 1   north delay (FDB) 61 ms, normal ≤ 50 ms, unacknowledged"
+    assert banner.accessibleDescription() == banner.text
+    banner.show_alarms(history_of(WARN, replace(TRIP, state=S.SHELVED)), 0.0)
+    assert banner.text == "● no alarm   2 watched, 1 shelved"
+    banner.show_alarms(history_of(), 0.0)
+    assert banner.text == "○ no alarms from this service"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_it_blinks_once_a_second_while_somebody_must_take_note(banner, theme):
+    banner.restyle(theme)
+    history = history_of(*STANDING)
+    seen = []
+    for tick in range(100):
+        banner.show_alarms(history, tick * 0.04)
+        seen.append(banner.filled)
+        if tick in (0, 20):
+            assert ground(banner) == (theme.bad if tick == 0 else theme.window)
+    turns = sum(a != b for a, b in pairwise(seen))
+    # in 4 s it goes on and off four times
+    assert turns == 7 and seen.count(True) == pytest.approx(50, abs=4)
+    acknowledged = history_of(*(replace(alarm, state=S.ACKNOWLEDGED) for alarm in STANDING))
+    for now in (0.0, 0.6):
+        banner.show_alarms(acknowledged, now)
+        assert banner.filled and ground(banner) == theme.bad
+    banner.blinks = False
+    for now in (0.0, 0.6):
+        banner.show_alarms(history, now)
+        assert banner.filled
+
+
+def test_what_nobody_has_heard_for_long_is_grey_and_says_so(banner):
+    banner.show_alarms(history_of(*STANDING, silence=30.0), 0.6)
+    assert "no word from the service; the last was north delay (FDB) 61 ms" in banner.text
+    assert ground(banner) == LIGHT.invalid
+    banner.show_alarms(history_of(WARN, silence=30.0), 0.0)
+    assert banner.text == "○ alarms not known   no word from the service"
+
+
+def test_its_height_depends_on_the_mode_alone(banner):
+    heights = set()
+    for alarms in ((), (WARN,), STANDING):
+        banner.show_alarms(history_of(*alarms), 0.0)
+        heights.add(banner.sizeHint().height())
+    (height,) = heights
+    banner.set_large(True)
+    assert banner.sizeHint().height() > 1.7 * height
+    assert banner.minimumSizeHint().width() == 0
+
+
+def test_a_click_wants_the_list(banner, qtbot):
+    with qtbot.waitSignal(banner.clicked):
+        QTest.mouseClick(banner, Qt.MouseButton.LeftButton)
+
+
+def test_the_strip_says_the_same(banner):
+    def item(history):
+        return next((item for item in health_items(history) if item.key == "alarms"), None)
+
+    found = item(history_of(*STANDING))
+    assert (found.text, found.level, found.rank) == ("■ TRIP 1 · ▲ WARN 1", "bad", 0)
+    assert item(history_of(WARN)).text == "no alarm"
+    assert item(history_of()) is None

@@ -1,0 +1,210 @@
+"""Alarms of a live service in the window: they occur, are seen, acknowledged, shelved, and return."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QLineEdit
+
+from gui.link import Arrivals
+from gui.panels.events import EventsPanel
+from gui.shell.settings import WindowSettings
+from monitor.alarm_report import Alarm, AlarmReport, AlarmState, Severity
+from monitor.config import AlarmSettings, LimitSettings
+from monitor.health import Health
+from tests.gui.live_service import LiveService, Rig
+
+S = AlarmState
+DELAY_LIMIT = LimitSettings(value="fdb_delay", warn=0.020, deadband=0.001, advice="Slow the test down.")
+ALARMS = AlarmSettings(limit=(DELAY_LIMIT,))
+SOUTH, NORTH = "south.fdb_delay.warn", "north.fdb_delay.warn"
+
+
+@pytest.fixture
+def rig():
+    """Two actuators that are 5 ms late, until a test has them later."""
+    rig = Rig()
+    rig.delay.update(north=0.005, south=0.005)
+    yield rig
+    rig.close()
+
+
+@pytest.fixture
+def service(warm_kernels, rig, tmp_path):
+    service = LiveService(rig, tmp_path / "run.h5", alarms=ALARMS)
+    yield service
+    service.die()
+
+
+@pytest.fixture
+def live(begin, service, rig):
+    """A window that watches them, and nothing is wrong."""
+    hands = begin(connect=service.url)
+    hands.until(lambda: hands.history.health is not None)
+    rig.move(2.0)
+    hands.until(lambda: hands.history.end_x > 1.9 and state_of(hands, SOUTH) is S.NORMAL)
+    return hands
+
+
+def state_of(hands, name):
+    return next((alarm.state for alarm in hands.history.alarms or () if alarm.name == name), None)
+
+
+def listed(hands):
+    alarms = hands.window.desk.panel(EventsPanel).alarms
+    return [alarm.name for alarm in alarms.table.rows]
+
+
+def be_late(hands, rig, name, seconds):
+    rig.delay[name] = seconds
+    rig.move(2.5)
+
+
+def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
+    banner = live.window.alarms
+    top = live.window.desk.mapTo(live.window, live.window.desk.rect().topLeft())
+    assert "● no alarm" in banner.text and banner.isVisible()
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: banner.text.startswith("▲ WARN 1   south delay (FDB) 30 ms, normal ≤ 20 ms, unacknowledged"))
+    live.ticks()
+    assert live.window.windowTitle().startswith("(WARN 1) ")
+    assert "▲ WARN 1" in live.strip
+    live.until(lambda: "▲ WARN: delay 30 ms" in live.faces["south"])
+    assert any("▲ WARN south delay (FDB)" in text and text.endswith("unacknowledged") for text in live.events)
+    # nothing has moved to make room for it
+    assert live.window.desk.mapTo(live.window, live.window.desk.rect().topLeft()) == top
+    live.key("Ctrl+Shift+A")
+    assert listed(live) == [SOUTH]
+    assert "Slow the test down." in live.window.desk.panel(EventsPanel).alarms._advice.text
+    live.key("A")
+    live.until(lambda: state_of(live, SOUTH) is S.ACKNOWLEDGED)
+    live.until(lambda: any("acknowledged by" in text for text in live.events))
+    live.ticks()
+    assert "acknowledged" in banner.text and banner.filled
+    be_late(live, rig, "south", 0.005)
+    live.until(lambda: state_of(live, SOUTH) is S.NORMAL)
+    live.ticks()
+    assert "● no alarm" in banner.text and listed(live) == []
+    assert not live.window.windowTitle().startswith("(")
+
+
+def test_one_is_shelved_for_a_while_and_taken_back(live, rig):
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+    live.key("Ctrl+Shift+A")
+    live.key("Shift+S")
+    live.key("2")
+    live.until(lambda: state_of(live, SOUTH) is S.SHELVED)
+    live.ticks()
+    assert "● no alarm" in live.window.alarms.text and "1 shelved" in live.window.alarms.text
+    assert listed(live) == [SOUTH] and live.modal is None
+    live.key("Shift+S")
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+
+
+def test_all_are_acknowledged_from_anywhere_and_by_name(live, rig):
+    live.program.appearance.settings = WindowSettings(operator="Anna")
+    live.program.appearance._apply()
+    rig.delay["north"] = 0.030
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: {state_of(live, SOUTH), state_of(live, NORTH)} == {S.UNACKNOWLEDGED})
+    live.ticks()
+    live.stack.setFocus()
+    live.key("Shift+A")
+    live.until(lambda: {state_of(live, SOUTH), state_of(live, NORTH)} == {S.ACKNOWLEDGED})
+    live.until(lambda: sum("acknowledged by Anna" in text for text in live.events) == 2)
+
+
+def test_a_letter_that_is_typed_acknowledges_nothing(live, rig):
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+    live.ticks()
+    live.key("N")
+    field = live.focus
+    assert isinstance(field, QLineEdit)
+    live.key("Shift+A")
+    live.key("A")
+    assert field.text().casefold() == "aa"
+    live.ticks(20)
+    assert state_of(live, SOUTH) is S.UNACKNOWLEDGED
+
+
+def test_nothing_is_asked_in_operator_mode(live, rig):
+    height = live.window.alarms.height()
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+    live.key("F11")
+    live.ticks()
+    assert live.window.alarms.height() > 1.5 * height
+    asked = []
+    alarms = live.window.desk.panel(EventsPanel).alarms
+    alarms.asked.connect(asked.append)
+    live.key("Ctrl+Shift+A")
+    for keys in ("A", "Return", "Shift+A", "Shift+S", "R"):
+        live.key(keys)
+    live.click(alarms.acknowledge_all)
+    assert asked == []
+    live.key("Esc")
+    live.ticks()
+    assert live.window.alarms.height() == height
+    assert alarms.acknowledge_all.isEnabled()
+
+
+def test_a_refusal_is_told(live, rig):
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+    live.ticks()
+    # two windows at once: one of them comes too late
+    alarms = live.window.desk.panel(EventsPanel).alarms
+    live.key("Ctrl+Shift+A")
+    alarms.acknowledge.click()
+    alarms.acknowledge.click()
+    live.until(lambda: any(f"not acknowledged, {SOUTH}: " in line for line in live.notices))
+    assert state_of(live, SOUTH) is S.ACKNOWLEDGED
+
+
+def test_a_service_that_comes_back_with_other_alarms_is_shown_as_it_is(live, service, rig):
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+    service.die()
+    service.alarms = AlarmSettings(limit=(LimitSettings(value="fdb_delay", trip=0.1),), lost_data=False)
+    service.start()
+    live.until(lambda: state_of(live, "south.fdb_delay.trip") is None and state_of(live, SOUTH) is None)
+    rig.move(2.0)
+    live.until(lambda: state_of(live, "south.fdb_delay.trip") is S.NORMAL)
+    live.ticks()
+    assert "● no alarm" in live.window.alarms.text and listed(live) == []
+
+
+def test_an_older_service_says_nothing_of_alarms(fed):
+    hands = fed()
+    health = Health("lab", "receiving", sample_rate=200.0)
+    hands.played.say(Arrivals(health=health))
+    hands.until(lambda: hands.history.health is not None)
+    hands.ticks()
+    assert hands.history.alarms is None
+    assert hands.window.alarms.text == "○ no alarms from this service"
+    assert hands.window.desk.panel(EventsPanel).alarms.isHidden()
+    hands.key("Ctrl+Shift+A")
+    assert hands.notices[-1].endswith("this service has no alarms")
+    assert "alarm" not in hands.strip
+
+
+def test_a_service_that_takes_no_requests_is_told_of(fed):
+    hands = fed()
+    alarm = Alarm("d.trip", "health.age", "", "s", Severity.TRIP, high=5.0, state=S.UNACKNOWLEDGED, active=True)
+    hands.played.say(Arrivals(health=Health("lab", "receiving"), alarms=AlarmReport((alarm,))))
+    hands.until(lambda: hands.history.alarms)
+    hands.ticks()
+    hands.key("Shift+A")
+    hands.until(lambda: any("takes no requests" in line for line in hands.notices))
+    # the banner leads to the list as well
+    hands.click(hands.window.alarms)
+    assert hands.focus is hands.window.desk.panel(EventsPanel).alarms.view
+
+
+def test_another_service_begins_without_the_alarms_of_the_last(live):
+    live.program.watch.forget()
+    assert live.history.alarms is None
+    live.ticks()
+    assert live.window.alarms.text.startswith("○ no alarms")
+    assert live.window.desk.panel(EventsPanel).alarms.isHidden()

@@ -1,0 +1,120 @@
+"""What `monitor --check` says of brokers: one in this process, and mosquitto with passwords, rules, certificates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from monitor.commands.checks.broker import broker as look
+from monitor.commands.checks.finding import Finding, Level, found
+from monitor.config import MqttSettings
+from tests.monitor.mqtt.conftest import Amqtt, free_port
+from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
+from tests.monitor.mqtt.watcher import until
+
+needs_mosquitto = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
+
+
+def met(port: int, rig: str = "north", **settings: object) -> Finding:
+    given = MqttSettings.model_validate({"host": "127.0.0.1", "port": port, **settings})
+    (said,) = found("broker", lambda: look(given, rig))
+    return said
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Mosquitto]]:
+    """Run brokers that are stopped at the end."""
+    running: list[Mosquitto] = []
+
+    def start(*lines: str) -> Mosquitto:
+        running.append(Mosquitto(tmp_path, *lines))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.stop()
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "password").write_text("right\n")
+    (tmp_path / "password").chmod(0o600)
+    return {"username": "rig", "password_file": str(tmp_path / "password")}
+
+
+def test_a_message_goes_there_and_back_and_nothing_stays(broker: Amqtt, watch):
+    watcher = watch(broker.port)
+    said = met(broker.port)
+    assert said.level is Level.OK
+    told = re.fullmatch(
+        r"mqtt://127\.0\.0\.1:\d+: connected in \d+ ms unencrypted; (\S+) there and back in [\d.]+ ms", said.detail
+    )
+    assert told is not None, said.detail
+    assert told[1] == "synchroscope/v1/lab/north/check"
+    until(lambda: watcher.heard)
+    # no status, no will, and for who comes later nothing at all
+    assert {one.topic for one in watcher.heard} == {told[1]}
+    later = watch(broker.port)
+    later.send("last", b"")
+    until(lambda: later.heard)
+    assert [one.topic for one in later.heard] == ["last"]
+
+
+def test_a_broker_that_is_away_is_a_warning():
+    said = met(free_port())
+    assert said.level is Level.WARN
+    assert "tries again and again" in said.detail
+
+
+def test_a_password_that_is_not_there_fails_before_anything_is_sent(monkeypatch):
+    monkeypatch.delenv("SYNCHROSCOPE_MQTT_PASSWORD", raising=False)
+    said = met(free_port(), username="rig")
+    assert said.level is Level.FAIL
+    assert "no password for 'rig'" in said.detail
+
+
+@needs_mosquitto
+def test_a_wrong_password_fails_and_the_right_one_is_known(run, tmp_path, user):
+    file = passwords(tmp_path, rig="right")
+    one = run("allow_anonymous false", f"password_file {file}")
+    said = met(one.port, **user)
+    assert said.level is Level.OK
+    assert "unencrypted, as rig" in said.detail
+    Path(user["password_file"]).write_text("wrong\n")
+    assert met(one.port, **user).level is Level.FAIL
+
+
+# mosquitto hangs up on who writes where it may not; where nobody may read, nothing comes back
+@needs_mosquitto
+@pytest.mark.parametrize(
+    ("rule", "level", "words"),
+    [("read", Level.FAIL, "does not take messages under"), ("write", Level.WARN, "check did not come back")],
+)
+def test_a_user_who_may_not_both_write_and_read_is_told(run, tmp_path, user, rule, level, words):
+    file = passwords(tmp_path, rig="right")
+    rules = tmp_path / "rules"
+    rules.write_text(f"user rig\ntopic {rule} synchroscope/v1/lab/#\n")
+    rules.chmod(0o600)
+    one = run("allow_anonymous false", f"password_file {file}", f"acl_file {rules}")
+    said = met(one.port, **user)
+    assert said.level is level
+    assert words in said.detail
+
+
+# paho leaves the socket of a refused handshake to be collected
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@needs_mosquitto
+def test_certificates_are_verified(run, tmp_path):
+    right, wrong = Authority(tmp_path, "right"), Authority(tmp_path, "wrong")
+    certificate, key = right.issue("broker", here())
+    one = run("allow_anonymous true", f"certfile {certificate}", f"keyfile {key}")
+    said = met(one.port, ca=str(right.path))
+    assert said.level is Level.OK
+    assert said.detail.startswith(f"mqtts://127.0.0.1:{one.port}: connected")
+    said = met(one.port, ca=str(wrong.path))
+    assert said.level is Level.FAIL
+    assert "certificate is refused" in said.detail

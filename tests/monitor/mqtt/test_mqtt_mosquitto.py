@@ -1,0 +1,236 @@
+"""The sink against mosquitto: one that hangs, one that has kept its state, certificates that are not right."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from cryptography import x509
+
+from monitor.config import MqttSettings
+from monitor.requests import NoteRequest, encode
+from monitor.transport.mqtt import MqttSink, connection, session
+from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
+from tests.monitor.mqtt.conftest import report, rows, transition
+from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
+from tests.monitor.mqtt.watcher import until
+
+needs_mosquitto = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Mosquitto]]:
+    """Run brokers that are stopped at the end."""
+    running: list[Mosquitto] = []
+
+    def start(*lines: str, **more: bool) -> Mosquitto:
+        running.append(Mosquitto(tmp_path, *lines, **more))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.stop()
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path, "authority")
+
+
+def secured(run, authority: Authority, tmp_path: Path, *names: x509.GeneralName) -> Mosquitto:
+    """Run a broker with a certificate for `names` and one user, desk."""
+    certificate, key = authority.issue("broker", *(names or (here(),)))
+    users = passwords(tmp_path, desk="valve")
+    return run("allow_anonymous false", f"password_file {users}", f"certfile {certificate}", f"keyfile {key}")
+
+
+def said(sink: MqttSink) -> str:
+    """Return the first line about the connection."""
+    lines: list[str] = []
+    until(lambda: sink.inlet.serve(lambda request: lines.append(request.text)) or lines)
+    return lines[0]
+
+
+@needs_mosquitto
+def test_transitions_come_once_and_in_order_to_a_client_that_was_away_as_well(run, watch, tell) -> None:
+    broker = run(persistent=True)
+    # the broker keeps for it what it misses
+    watcher = watch(broker.port, "synchroscope/#", lasting="display")
+    sink = tell(broker.port)
+    sink.alarms(report(transition(1)))
+    until(lambda: len(watcher.transitions()) == 1 and not sink.broker.waiting)
+    watcher.settle()
+    broker.stop()
+    for number in range(2, 500):
+        sink.alarms(report(transition(number)))
+    broker.start()
+    until(lambda: len(watcher.transitions()) >= 499)
+    until(lambda: not sink.broker.waiting)
+    assert [each["number"] for each in watcher.transitions()] == list(range(1, 500))
+
+
+@needs_mosquitto
+def test_a_broker_that_hangs_is_noticed_and_nothing_is_lost(run, watch, tell, monkeypatch) -> None:
+    monkeypatch.setattr(connection, "PATIENCE", 0.5)
+    broker = run()
+    watcher = watch(broker.port, "synchroscope/#")
+    sink = tell(broker.port, rate=100.0)
+    until(lambda: sink.broker.state == "connected" and not sink.broker.waiting)
+    broker.freeze()
+    took = []
+    for number in range(1, 200):
+        began = monotonic()
+        sink.results(rows(2 * number, [[1.0] * 6]))
+        sink.alarms(report(transition(number)))
+        took.append(monotonic() - began)
+    until(lambda: sink.broker.state == "away")
+    assert sink.broker.waiting >= 199
+    assert sorted(took)[len(took) // 2] < 0.01
+    broker.thaw()
+    until(lambda: watcher.transitions() and watcher.transitions()[-1]["number"] == 199)
+    # what was on its way when it froze may come twice, under the same number
+    numbers = list(dict.fromkeys(each["number"] for each in watcher.transitions()))
+    assert numbers == list(range(1, 200))
+
+
+@needs_mosquitto
+def test_a_broker_without_memory_is_told_everything_again(run, watch, tell) -> None:
+    broker = run()
+    sink = tell(broker.port)
+    sink.results(rows(0, [[0.0] * 6]))
+    sink.alarms(report(transition(1)))
+    until(lambda: sink.broker.state == "connected" and not sink.broker.waiting)
+    broker.stop()
+    until(lambda: sink.broker.state == "away")
+    broker.start()
+    until(lambda: sink.broker.state == "connected" and not sink.broker.waiting)
+    late = watch(broker.port)
+    assert late.until("/status")["status"] == "online"
+    assert late.until("/meta")["rig"] == "rig"
+    again = late.until("/alarm/north.fdb_delay.trip")
+    assert (again["refresh"], again["transition"]["number"]) == (True, 1)
+
+
+@needs_mosquitto
+def test_alarms_of_former_settings_are_taken_away_and_others_are_left(run, watch, tell, monkeypatch) -> None:
+    monkeypatch.setattr(session, "_TIDYING", 0.2)
+    broker = run()
+    watcher = watch(broker.port)
+    ours, others = "synchroscope/v1/lab/rig/alarm", "synchroscope/v1/lab/rig-2/alarm"
+    watcher.send(f"{ours}/old.trip", b"{}", retain=True)
+    watcher.send(f"{others}/old.trip", b"{}", retain=True)
+    sink = tell(broker.port)
+    sink.alarms(report(transition(1)))
+    sink.results(rows(0, [[0.0] * 6]))
+    until(lambda: any(one.topic == f"{ours}/old.trip" and not one.payload for one in watcher.heard))
+    until(lambda: not sink.broker.waiting)
+    late = watch(broker.port)
+    late.until("/status")
+    assert {one.topic for one in late.heard if "/alarm/" in one.topic} == {
+        f"{ours}/north.fdb_delay.trip",
+        f"{others}/old.trip",
+    }
+
+
+@needs_mosquitto
+def test_encrypted_and_known_by_a_password(run, authority, tmp_path, watch, tell) -> None:
+    broker = secured(run, authority, tmp_path)
+    word = tmp_path / "word"
+    word.write_text("valve\n")
+    word.chmod(0o600)
+    given = {"username": "desk", "password_file": str(word), "ca": str(authority.path), "commands": True}
+    sink = tell(broker.port, **given)
+    trusted = ssl.create_default_context(cafile=str(authority.path))
+    watcher = watch(broker.port, user=("desk", "valve"), tls=trusted)
+    watcher.until("/status", lambda told: told["status"] == "online")
+    watcher.send("synchroscope/v1/lab/rig/command", encode(NoteRequest(text="oil is warm", id=3)))
+    notes: list[str] = []
+    until(lambda: sink.inlet.serve(lambda request: notes.append(request.text)) or watcher.on("/answer"))
+    assert watcher.on("/answer")[0].json == {"ok": True, "id": 3}
+    assert "oil is warm" in notes
+
+
+@needs_mosquitto
+def test_known_by_a_certificate(run, authority, tmp_path, tell) -> None:
+    certificate, key = authority.issue("broker", here())
+    server = (f"certfile {certificate}", f"keyfile {key}", f"cafile {authority.path}")
+    broker = run("require_certificate true", "use_identity_as_username true", *server)
+    ours = authority.issue("monitor")
+    both = {"certificate": str(ours[0]), "key": str(ours[1]), "ca": str(authority.path)}
+    sink = tell(broker.port, **both)
+    until(lambda: sink.broker.state == "connected")
+    stranger = tell(broker.port, ca=str(authority.path))
+    assert "connected" not in said(stranger)
+    assert stranger.broker.state == "away"
+
+
+@needs_mosquitto
+# a handshake that fails leaves its socket to the collector: paho's
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("wrong", ["authority", "host", "password"])
+def test_what_is_not_right_is_refused_and_told(run, authority, tmp_path, tell, monkeypatch, wrong) -> None:
+    names = (x509.DNSName("elsewhere.lab"),) if wrong == "host" else ()
+    broker = secured(run, authority, tmp_path, *names)
+    trusted = Authority(tmp_path, "other").path if wrong == "authority" else authority.path
+    monkeypatch.setenv("WORD", "hammer" if wrong == "password" else "valve")
+    sink = tell(broker.port, username="desk", password_variable="WORD", ca=str(trusted))
+    line = said(sink)
+    expected = {
+        "authority": "its certificate is refused: unable to get local issuer certificate",
+        "host": "its certificate is refused: IP address mismatch",
+        "password": "it refuses user or password",
+    }
+    assert expected[wrong] in line
+    assert line.startswith(f"broker mqtts://127.0.0.1:{broker.port}: ")
+    assert "\n" not in line
+    assert sink.broker.state == "away"
+    sink.alarms(report(transition(1)))
+    assert sink.broker.waiting >= 1
+
+
+def test_a_password_comes_from_a_file_for_its_owner_or_the_environment(tmp_path) -> None:
+    word = tmp_path / "word"
+    word.write_text("valve\n")
+    given = MqttSettings(host="h", username="desk", password_file=str(word))
+    word.chmod(0o640)
+    with pytest.raises(CredentialError, match="open to others"):
+        password(given)
+    word.chmod(0o400)
+    assert password(given) == "valve"
+    word.chmod(0o600)
+    for content in (b"", b"\n", b"a\nb\n", b"\xff", b"x" * 5000):
+        word.write_bytes(content)
+        with pytest.raises(CredentialError, match="one line"):
+            password(given)
+    word.unlink()
+    with pytest.raises(CredentialError, match="cannot be read"):
+        password(given)
+    named = MqttSettings(host="h", username="desk", password_variable="WORD")
+    assert password(named, {"WORD": "valve"}) == "valve"
+    with pytest.raises(CredentialError, match="set WORD"):
+        password(named, {})
+    assert password(MqttSettings(host="h"), {"SYNCHROSCOPE_MQTT_PASSWORD": "x"}) is None
+
+
+def test_certificates_that_are_none_are_told_and_names_are_always_checked(tmp_path, authority) -> None:
+    certificate, key = authority.issue("monitor")
+    given = {"host": "h", "ca": str(authority.path), "certificate": str(certificate), "key": str(key)}
+    context = tls_context(MqttSettings(**given))
+    assert context is not None
+    assert context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+    assert tls_context(MqttSettings(host="h")) is None
+    key.chmod(0o644)
+    with pytest.raises(CredentialError, match="open to others"):
+        tls_context(MqttSettings(**given))
+    key.chmod(0o600)
+    key.write_text("nothing")
+    with pytest.raises(CredentialError, match="no certificate with its key"):
+        tls_context(MqttSettings(**given))
+    with pytest.raises(CredentialError, match="no certificates to trust"):
+        tls_context(MqttSettings(**given | {"ca": str(tmp_path / "none")}))

@@ -1,0 +1,268 @@
+"""Topics, payloads, waits, the command line and the requests of clients, each against its definition."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from monitor.alarm_report import AlarmAction, AlarmState
+from monitor.blocks import Column, Event, EventKind
+from monitor.commands.broker import add_broker_option, broker_overrides
+from monitor.config import SettingsError, load_settings
+from monitor.health import Health
+from monitor.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
+from monitor.transport.mqtt import payloads, topics
+from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.mqtt.discovery import Discovery
+from monitor.transport.mqtt.inlet import MqttInlet
+from monitor.transport.mqtt.pace import Pace
+from monitor.transport.mqtt.summary import Ending, Summary
+from monitor.transport.mqtt.topics import Place
+from tests.monitor.mqtt.conftest import ALARM, STREAM, rows, transition
+
+ANY = st.text(st.characters(exclude_categories=()), max_size=20)
+
+
+@given(ANY, ANY)
+@example("", "-")
+@example("-", "%2D")
+@example("a/b", "a%2Fb")
+@example("\ud800", "%ED%A0%80")
+def test_names_become_levels_and_back(one: str, other: str) -> None:
+    level = topics.level(one)
+    assert topics.name_of(level) == one
+    assert level
+    assert not re.search("[/+#\x00-\x1f\x7f]", level)
+    level.encode()
+    assert (level == topics.level(other)) == (one == other)
+
+
+def test_a_place_has_five_levels_whatever_its_names() -> None:
+    place = Place("lab/1", "+")
+    assert place.topic("status") == "synchroscope/v1/lab%2F1/%2B/status"
+    assert Place("lab").topic("status") == "synchroscope/v1/lab/-/status"
+    assert place.topic(topics.alarm("a/b")) == "synchroscope/v1/lab%2F1/%2B/alarm/a%2Fb"
+
+
+@given(st.lists(st.lists(st.floats() | st.none(), min_size=6, max_size=6), max_size=5), st.integers(0, 10**9))
+def test_a_row_is_the_last_and_what_is_not_finite_is_null(values, first) -> None:
+    matrix = [[math.nan if v is None else v for v in row] for row in values]
+    block = rows(first, matrix) if matrix else replace(rows(first, [[0.0] * 6]), values=np.empty((0, 6)))
+    for reliability in (False, True):
+        told = payloads.Telemetry(STREAM, reliability=reliability).message(block, "now")
+        if not matrix:
+            assert told is None
+            continue
+        found = json.loads(told)
+        assert found["index"] == first + 2 * (len(matrix) - 1)
+        assert found["time"] == pytest.approx(found["index"] / 100.0)
+        wanted: dict[str, dict[str, float | None]] = {}
+        for column, value in zip(STREAM.columns, matrix[-1], strict=True):
+            if column.name.startswith(("model", "reliability")) is reliability:
+                wanted.setdefault(column.actuator, {})[column.name] = value if math.isfinite(value) else None
+        assert found["values"] == wanted
+
+
+def test_an_event_without_a_finite_time_has_none() -> None:
+    found = json.loads(payloads.event(Event(EventKind.NOTE, math.nan, 3, 0, "ä")))
+    assert (found["kind"], found["time"], found["detail"]) == ("note", None, "ä")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", found["utc"])
+
+
+def test_of_several_transitions_each_has_its_own_state() -> None:
+    after = replace(ALARM, state=AlarmState.NORMAL, active=False, time=0.2, index=20)
+    first, second = (json.loads(payloads.alarm(after, transition(number))) for number in (1, 2))
+    assert (first["state"], first["active"], first["standing"], first["time"]) == ("unacknowledged", True, True, 0.1)
+    assert (second["state"], second["active"], second["standing"], second["time"]) == ("normal", False, False, 0.2)
+    assert first["transition"]["action"] == AlarmAction.OCCUR
+    assert not first["refresh"]
+    again = json.loads(payloads.refreshed(payloads.alarm(after, transition(1))))
+    assert again | {"utc": first["utc"]} == first | {"refresh": True}
+    assert json.loads(payloads.alarm(after))["refresh"]
+
+
+@given(st.lists(st.lists(st.floats(-1e9, 1e9) | st.just(math.nan), min_size=6, max_size=6), max_size=12), st.data())
+def test_the_worst_of_every_value_however_it_is_cut(values, data) -> None:
+    cut = data.draw(st.integers(0, len(values)))
+    summary = Summary()
+    for first, part in ((0, values[:cut]), (2 * cut, values[cut:])):
+        if part:
+            summary.follow(rows(first, part))
+    found = json.loads(summary.message(Health(), (ALARM,)))
+    wanted = []
+    for place, column in enumerate(STREAM.columns[:4]):
+        known = [(abs(row[place]), -i) for i, row in enumerate(values) if not math.isnan(row[place])]
+        if known:
+            size, i = max(known)
+            wanted.append({**asdict(column), "value": size, "time": pytest.approx(-i * 0.02)})
+    assert found["worst"] == wanted
+    assert found["alarms"] == {"all": 1, "standing": 0, "unacknowledged": 0, "shelved": 0}
+    assert found["recording"] is None
+
+
+def test_the_summary_has_the_recording_s_word_at_the_end() -> None:
+    health = Health(recording="/runs/a.h5", recorded=5)
+    assert json.loads(Summary().message(health, ()))["recording"]["outcome"] == ""
+    ended = json.loads(Summary().message(health, (), Ending("lossy", 9, 1)))["recording"]
+    assert ended == {"path": "/runs/a.h5", "outcome": "lossy", "recorded": 9, "unrecorded": 1}
+
+
+@given(st.lists(st.floats(0.0, 1.0, exclude_max=True), min_size=12, max_size=12))
+def test_waits_are_jittered_doubled_bounded_and_begin_anew(draws) -> None:
+    backoff = Backoff(0.5, 60.0, iter(draws).__next__)
+    assert [backoff.wait() for _ in range(9)] == [d * min(0.5 * 2**i, 60.0) for i, d in enumerate(draws[:9])]
+    backoff.succeeded(5.0)
+    assert backoff.wait() == draws[9] * 60.0
+    assert 30.0 <= backoff.slowly() <= 60.0
+    backoff.succeeded(31.0)
+    assert backoff.wait() == draws[11] * 0.5
+
+
+def test_an_even_pace_leaves_out_what_it_missed() -> None:
+    now = 10.0
+    pace = Pace(0.2, lambda: now)
+    assert pace.left() == pytest.approx(0.2)
+    now = 10.25
+    assert pace.left() == pytest.approx(0.15)
+    now = 20.0
+    assert pace.left() == 0.0
+    assert pace.left() == pytest.approx(0.2)
+
+
+def option(text: str) -> dict[str, object]:
+    parser = argparse.ArgumentParser()
+    add_broker_option(parser)
+    return broker_overrides(parser.parse_args(["--mqtt", text]))
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("hall", {"host": "hall"}),
+        ("hall:1884", {"host": "hall", "port": 1884}),
+        ("mqtt://hall", {"host": "hall", "tls": False}),
+        ("mqtts://hall:99/", {"host": "hall", "port": 99, "tls": True}),
+        ("[::1]:1883", {"host": "::1", "port": 1883}),
+    ],
+)
+def test_a_broker_on_the_command_line(text, given) -> None:
+    assert option(text) == given
+
+
+@pytest.mark.parametrize("text", ["", "http://hall", "hall:x", "hall:99999", "mqtt://", "hall/topic", "mqtt://h?x=1"])
+def test_what_is_no_broker_is_told(text) -> None:
+    with pytest.raises(ValueError, match="write HOST, HOST:PORT"):
+        option(text)
+
+
+@pytest.mark.parametrize("text", ["mqtt://me:hunter2@hall", "me@hall", "mqtts://:hunter2@hall:1"])
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(text) -> None:
+    with pytest.raises(ValueError, match="does not belong on a command line") as told:
+        option(text)
+    assert "hunter2" not in str(told.value)
+
+
+def test_commands_over_an_unknown_connection_are_refused() -> None:
+    with pytest.raises(SettingsError, match="commands need username or certificate"):
+        load_settings(None, {"mqtt": {"host": "hall", "commands": True}})
+
+
+class Asked:
+    """An inlet with its answers and what was carried out."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.answers: list[bytes] = []
+        self.done: list[Request] = []
+        self.inlet = MqttInlet(self.answers.append, lambda: self.now)
+
+    def ask(self, *given: bytes, retained: bool = False) -> list[tuple[bool, int, str]]:
+        self.answers.clear()
+        for payload in given:
+            self.inlet.take(payload, retained)
+        self.inlet.serve(self.done.append)
+        return [(a.ok, a.id, a.reason) for a in map(decode_answer, self.answers)]
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+@example(b"[" * 10_000)
+@example(b'{"request":"note","text":"' + b"x" * MAX_REQUEST + b'"}')
+@example(b'{"request":"exec","id":3}')
+@example(b'{"request":"acknowledge","alarm":"a\\u0000"}')
+def test_hostile_bytes_are_refused_and_answered(payload: bytes) -> None:
+    asked = Asked()
+    ((ok, _, reason),) = asked.ask(payload)
+    assert not ok
+    assert reason
+    assert "\n" not in reason
+    assert asked.inlet.refused == 1
+    assert not asked.done
+
+
+def test_a_request_is_carried_out_and_a_refusal_has_its_reason() -> None:
+    asked = Asked()
+    request = AcknowledgeRequest(alarm="a", by="desk", id=4)
+    assert asked.ask(encode(request)) == [(True, 4, "")]
+    assert asked.done == [request]
+    assert asked.ask(encode(request), retained=True)[0][0] is False
+
+    def refuse(_: Request) -> None:
+        raise ValueError("there is no alarm 'a'")
+
+    asked.answers.clear()
+    asked.inlet.take(encode(request), False)
+    asked.inlet.serve(refuse)
+    assert decode_answer(asked.answers[0]).reason == "there is no alarm 'a'"
+    assert asked.inlet.refused == 2
+
+
+def test_a_flood_is_bounded_and_limited() -> None:
+    asked = Asked()
+    note = encode(NoteRequest(text="again"))
+    oks = [ok for ok, _, _ in asked.ask(*[note] * 1000)]
+    assert oks == [True] * 50 + [False] * 14
+    assert asked.inlet.refused == 1000 - 50
+    asked.now = 1.01
+    assert sum(ok for ok, _, _ in asked.ask(*[note] * 64)) == 20
+
+
+@given(st.lists(ANY, max_size=40))
+def test_what_is_said_of_the_connection_becomes_notes(texts) -> None:
+    asked = Asked()
+    for text in texts:
+        asked.inlet.note(f"broker: {text}")
+    asked.inlet.serve(asked.done.append)
+    assert len(asked.done) == min(len(texts), 16)
+    assert not asked.answers
+
+
+@given(st.text(max_size=15), st.text(max_size=15))
+@example("\U0001f600", "\\][")
+@example("a'b\"c", "}}{{ x }}{% y %}")
+def test_a_template_finds_its_value_whatever_the_names(actuator: str, name: str) -> None:
+    stream = replace(STREAM, columns=(Column(name, "1", actuator),))
+    for message in Discovery("homeassistant", Place("lab", "r")).sensors(stream):
+        template = json.loads(message.payload)["value_template"]
+        inner = template.removeprefix("{{ value_json['values'][").removesuffix("] }}")
+        assert not re.search("[{}%#']", inner)
+        first, end = json.JSONDecoder().raw_decode(inner)
+        assert inner[end : end + 2] == "]["
+        literals = inner[:end], inner[end + 2 :]
+        # what Jinja makes of the text between two quotation marks
+        found = [text[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape") for text in literals]
+        assert (first, found) == (actuator, [actuator, name])
+        assert re.fullmatch(r"homeassistant/sensor/[\w-]+/[\w-]+/config", message.topic, re.ASCII)
+
+
+def test_two_names_never_become_one_identifier() -> None:
+    columns = tuple(Column("x", "1", actuator) for actuator in ("a b", "a/b", "a_b", "ä"))
+    sensors = Discovery("ha", Place("lab", "r")).sensors(replace(STREAM, columns=columns))
+    assert len({message.topic for message in sensors}) == 4

@@ -1,0 +1,150 @@
+"""The file that keeps alarms: whole or not at all, its owner's alone, and nobody waits for it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from monitor.alarm_report import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
+from monitor.commands.alarm_keeping import alarm_path, kept_alarms
+from monitor.config import Settings, load_settings
+from monitor.recording import alarm_file
+from monitor.recording.alarm_file import AlarmFile
+from monitor.requests import NoteRequest, ShelveRequest
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+STEP = Transition(1, "a.warn", Severity.WARN, AlarmAction.OCCUR, AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED, 0.0, 0)
+TOLD = AlarmReport((), (STEP,))
+
+
+def until(condition) -> None:
+    deadline = monotonic() + 30.0
+    while not condition():
+        assert monotonic() < deadline
+        sleep(0.005)
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
+def test_every_transition_is_written_and_the_file_is_its_owners_alone(tmp_path) -> None:
+    path, states = tmp_path / "alarms.json", iter([b"one", b"two", b"end"])
+    file = AlarmFile(path, lambda: next(states))
+    for expected in (b"one", b"two"):
+        file.alarms(AlarmReport())
+        file.alarms(TOLD)
+        until(lambda expected=expected: content(path) == expected)
+    assert path.stat().st_mode & 0o777 == 0o600
+    file.close()
+    file.close()
+    assert content(path) == b"end"
+    assert os.listdir(tmp_path) == ["alarms.json"]  # noqa: PTH208 all of them, hidden ones too
+
+
+def test_the_time_on_the_shelf_is_written_now_and_then(tmp_path) -> None:
+    path, now = tmp_path / "alarms.json", [0.0]
+    shelved = Alarm("a.warn", "a", "", "", Severity.WARN, state=AlarmState.SHELVED, shelved_for=60.0)
+    file = AlarmFile(path, lambda: f"{now[0]}".encode(), clock=lambda: now[0])
+    for now[0] in (1.0, 29.0):
+        file.alarms(AlarmReport((shelved,)))
+    now[0] = 31.0
+    file.alarms(AlarmReport())
+    assert content(path) == b""
+    file.alarms(AlarmReport((shelved,)))
+    until(lambda: content(path) == b"31.0")
+    file.close()
+
+
+def test_nobody_waits_for_a_disk_that_hangs_and_the_newest_state_is_written(tmp_path, monkeypatch) -> None:
+    path, go, written = tmp_path / "alarms.json", threading.Event(), []
+
+    def slow(_path: Path, state: bytes) -> None:
+        go.wait(30.0)
+        written.append(state)
+
+    monkeypatch.setattr(alarm_file, "write_whole", slow)
+    states = iter(range(1000))
+    file = AlarmFile(path, lambda: b"%d" % next(states))
+    for _ in range(500):
+        file.alarms(TOLD)
+    assert written == []
+    go.set()
+    file.close()
+    assert written[-1] == b"500"
+    assert len(written) <= 3
+
+
+def test_what_cannot_be_written_is_told_once_and_tried_again(tmp_path) -> None:
+    folder = tmp_path / ("x" * 120)
+    file = AlarmFile(folder / "alarms.json", lambda: b"state", ("at first",))
+    said: list[str] = []
+
+    def hear(request: object) -> None:
+        assert isinstance(request, NoteRequest)
+        said.append(request.text)
+
+    file.serve(hear)
+    assert said == ["at first"]
+    for _ in range(2):
+        file.alarms(TOLD)
+        until(lambda: file.serve(hear) or len(said) > 1)
+    assert len(said) == 2
+    assert said[1].startswith("alarms are not kept in …")
+    assert said[1].endswith("alarms.json: No such file or directory")
+    folder.mkdir()
+    file.alarms(TOLD)
+    until(lambda: content(folder / "alarms.json") == b"state")
+    file.serve(hear)
+    file.close()
+    assert len(said) == 2
+
+
+def settings(**sections: dict[str, object]) -> Settings:
+    return load_settings(None, sections)
+
+
+def test_it_lies_where_the_settings_say_or_beside_the_recording(tmp_path) -> None:
+    assert alarm_path(settings()) is None
+    assert alarm_path(settings(alarms={"state": "x.json"})) == Path("x.json")
+    assert alarm_path(settings(record={"path": "runs/"})) == Path("runs/alarms.json")
+    assert alarm_path(settings(record={"path": str(tmp_path)})) == tmp_path / "alarms.json"
+    assert alarm_path(settings(record={"path": "a/run.h5"})) == Path("a/run.alarms.json")
+
+
+def test_alarms_come_back_and_a_damaged_file_is_put_aside(tmp_path) -> None:
+    path, said = tmp_path / "alarms.json", []
+    wanted = settings(alarms={"state": str(path)})
+    alarms, file = kept_alarms(wanted, said.append)
+    alarms.obey(ShelveRequest(alarm="disk.warn", seconds=60.0), 0.0, 0)
+    file.close()
+    alarms, file = kept_alarms(wanted, said.append)
+    assert {alarm.name for alarm in alarms.alarms if alarm.state is AlarmState.SHELVED} == {"disk.warn"}
+    file.close()
+    assert said == []
+    path.write_bytes(content(path)[:-7])
+    alarms, file = kept_alarms(wanted, said.append)
+    assert all(alarm.state is AlarmState.NORMAL for alarm in alarms.alarms)
+    (told,) = said
+    assert told.startswith("alarms start afresh, alarms.json is now alarms.json.bad: ")
+    file.serve(lambda request: said.append(request.text))
+    assert said == [told, told]
+    file.close()
+    assert path.with_name("alarms.json.bad").exists()
+
+
+def test_a_file_without_end_and_a_folder_that_is_none_are_told(tmp_path) -> None:
+    said: list[str] = []
+    path = tmp_path / "alarms.json"
+    with path.open("wb") as long:
+        long.truncate(1 << 23)
+    _, file = kept_alarms(settings(alarms={"state": str(path)}), said.append)
+    file.close()
+    assert "more than 4194304 bytes" in said[0]
+    with pytest.raises(ValueError, match="there is no folder"):
+        kept_alarms(settings(alarms={"state": str(tmp_path / "none" / "x.json")}), said.append)

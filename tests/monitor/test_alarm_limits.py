@@ -1,0 +1,136 @@
+"""Conditions over rows: a naive twin beside the kernel, the edges of limits, delays and deadband."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.alarms import limits as limits_module
+from monitor.alarms.limits import Limit, LimitJudge
+from tests.oracles.alarms import Condition
+
+NAN = math.nan
+# few values, and the limits among them, so that equality happens
+VALUES = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, NAN, math.inf, -math.inf])
+
+
+@st.composite
+def limit(draw, columns: int = 3) -> Limit:
+    low, high = draw(st.sampled_from([(-math.inf, 1.0), (0.0, math.inf), (-1.0, 1.0), (0.5, 0.5)]))
+    deadband = draw(st.sampled_from([0.0, 0.25, 0.5])) if high - low > 1.0 else 0.0
+    return Limit(
+        draw(st.integers(0, columns - 1)), low, high, deadband, draw(st.integers(0, 4)), draw(st.integers(0, 4))
+    )
+
+
+def twin(limits: list[Limit], active: list[bool]) -> list[Condition]:
+    return [Condition(*each[1:], active=held) for each, held in zip(limits, active, strict=True)]
+
+
+def found_by(judge: LimitJudge, rows: np.ndarray, start: int = 0) -> list[tuple[int, int, bool, float]]:
+    return [(start + c.row, c.watch, c.entered, c.value) for c in judge.advance(rows)]
+
+
+@given(
+    st.lists(limit(), min_size=1, max_size=5),
+    st.lists(st.tuples(VALUES, VALUES, VALUES), max_size=30),
+    st.lists(st.integers(0, 30), max_size=5),
+    st.data(),
+)
+def test_a_naive_twin_agrees_after_every_row_however_the_rows_are_cut(limits, rows, cuts, data) -> None:
+    active = data.draw(st.lists(st.booleans(), min_size=len(limits), max_size=len(limits)))
+    values = np.array(rows, float).reshape(-1, 3)
+    conditions = twin(limits, active)
+    expected = [
+        (i, w, condition.active, row[condition_limit.column])
+        for i, row in enumerate(values.tolist())
+        for w, (condition, condition_limit) in enumerate(zip(conditions, limits, strict=True))
+        if condition.step(row[condition_limit.column])
+    ]
+    by_row = LimitJudge(limits, active)
+    assert [c for i in range(len(values)) for c in found_by(by_row, values[i : i + 1], i)] == expected
+    cut = LimitJudge(limits, active)
+    edges = sorted({0, len(values), *(c for c in cuts if c < len(values))})
+    pieces = [c for a, b in pairwise(edges) for c in found_by(cut, values[a:b].copy(), a)]
+    assert pieces == expected
+    assert cut.last.tobytes() == by_row.last.tobytes()
+
+
+@given(limit(1), st.lists(st.one_of(VALUES, st.none()), max_size=30))
+def test_a_hole_begins_the_count_anew(one, values) -> None:
+    judge, condition = LimitJudge([one]), Condition(*one[1:])
+    for value in values:
+        if value is None:
+            judge.interrupt()
+            condition.hole()
+            continue
+        turned = condition.step(value)
+        assert [c.entered for c in judge.advance(np.array([[value]]))] == [condition.active] * turned
+
+
+def changes(values: list[float], **options: float) -> list[tuple[int, bool]]:
+    judge = LimitJudge([Limit(0, **{"low": -math.inf, "high": 1.0, **options})])
+    return [(c.row, c.entered) for c in judge.advance(np.array(values)[:, None])]
+
+
+def test_a_value_on_the_limit_is_normal_and_so_is_one_on_the_edge_of_the_deadband() -> None:
+    assert changes([1.0, 1.0, np.nextafter(1.0, 2.0)]) == [(2, True)]
+    assert changes([2.0, 1.0]) == [(0, True), (1, False)]
+    assert changes([2.0, 1.0, 0.875, 0.75], deadband=0.25) == [(0, True), (3, False)]
+    assert changes([0.0, np.nextafter(0.0, -1.0)], low=0.0, high=math.inf) == [(1, True)]
+
+
+def test_nothing_chatters_inside_the_deadband() -> None:
+    assert changes([1.1, 0.9, 1.1, 0.9, 1.1, 0.5], deadband=0.5) == [(0, True), (5, False)]
+
+
+def test_delays_count_rows_from_the_first_that_is_out_and_an_interruption_begins_anew() -> None:
+    assert changes([2.0] * 3, on_rows=3) == []
+    assert changes([2.0] * 4, on_rows=3) == [(3, True)]
+    assert changes([2.0, 2.0, 0.0, 2.0, 2.0, 2.0], on_rows=2) == [(5, True)]
+    assert changes([2.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0], off_rows=2) == [(0, True), (6, False)]
+
+
+def test_nan_changes_nothing_but_that_counting_begins_anew() -> None:
+    assert changes([2.0, NAN, 0.0]) == [(0, True), (2, False)]
+    assert changes([2.0, 2.0, NAN, 2.0, 2.0], on_rows=2) == []
+    assert changes([2.0, 0.0, 0.0, NAN, 0.0, 0.0, 0.0], off_rows=2) == [(0, True), (6, False)]
+    assert changes([NAN] * 5) == []
+
+
+def test_more_changes_than_are_handed_out_at_once_are_all_there() -> None:
+    rows = 5000
+    values = np.where(np.arange(rows) % 2, 0.0, 2.0)[:, None]
+    judge = LimitJudge([Limit(0, -math.inf, 1.0)])
+    assert [(c.row, c.entered, c.value) for c in judge.advance(values)] == [
+        (row, row % 2 == 0, 0.0 if row % 2 else 2.0) for row in range(rows)
+    ]
+
+
+def test_no_signature_is_compiled_for_what_comes_in_another_shape_of_memory() -> None:
+    limits_module.warm_up()
+    before = len(limits_module._advance_limits.signatures)
+    assert before == 1
+    judge = LimitJudge([Limit(1, -math.inf, 1.0)])
+    values = np.arange(6.0).reshape(3, 2)
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    for rows in (values, values[:0], np.asfortranarray(values), values[::2], frozen, np.frombuffer(values.tobytes())):
+        judge.advance(rows.reshape(-1, 2))
+    assert len(limits_module._advance_limits.signatures) == before
+
+
+def test_without_limits_nothing_happens() -> None:
+    assert not LimitJudge(()).advance(np.ones((3, 0)))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_the_rows_are_not_written_to(rows) -> None:
+    values = np.full((rows, 1), 2.0)
+    LimitJudge([Limit(0, -math.inf, 1.0)]).advance(values)
+    assert (values == 2.0).all()

@@ -1,0 +1,196 @@
+"""All alarms of a service under anything that may happen to it, against a model in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from monitor.alarm_report import Transition
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.blocks import Column, ResultBlock, ResultStream
+from monitor.config import AlarmSettings, LimitSettings
+from monitor.health import Health
+from monitor.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
+from tests.oracles.alarms import Condition, Life
+
+RATE, EVERY = 100.0, 5
+ROWS_A_SECOND = RATE / EVERY
+LIMITS = (
+    LimitSettings(value="v", warn=1.0, trip=2.0, deadband=0.25, on_delay=0.1, off_delay=0.05, latching=True),
+    LimitSettings(value="w", warn=(-1.0, 1.0), deadband=0.25),
+    LimitSettings(value="w", name="deaf", trip=(-2.0, 2.0), latching=True, acknowledge=False),
+    LimitSettings(value="health.latency", name="slow", warn=1.0, deadband=0.25, on_delay=1.0, off_delay=0.5),
+)
+SETTINGS = AlarmSettings(limit=LIMITS, dead_stream=False, lost_data=False, recording=False)
+INF = math.inf
+# name -> (column, low, high, deadband, on, off, latching, acknowledge); delays in rows, of the service in s
+MODEL = {
+    "n.v.warn": ("v", -INF, 1.0, 0.25, 2, 1, True, True),
+    "n.v.trip": ("v", -INF, 2.0, 0.25, 2, 1, True, True),
+    "n.w.warn": ("w", -1.0, 1.0, 0.25, 0, 0, False, True),
+    "n.deaf.trip": ("w", -2.0, 2.0, 0.0, 0, 0, True, False),
+    "slow.warn": ("", -INF, 1.0, 0.25, 1.0, 0.5, False, True),
+}
+NAMES = st.sampled_from([*MODEL])
+VALUE = st.sampled_from([-3.0, -1.5, -1.0, 0.0, 0.75, 0.9, 1.0, 1.5, 2.5, math.nan])
+
+
+class AlarmLife(RuleBasedStateMachine):
+    @initialize()
+    def begin(self) -> None:
+        self.service = AlarmMonitor(SETTINGS)
+        self.lives = {name: Life(*each[6:]) for name, each in MODEL.items()}
+        self.conditions: dict[str, Condition] = {}
+        self.slow_since: float | None = None
+        self.told: list[Transition] = []
+        self.time = 0.0
+        self.follow(with_w=True)
+
+    def columns(self) -> tuple[str, ...]:
+        return ("v", "w") if self.with_w else ("v",)
+
+    @rule(with_w=st.booleans())
+    def follow(self, with_w: bool) -> None:
+        """A restart of the rig, after which `w` may not be published."""
+        self.with_w, self.index = with_w, 0
+        self.stream = ResultStream("rig", 1, RATE, EVERY, tuple(Column(name, "s", "n") for name in self.columns()))
+        self.service.follow(self.stream)
+        for name, (column, low, high, deadband, on, off, *_) in MODEL.items():
+            self.conditions[name] = Condition(low, high, deadband, on, off, self.lives[name].active)
+            if column == "w" and not with_w and self.lives[name].active:
+                self.conditions[name].active = False
+                self.lives[name].happen("return_to_normal")
+        nothing = np.empty((0, len(self.columns())))
+        self.told += self.service.judge(ResultBlock(self.stream, 0, self.time, nothing))
+
+    @rule(rows=st.lists(st.tuples(VALUE, VALUE), max_size=12), held=st.booleans(), cut=st.integers(1, 5))
+    def rows_come(self, rows, held, cut) -> None:
+        if held and rows:
+            # long enough for every delay
+            rows = [rows[0]] * 4
+        for start in range(0, len(rows), cut):
+            values = np.array([row[: len(self.columns())] for row in rows[start : start + cut]])
+            self.told += self.service.judge(ResultBlock(self.stream, self.index, self.time, values))
+            self.index += EVERY * len(values)
+            for row in values.tolist():
+                for name, (column, *_) in MODEL.items():
+                    if column in self.columns() and self.conditions[name].step(row[self.columns().index(column)]):
+                        self.happened(name)
+
+    @rule(value=st.sampled_from([1.5, 2.5]), name=NAMES, shelved=st.sampled_from(["", "before", "between"]))
+    def out_and_back(self, value, name, shelved) -> None:
+        """Long enough for every delay; one alarm may be on the shelf for some of it, and come back."""
+        if shelved == "before":
+            self.shelve(name, 10.0)
+        self.rows_come([(value, value)] * 4, False, 3)
+        self.rows_come([(0.0, 0.0)] * 4, False, 5)
+        if shelved == "between":
+            self.shelve(name, 10.0)
+        if shelved:
+            self.unshelve(name)
+
+    def happened(self, name: str) -> None:
+        self.lives[name].happen("occur" if self.conditions[name].active else "return_to_normal")
+
+    @rule(missing=st.integers(1, 9))
+    def rows_are_missing(self, missing) -> None:
+        self.index += EVERY * missing
+        for name, condition in self.conditions.items():
+            if name != "slow.warn":
+                condition.hole()
+
+    @rule(latency=VALUE, passed=st.sampled_from([0.25, 0.5, 2.0]))
+    def look(self, latency, passed) -> None:
+        self.time += passed
+        self.told += self.service.look(Health(latency=latency), self.time, self.index, passed)
+        for life in self.lives.values():
+            life.wait(passed)
+        slow = self.conditions["slow.warn"]
+        turns = slow.back(latency) if slow.active else slow.out(latency)
+        if math.isnan(latency) or not turns:
+            self.slow_since = None
+            return
+        self.slow_since = 0.0 if self.slow_since is None else self.slow_since + passed
+        if self.slow_since >= (slow.off_rows if slow.active else slow.on_rows):
+            slow.active, self.slow_since = not slow.active, None
+            self.happened("slow.warn")
+
+    def ask(self, request: AlarmRequest) -> bool:
+        try:
+            self.told += self.service.obey(request, self.time, self.index)
+        except ValueError as problem:
+            assert "\n" not in str(problem)
+            return False
+        return True
+
+    @rule(name=NAMES, by=st.sampled_from(["", "kim"]))
+    def acknowledge(self, name, by) -> None:
+        assert self.ask(AcknowledgeRequest(alarm=name, by=by)) == self.lives[name].happen("acknowledge")
+
+    @rule()
+    def acknowledge_all(self) -> None:
+        done = [life.happen("acknowledge") for life in self.lives.values()]
+        assert self.ask(AcknowledgeRequest()) == any(done)
+
+    @rule(name=NAMES)
+    def reset_one(self, name) -> None:
+        assert self.ask(ResetRequest(alarm=name)) == self.lives[name].happen("reset")
+
+    @rule()
+    def reset_all(self) -> None:
+        done = [life.happen("reset") for life in self.lives.values()]
+        assert self.ask(ResetRequest()) == any(done)
+
+    @rule(name=NAMES, seconds=st.sampled_from([0.5, 1.0, 10.0]))
+    def shelve(self, name, seconds) -> None:
+        # what is not published and normal is not there any more
+        known = name in {alarm.name for alarm in self.service.alarms}
+        assert self.ask(ShelveRequest(alarm=name, seconds=seconds)) == known
+        if known:
+            self.lives[name].shelve(seconds)
+
+    @rule(name=NAMES)
+    def unshelve(self, name) -> None:
+        assert self.ask(ShelveRequest(alarm=name, seconds=0.0)) == self.lives[name].unshelve()
+
+    @rule()
+    def the_service_starts_anew(self) -> None:
+        kept = self.service.snapshot()
+        self.service = AlarmMonitor(SETTINGS)
+        self.service.restore(kept)
+        self.slow_since = None
+        self.follow(self.with_w)
+
+    @invariant()
+    def every_alarm_is_where_the_model_has_it(self) -> None:
+        if not hasattr(self, "service"):
+            return
+        alarms = {alarm.name: alarm for alarm in self.service.alarms}
+        for name, life in self.lives.items():
+            if name not in alarms:
+                assert life.state == "normal"
+                assert not self.with_w
+                continue
+            assert (alarms[name].state, alarms[name].active) == (life.state, life.active), name
+            assert alarms[name].shelved_for == (life.left if life.state == "shelved" else 0.0)
+
+    @invariant()
+    def no_transition_is_lost_doubled_or_out_of_order(self) -> None:
+        if not hasattr(self, "service"):
+            return
+        assert [transition.number for transition in self.told] == [*range(1, len(self.told) + 1)]
+        steps = defaultdict(list)
+        for transition in self.told:
+            steps[transition.name].append((transition.action, transition.previous, transition.state))
+        for name, life in self.lives.items():
+            assert steps[name] == life.steps, name
+            assert all(a[2] == b[1] for a, b in zip(steps[name], steps[name][1:], strict=False))
+
+
+TestAlarmLife = AlarmLife.TestCase
+TestAlarmLife.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

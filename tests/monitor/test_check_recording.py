@@ -1,0 +1,144 @@
+"""Disk, run file and alarm file as `monitor --check` sees them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from monitor.alarm_report import AlarmState
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.commands.checks.finding import Finding, Level, found
+from monitor.commands.checks.recording import bytes_a_second, kept_alarms, recording
+from monitor.config import Settings
+from monitor.health import Health
+from monitor.recording import RunWriter
+
+CHANNELS = tuple(Channel(f"c{number}", Role.AUXILIARY) for number in range(6))
+STREAM = Stream("frame", 1, 1000.0, CHANNELS)
+COLUMNS = tuple(Column(f"y{number}", "1", "") for number in range(10))
+
+
+def settings(path: object = "", **sections: dict[str, object]) -> Settings:
+    return Settings.model_validate({"record": {"path": str(path)}, **sections})
+
+
+def looked(given: Settings, duration: float | None = None) -> list[Finding]:
+    return list(found("record", lambda: recording(given, [STREAM], COLUMNS, duration)))
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """Let the disk seem to have so many bytes left."""
+    return lambda free: monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+
+
+def written(path: Path, seconds: int, every: int) -> int:
+    """Return the size of a run file of so many seconds."""
+    writer = RunWriter(path, {})
+    results = ResultStream("frame", 1, 1000.0, every, COLUMNS)
+    for first in range(0, 1000 * seconds, 1000):
+        writer.signals(SignalBlock(STREAM, first, 0.001 * first, np.ones((1000, len(CHANNELS)))))
+        rows = np.ones((1000 // every, len(COLUMNS)))
+        writer.results(ResultBlock(results, first, 0.001 * first, rows))
+    writer.close()
+    assert not writer.failed
+    return path.stat().st_size
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_run_file_grows_as_was_reckoned(tmp_path, every):
+    # long enough that the last chunk, which is there whole, does not matter
+    grown = written(tmp_path / "long.h5", 400, every) - written(tmp_path / "short.h5", 100, every)
+    reckoned = bytes_a_second(settings(indicators={"every": every}), STREAM, COLUMNS)
+    assert grown / 300.0 == pytest.approx(reckoned, rel=0.02)
+
+
+def test_a_good_disk_is_timed_and_nothing_stays(tmp_path):
+    said = looked(settings(f"{tmp_path}/"))
+    assert [(each.level, each.subject) for each in said] == [(Level.OK, "record"), (Level.OK, "disk speed")]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_yet_to_be_made_is_not_made(tmp_path):
+    assert [each.level for each in looked(settings(f"{tmp_path}/all/runs/"))] == [Level.OK, Level.OK]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_a_folder_that_is_not_there_fails_as_the_service_would(tmp_path):
+    (said,) = looked(settings(tmp_path / "none" / "run.h5"))
+    assert said.level is Level.FAIL
+    assert "there is no folder" in said.detail
+
+
+def test_a_file_in_the_way_fails(tmp_path):
+    (tmp_path / "runs").write_text("")
+    (said,) = looked(settings(tmp_path / "runs" / "run.h5"))
+    assert said.level is Level.FAIL
+
+
+# 6 channels and 10 values at 1 kHz, 24 bytes beside either: 8 * 16 + 48 = 176 kB a second
+@pytest.mark.parametrize(
+    ("free", "duration", "level", "words"),
+    [
+        (176e3 * 7200, None, Level.WARN, "1.27 GB free, at what the rig sends 0.176 MB a second for 2 hours"),
+        (176e3 * 86400, None, Level.OK, "for 24 hours"),
+        (176e3 * 86400, 90000.0, Level.FAIL, "less than the 25 hours of the test"),
+        (1e8, None, Level.FAIL, "make room"),
+    ],
+)
+def test_room_is_told_in_time(tmp_path, room, free, duration, level, words):
+    room(free)
+    said = looked(settings(tmp_path / "run.h5"), duration)[0]
+    assert said.level is level
+    assert words in said.detail
+
+
+def test_without_a_rig_the_rate_is_said_to_be_a_guess(tmp_path):
+    said = list(recording(settings(tmp_path / "run.h5"), [], [], 1e12))
+    assert said[0].level is Level.OK
+    assert "at a guess of 0.4 MB a second" in said[0].detail
+
+
+def test_a_disk_that_refuses_is_heard_of(tmp_path, monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("monitor.recording.growing.layout.create", refuse)
+    (said,) = looked(settings(tmp_path / "run.h5"))
+    assert said.level is Level.FAIL
+    assert "takes no run file" in said.detail
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_slow_disk_is_a_warning(tmp_path):
+    said = looked(settings(tmp_path / "run.h5", record={"path": str(tmp_path / "run.h5"), "flush_interval": 1e-9}))
+    assert [(each.level, each.subject) for each in said][1] == (Level.WARN, "disk speed")
+
+
+def test_alarms_that_still_stand_are_told_and_left_alone(tmp_path):
+    path = tmp_path / "alarms.json"
+    given = settings(alarms={"state": str(path)})
+    assert [each.level for each in kept_alarms(given)] == [Level.OK]
+    monitor = AlarmMonitor(given.alarms, 5.0)
+    monitor.look(Health(state="stale", age=60.0), 1.0, 10, 0.5)
+    assert AlarmState.UNACKNOWLEDGED in [alarm.state for alarm in monitor.alarms]
+    kept = monitor.snapshot()
+    path.write_bytes(kept)
+    (said,) = kept_alarms(given)
+    assert (said.level, said.detail) == (Level.OK, f"{path}: still standing: dead_stream.trip")
+    path.write_bytes(kept[:-3])
+    (said,) = kept_alarms(given)
+    assert said.level is Level.WARN
+    assert path.read_bytes() == kept[:-3]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_alarms_that_are_kept_nowhere_are_a_warning(tmp_path):
+    assert [each.level for each in kept_alarms(settings())] == [Level.WARN]
+    (said,) = kept_alarms(settings(alarms={"state": str(tmp_path / "none" / "a.json")}))
+    assert said.level is Level.FAIL

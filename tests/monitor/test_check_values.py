@@ -1,0 +1,200 @@
+"""Measures, model, alarms, keys and the machine as `monitor --check` sees them."""
+
+from __future__ import annotations
+
+import re
+import resource
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Channel, Column, Role, SignalBlock, Stream
+from monitor.commands.checks import machine, values
+from monitor.commands.checks.finding import Level, fail, found, ok
+from monitor.commands.checks.keys import keys, no_keys
+from monitor.config import IndicatorSettings, Settings
+from monitor.engine import Monitor
+from monitor.ensembles.plan_files import open_plan
+from monitor.transport.key_folder import KeyFolder
+
+ROOT = Path(__file__).parents[2]
+CHANNELS = tuple(
+    Channel(f"{name}.{role}", role, "m" if role is not Role.FORCE else "N", name)
+    for name in ("north", "south")
+    for role in (Role.COMMAND, Role.MEASURED, Role.FORCE)
+)
+STREAM = Stream("frame", 1, 100.0, CHANNELS)
+
+
+def settings(**sections: object) -> Settings:
+    return Settings.model_validate(sections)
+
+
+def published(given: Settings, stream: Stream = STREAM) -> tuple[Column, ...]:
+    """Return what the engine really publishes."""
+    update = Monitor(given.indicators).update(SignalBlock(stream, 0, 0.0, np.zeros((1, len(stream.channels)))))
+    assert update.results is not None
+    return update.results.stream.columns
+
+
+def test_a_line_begins_with_the_word_and_stays_one_line():
+    assert str(ok("rig", "good")) == "ok    rig          good"
+    assert str(fail("alarm file", "bad\n  thing")) == "fail  alarm file   bad thing"
+
+
+def test_every_line_is_told_of_on_the_page():
+    files = [*(ROOT / "monitor" / "commands" / "checks").glob("*.py"), ROOT / "monitor" / "commands" / "check.py"]
+    sources = "".join(path.read_text() for path in files)
+    subjects = set(re.findall(r'\b(?:ok|warn|fail|found)\(\s*"([^"]+)"', sources))
+    # those of the outlets stand in a list
+    subjects |= set(re.findall(r'^ {8}\("(\w+)", ', sources, re.M))
+    rows = re.findall(r"^\| (`.+?`) \|", (ROOT / "docs" / "a-day.md").read_text(), re.M)
+    assert {name for row in rows for name in re.findall("`(.+?)`", row)} == subjects
+
+
+def test_what_keeps_a_look_from_looking_is_a_failure():
+    def look():
+        yield ok("disk", "first")
+        raise OSError("then not")
+
+    assert list(found("disk", look)) == [ok("disk", "first"), fail("disk", "then not")]
+
+
+@pytest.mark.parametrize("measures", [["fdb"], ["nrmse", "hsem"], ["paei", "ti", "peak_error"]])
+def test_the_columns_are_those_that_the_engine_publishes(warm_kernels, measures):
+    given = settings(indicators={"measures": measures})
+    columns: list[Column] = []
+    said = list(values.measures(given.indicators, STREAM, columns))
+    assert tuple(columns) == published(given)
+    assert [each.level for each in said] == [Level.OK]
+    assert f"window of 2 s, 200 samples; {len(columns)} values, 100 times a second" in said[0].detail
+
+
+@pytest.mark.parametrize("measures", [["fdb"], ["nrmse", "hsem", "transfer"]])
+def test_without_a_rig_every_name_that_a_rig_would_have_is_known_and_no_other(warm_kernels, measures):
+    # a window that no rig's rate is known for: it changes no name
+    given = settings(indicators={"measures": measures, "window": 1e-4})
+    real = published(settings(indicators={"measures": measures}))
+    every = [{"value": column.name, "actuator": column.actuator, "warn": 1.0} for column in real]
+    every += [{"value": "health.lost", "warn": 0.0}]
+    good = given.model_copy(update={"alarms": settings(alarms={"limit": every}).alarms})
+    assert [each.level for each in values.assumed_alarms(good, None)] == [Level.WARN]
+    wrong = settings(indicators={"measures": measures}, alarms={"limit": [{"value": "paei_delay", "warn": 1.0}]})
+    said = list(values.assumed_alarms(wrong, None))
+    assert [each.level for each in said] == [Level.FAIL, Level.WARN]
+    assert "no value 'paei_delay'; there are " in said[0].detail
+
+
+def test_limits_on_values_of_a_rig_that_was_heard(warm_kernels):
+    given = settings(
+        indicators={"measures": ["fdb"]},
+        alarms={
+            "dead_stream": False,
+            "lost_data": False,
+            "recording": False,
+            "limit": [{"value": "fdb_delay", "warn": 0.01, "trip": 0.02}],
+        },
+    )
+    # two actuators, a warn and a trip each
+    assert list(values.alarms(given, published(given))) == [ok("alarms", "4, of 1 limits and the standing ones")]
+    west = settings(alarms={"limit": [{"value": "fdb_delay", "actuator": "west", "warn": 0.01}]})
+    said = list(values.alarms(west, published(given)))
+    assert said == [fail("alarms", "no value 'fdb_delay' of 'west'; there are north, south")]
+
+
+def test_a_window_that_does_not_fit_the_rig_fails(warm_kernels):
+    said = list(
+        found("measures", lambda: values.measures(settings(indicators={"window": 0.01}).indicators, STREAM, []))
+    )
+    assert [each.level for each in said] == [Level.FAIL]
+    assert "window" in said[0].detail
+
+
+def test_a_rig_without_actuators_is_a_warning():
+    alone = Stream("frame", 1, 100.0, (Channel("x", Role.AUXILIARY),))
+    assert [each.level for each in values.measures(settings().indicators, alone, [])] == [Level.WARN]
+
+
+def test_a_model_is_looked_for_among_the_channels(tmp_path):
+    time_, shape = 0.01 * np.arange(50), np.sin(np.arange(50.0))[:, None]
+    np.savez(tmp_path / "model.npz", time=time_, response=shape * [0.9, 1.0, 1.1])
+    given = settings(reliability={"channel": "north.measured", "ensemble": str(tmp_path / "model.npz")})
+    plan = open_plan(given.reliability)
+    assert plan is not None
+    columns: list[Column] = []
+    assert [each.level for each in values.model(plan, STREAM, columns)] == [Level.OK]
+    assert {"reliability_accumulated", "reliability_decision"} <= {column.name for column in columns}
+    limit = {"value": "reliability_accumulated", "warn": 0.5, "side": "below"}
+    assumed = given.model_copy(update={"alarms": settings(alarms={"limit": [limit]}).alarms})
+    assert [each.level for each in values.assumed_alarms(assumed, plan)] == [Level.WARN]
+    elsewhere = Stream("frame", 1, 100.0, CHANNELS[3:])
+    said = list(found("model", lambda: values.model(plan, elsewhere, [])))
+    assert [each.level for each in said] == [Level.FAIL]
+    assert "no channel 'north.measured'" in said[0].detail
+
+
+def levels(folder: Path, **more: str) -> list[tuple[Level, str]]:
+    given = settings(security={"keys": str(folder), **more}).security
+    return [(each.level, each.detail) for each in found("keys", lambda: keys(given))]
+
+
+def test_keys_are_read_as_the_service_reads_them(tmp_path):
+    folder = tmp_path / "keys"
+    assert levels(folder)[0][0] is Level.FAIL
+    KeyFolder(folder).prepare()
+    assert [level for level, _ in levels(folder)] == [Level.WARN]
+    assert "nobody is let in" in levels(folder)[0][1]
+    handed = KeyFolder(folder).client("window")
+    (good, names), (left, remedy) = levels(folder)
+    assert (good, left) == (Level.OK, Level.WARN)
+    assert names.endswith("let in are window")
+    assert "hand over the secret keys of window" in remedy
+    (handed / "window.secret").unlink()
+    assert [level for level, _ in levels(folder)] == [Level.OK]
+    assert levels(folder, rig_key=str(tmp_path / "none"))[0][0] is Level.FAIL
+    (folder / "clients" / "window.public").write_text("no key\n")
+    assert Level.FAIL in [level for level, _ in levels(folder)]
+    (folder / "service.secret").chmod(0o644)
+    assert levels(folder)[0] == (
+        Level.FAIL,
+        f"{folder}/service.secret can be read by others: chmod 600 {folder}/service.secret",
+    )
+
+
+def test_a_public_key_of_another_pair_fails(tmp_path):
+    for name in ("one", "other"):
+        KeyFolder(tmp_path / name).prepare()
+    (tmp_path / "other" / "service.public").replace(tmp_path / "one" / "service.public")
+    assert any("does not belong" in detail for level, detail in levels(tmp_path / "one") if level is Level.FAIL)
+
+
+def test_without_keys_what_is_open_to_others_is_named():
+    assert [each.level for each in no_keys(settings())] == [Level.OK]
+    given = settings(results={"publish": "tcp://0.0.0.0:5556"}, viewers={"plotjuggler": "tcp://*:9872"})
+    said = list(no_keys(given))
+    assert [each.level for each in said] == [Level.WARN]
+    assert said[0].detail.endswith("can reach tcp://0.0.0.0:5556, tcp://*:9872")
+
+
+@pytest.mark.parametrize(("resolution", "level"), [(1e-9, Level.OK), (0.0156, Level.WARN)])
+def test_a_coarse_clock_is_a_warning(monkeypatch, resolution, level):
+    told = SimpleNamespace(resolution=resolution, implementation="of the test")
+    monkeypatch.setattr(time, "get_clock_info", lambda name: told if name == "monotonic" else None)
+    assert [each.level for each in machine.clock()] == [level]
+
+
+@pytest.mark.parametrize(
+    ("most", "level"), [(1024, Level.WARN), (65536, Level.OK), (resource.RLIM_INFINITY, Level.OK)]
+)
+def test_few_descriptors_are_a_warning(monkeypatch, most, level):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+    assert [each.level for each in machine.descriptors()] == [level]
+
+
+def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
+    (said,) = machine.kernels(IndicatorSettings(measures=("nrmse",)), reliability=False)
+    assert said.level is Level.OK

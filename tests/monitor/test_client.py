@@ -1,0 +1,353 @@
+"""A Python program that listens to a service: rows, blocks, alarms, requests, and a service that is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+
+import numpy as np
+import pytest
+
+from monitor import Live, Row, ServiceLostError, connect
+from monitor.alarm_report import Alarm, AlarmReport, Severity
+from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.commands.security import guarded
+from monitor.health import Health
+from monitor.requests import AcknowledgeRequest, NoteRequest, Request, RequestError, ResetRequest, ShelveRequest
+from monitor.transport.key_folder import KeyFolder
+from monitor.transport.zeromq import RequestInlet, TransportError, ZmqResultSink
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = (
+    Column("fdb_delay", "s", "north"),
+    Column("fdb_ratio", "1", "north"),
+    Column("fdb_delay", "s", "south"),
+    Column("reliability_accumulated", "1", "deflection"),
+)
+STREAM = ResultStream("lab", 1, 1000.0, 10, COLUMNS)
+TRIP = Alarm("north.fdb_delay.trip", "fdb_delay", "north", "s", Severity.TRIP)
+
+
+def block(first: int, rows: int = 3, stream: ResultStream = STREAM, last: bool = False) -> ResultBlock:
+    """Rows whose values tell where they stand: row number + 0.1 x column; the last column means nothing."""
+    values = np.arange(first, first + rows, dtype=float)[:, None] + 0.1 * np.arange(len(stream.columns))
+    values[:, -1] = np.nan
+    return ResultBlock(stream, 10 * first, 10 * first / 1000.0, values, last)
+
+
+@pytest.fixture
+def sink() -> Iterator[ZmqResultSink]:
+    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    yield sink
+    sink.close()
+
+
+def until(done: Callable[[], object], meanwhile: Callable[[], object] = lambda: None) -> None:
+    deadline = monotonic() + 30.0
+    while not done():
+        assert monotonic() < deadline
+        meanwhile()
+        sleep(0.01)
+
+
+@contextmanager
+def listening(sink: ZmqResultSink, health: Health | None = None, **options) -> Iterator[Live]:
+    """Connect, and wait until what is published arrives."""
+    with connect(sink.endpoint, **options) as live:
+        health = health or Health(rig="lab", state="receiving")
+        until(lambda: live.newest() or live.health, lambda: sink.health(health))
+        yield live
+
+
+def test_three_lines_give_every_value_by_actuator_and_name(sink: ZmqResultSink) -> None:
+    with listening(sink) as live:
+        sink.results(block(0))
+        sink.results(block(3, 2, last=True))
+        rows = list(live)
+    assert [row.index for row in rows] == [0, 10, 20, 30, 40]
+    assert [row.time for row in rows] == pytest.approx([0.0, 0.01, 0.02, 0.03, 0.04])
+    assert [row["north"]["fdb_delay"] for row in rows] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [row["south"]["fdb_delay"] for row in rows] == pytest.approx([0.2, 1.2, 2.2, 3.2, 4.2])
+    assert all(math.isnan(row["deflection"]["reliability_accumulated"]) for row in rows)
+    assert list(rows[0]) == ["north", "south", "deflection"]
+    assert dict(rows[0]["north"]) == pytest.approx({"fdb_delay": 0.0, "fdb_ratio": 0.1})
+    assert rows[0]["north"].unit("fdb_delay") == "s"
+    assert rows[0].stream.epoch == 1
+    with pytest.raises(KeyError, match="nrth"):
+        _ = rows[0]["nrth"]
+    # it has ended, for good
+    assert list(live) == []
+
+
+def test_async_for_gives_the_same(sink: ZmqResultSink) -> None:
+    async def run() -> list[Row]:
+        rows = []
+        async with connect(sink.endpoint) as live:
+            listener = asyncio.create_task(gather(live, rows))
+            number = 0
+            while not rows:
+                # others work meanwhile
+                sink.results(block(number, 1))
+                number += 1
+                await asyncio.sleep(0.01)
+            sink.results(block(number, 1, last=True))
+            await asyncio.wait_for(listener, 30.0)
+        return rows
+
+    async def gather(live: Live, rows: list[Row]) -> None:
+        async for row in live:
+            rows.append(row)  # noqa: PERF401  seen from outside while it grows
+
+    rows = asyncio.run(run())
+    assert np.all(np.diff([row.index for row in rows]) == 10)
+    assert all(row["north"]["fdb_delay"] == row.index / 10 for row in rows)
+
+
+def test_a_task_that_is_cancelled_loses_nothing(sink: ZmqResultSink) -> None:
+    async def run(live: Live) -> list[int]:
+        found = []
+        sink.results(block(0, 1))
+        found.append((await asyncio.wait_for(anext(live), 30.0)).index)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(live), 0.05)
+        sink.results(block(1, 1, last=True))
+        found += [row.index async for row in live]
+        return found
+
+    with listening(sink) as live:
+        assert asyncio.run(run(live)) == [0, 10]
+
+
+def test_whole_blocks_and_everything_that_comes(sink: ZmqResultSink) -> None:
+    event = Event(EventKind.GAP, 0.5, 500, 3, "3 samples lost")
+    with listening(sink) as live:
+        sink.event(event)
+        sink.alarms(AlarmReport((TRIP,)))
+        sink.results(block(0))
+        sink.results(block(3, last=True))
+        items = [item for item in live.items() if not isinstance(item, Health)]
+    assert items[:2] == [event, AlarmReport((TRIP,))]
+    assert [len(item) for item in items[2:]] == [3, 3]
+    assert live.alarms == (TRIP,)
+    assert list(live.events) == [event]
+    with listening(sink) as live:
+        sink.results(block(0))
+        sink.results(block(3, 2, last=True))
+        values = np.concatenate([each.values for each in live.blocks()])
+    np.testing.assert_array_equal(values[:, 0], [0.0, 1.0, 2.0, 3.0, 4.0])
+
+
+def test_a_loop_of_its_own_asks_for_the_newest(sink: ZmqResultSink) -> None:
+    with listening(sink) as live:
+        assert live.newest() is None
+        sink.results(block(0))
+        sink.results(block(3, 2))
+        newest: list[Row] = []
+        until(lambda: newest and newest[-1].index == 40, lambda: newest.extend(filter(None, [live.newest()])))
+        assert newest[-1]["north"]["fdb_delay"] == 4.0
+        # there is nothing newer: it stays
+        assert live.newest() is newest[-1]
+
+
+def test_other_rigs_are_not_let_through(sink: ZmqResultSink) -> None:
+    other = replace(STREAM, rig="lab-2")
+    with listening(sink, Health(), rig="lab") as live:
+        sink.results(block(0, stream=other))
+        sink.results(block(7, 1, last=True))
+        assert [row.index for row in live] == [70]
+
+
+def test_a_restart_goes_on_in_the_same_loop(sink: ZmqResultSink) -> None:
+    again = ResultStream("lab", 2, 1000.0, 10, COLUMNS[2:])
+    with listening(sink) as live:
+        sink.results(block(5, 1))
+        sink.results(block(0, 1, stream=again, last=True))
+        rows = list(live)
+    assert [(row.stream.epoch, row.index, list(row)) for row in rows] == [
+        (1, 50, ["north", "south", "deflection"]),
+        (2, 0, ["south", "deflection"]),
+    ]
+
+
+def test_a_stream_that_had_ended_before_has_no_rows(sink: ZmqResultSink) -> None:
+    with listening(sink, Health(rig="lab", state="ended")) as live:
+        sink.health(Health(rig="lab", state="ended"))
+        assert list(live) == []
+
+
+def test_who_follows_gets_the_next_run_too(sink: ZmqResultSink) -> None:
+    with listening(sink, follow=True) as live:
+        sink.results(block(0, 1, last=True))
+        sink.health(Health(rig="lab", state="ended"))
+        sink.results(block(0, 1, stream=replace(STREAM, epoch=2)))
+        assert [next(live).stream.epoch, next(live).stream.epoch] == [1, 2]
+
+
+def test_a_lost_service_is_told_and_may_come_back(sink: ZmqResultSink) -> None:
+    with listening(sink, timeout=0.3) as live:
+        with pytest.raises(ServiceLostError, match=r"no word from the service at tcp://.* for 0.3 s"):
+            next(live)
+        assert isinstance(ServiceLostError(), OSError)
+        sink.results(block(0, 1))
+        assert next(live).index == 0
+        with pytest.raises(ServiceLostError):
+            asyncio.run(asyncio.wait_for(anext(live), 30.0))
+
+
+def test_a_service_that_waits_for_its_rig_is_not_lost(sink: ZmqResultSink) -> None:
+    with listening(sink, Health(), timeout=0.3) as live:
+        stop = threading.Event()
+
+        def speak() -> None:
+            for _ in range(20):
+                sink.health(Health())
+                stop.wait(0.05)
+            sink.results(block(0, 1, last=True))
+
+        speaker = threading.Thread(target=speak)
+        speaker.start()
+        try:
+            assert [row.index for row in live] == [0]
+        finally:
+            stop.set()
+            speaker.join()
+
+
+def test_close_ends_a_loop_in_another_thread(sink: ZmqResultSink) -> None:
+    with listening(sink, timeout=None) as live:
+        rows: list[Row] = []
+        reader = threading.Thread(target=lambda: rows.extend(live))
+        reader.start()
+        sink.results(block(0))
+        until(lambda: len(rows) == 3)
+        live.close()
+        reader.join(30.0)
+        assert not reader.is_alive()
+        live.close()
+
+
+@contextmanager
+def answering(sink: ZmqResultSink, live: Live) -> Iterator[list[Request]]:
+    """A service that carries out what is asked, but for what is called 'wrong'."""
+    carried_out: list[Request] = []
+    stop = threading.Event()
+
+    def carry_out(request: Request) -> None:
+        if getattr(request, "alarm", "") == "wrong":
+            raise ValueError("there is no alarm 'wrong'")
+        carried_out.append(request)
+
+    def serve() -> None:
+        inlet = RequestInlet("tcp://127.0.0.1:*")
+        try:
+            while not stop.wait(0.01):
+                sink.health(Health(rig="lab", state="receiving", requests=inlet.endpoint))
+                inlet.serve(carry_out)
+        finally:
+            inlet.close()
+
+    server = threading.Thread(target=serve)
+    server.start()
+    try:
+        yield carried_out
+    finally:
+        stop.set()
+        server.join()
+
+
+def test_a_word_back(sink: ZmqResultSink) -> None:
+    # asked at once, before anything has come
+    with connect(sink.endpoint) as live, answering(sink, live) as carried_out:
+        live.note("valve  opened")
+        live.acknowledge("north.fdb_delay.trip", by="Ann")
+        live.acknowledge()
+        live.reset("north.fdb_delay.trip")
+        live.shelve("north.fdb_delay.trip", 60.0, by="Ann")
+        with pytest.raises(RequestError, match="there is no alarm 'wrong'"):
+            live.acknowledge("wrong")
+        with pytest.raises(ValueError, match="needs a text"):
+            live.note(" ")
+    name = "north.fdb_delay.trip"
+    assert carried_out == [
+        NoteRequest(text="valve opened", id=1),
+        AcknowledgeRequest(alarm=name, by="Ann", id=1),
+        AcknowledgeRequest(id=1),
+        ResetRequest(alarm=name, id=1),
+        ShelveRequest(alarm=name, seconds=60.0, by="Ann", id=1),
+    ]
+
+
+def test_a_service_that_takes_no_requests_or_is_not_there(
+    sink: ZmqResultSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with listening(sink) as live, pytest.raises(TransportError, match="takes no requests"):
+        live.note("valve opened")
+    monkeypatch.setattr("monitor.client.live._PATIENCE", 0.2)
+    with connect(sink.endpoint) as live, pytest.raises(ServiceLostError, match="nobody to ask"):
+        live.note("valve opened")
+
+
+def test_an_endpoint_that_is_none_is_refused() -> None:
+    with pytest.raises(TransportError, match="is not an endpoint"):
+        connect("127.0.0.1:5556")
+
+
+PROGRAM = """
+import sys, warnings
+from monitor import connect
+for row in connect(sys.argv[1]):
+    print(row.time, row["north"]["fdb_delay"], flush=True)
+    if len(sys.argv) > 2:
+        break
+"""
+
+
+@pytest.mark.parametrize("broken_off", [False, True])
+def test_three_lines_are_a_program_that_ends(sink: ZmqResultSink, broken_off: bool) -> None:
+    words = [sys.executable, "-W", "error", "-c", PROGRAM, sink.endpoint, *(["break"] if broken_off else [])]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            number = 0
+            deadline = monotonic() + 60.0
+            # published again and again, until it has been there for long enough to hear it
+            while process.poll() is None and monotonic() < deadline:
+                sink.results(block(number, 1))
+                number += 1
+                if not broken_off and number > 50:
+                    sink.results(block(number, 1, last=True))
+                sleep(0.02)
+            out, err = process.communicate(timeout=30.0)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (0, "")
+    pairs = [tuple(map(float, line.split())) for line in out.splitlines()]
+    assert len(pairs) >= 1
+    assert all(math.isclose(time, delay / 100) for time, delay in pairs)
+
+
+def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path: Path) -> None:
+    folder = KeyFolder(tmp_path / "keys")
+    folder.prepare()
+    mine = folder.client("ann")
+    with guarded(str(tmp_path / "keys")) as guard:
+        sink = ZmqResultSink("tcp://127.0.0.1:*", security=guard.keys, context=guard.context)
+        try:
+            with listening(sink, keys=str(mine)) as live:
+                sink.results(block(0, 1, last=True))
+                assert [row.index for row in live] == [0]
+            with connect(sink.endpoint, timeout=1.0) as stranger:
+                with pytest.raises(ServiceLostError, match="no word from the service"):
+                    next(stranger)
+                assert stranger.health is None
+        finally:
+            sink.close()

@@ -1,0 +1,303 @@
+"""Who gets in: real sockets, right and wrong keys, and a gatekeeper that has died."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+import pytest
+import zmq
+
+from monitor.blocks import Event, EventKind, SignalBlock
+from monitor.health import Health
+from monitor.requests import NoteRequest
+from monitor.transport.allow_list import AllowList
+from monitor.transport.curve import Keys
+from monitor.transport.gatekeeper import Gatekeeper
+from monitor.transport.key_files import client_keys, read_public, service_keys
+from monitor.transport.key_folder import KeyFolder
+from monitor.transport.zeromq import (
+    RequestClient,
+    RequestInlet,
+    ResultSubscriber,
+    SignalPublisher,
+    TransportError,
+    ZmqResultSink,
+    ZmqSource,
+)
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+LOOPBACK = "tcp://127.0.0.1:*"
+PATIENCE = 20.0
+
+
+@dataclass
+class House:
+    """A folder of keys, and a context that is guarded by it."""
+
+    folder: KeyFolder
+    keys: Keys
+    context: zmq.Context
+    gatekeeper: Gatekeeper
+    said: list[str]
+
+    def client(self, name: str) -> Keys:
+        return client_keys(self.folder.client(name))
+
+
+@pytest.fixture
+def house(no_leftovers, tmp_path: Path) -> Iterator[House]:
+    folder = KeyFolder(tmp_path / "keys")
+    folder.prepare()
+    keys = service_keys(tmp_path / "keys")
+    context = zmq.Context()
+    said: list[str] = []
+    allowed = AllowList(tmp_path / "keys" / "clients", {keys.public: "service"}, said.append)
+    gatekeeper = Gatekeeper(context, allowed, said.append)
+    yield House(folder, keys, context, gatekeeper, said)
+    gatekeeper.close()
+    context.term()
+
+
+@pytest.fixture
+def sink(house: House) -> Iterator[ZmqResultSink]:
+    sink = ZmqResultSink(LOOPBACK, security=house.keys, context=house.context)
+    yield sink
+    sink.close(0.0)
+
+
+def heard(url: str, keys: Keys | None, send: Callable[[], None], enough: Callable[[list], bool] = bool) -> list:
+    """Subscribe, and return what came until it was enough."""
+    subscriber = ResultSubscriber(url, kinds=("health",), security=keys, stale_after=1.0)
+    found: list = []
+    deadline = monotonic() + PATIENCE
+    try:
+        while not enough(found):
+            assert monotonic() < deadline, f"still waiting; so far {found}"
+            send()
+            found += subscriber.receive(0.05)
+    finally:
+        subscriber.close()
+    return found
+
+
+def refused(found: list) -> bool:
+    """One line came that says so, and nothing else ever."""
+    assert all(isinstance(item, Event) and item.kind is EventKind.NOTE for item in found), found
+    return bool(found)
+
+
+def test_the_right_key_gets_in_and_what_it_hears_is_encrypted(house, sink):
+    secret = "a word that nobody else may read"
+    found = heard(sink.endpoint, house.client("desk"), lambda: sink.health(Health(rig=secret)))
+    assert isinstance(found[0], Health) and found[0].rig == secret
+    assert heard(sink.endpoint, client_keys(house.folder.secret.parent), lambda: sink.health(Health()))
+    assert not house.said
+
+
+def test_a_key_that_is_not_on_the_list_is_told_so(house, sink):
+    desk = house.client("desk")
+    house.folder.remove("desk")
+    (note,) = heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
+    assert note.detail == f"{sink.endpoint}: refused: this key is not on the list of who is let in there"
+    assert any(desk.public.decode() in text for text in house.said)
+    assert house.gatekeeper.refused >= 1
+
+
+def test_no_key_is_told_so(house, sink):
+    note, *_ = heard(sink.endpoint, None, lambda: sink.health(Health()), refused)
+    assert "asks for keys" in note.detail and "\n" not in note.detail
+
+
+def test_a_key_is_of_no_use_where_none_is_asked_for(house):
+    plain = ZmqResultSink(LOOPBACK)
+    note, *_ = heard(plain.endpoint, house.client("desk"), lambda: plain.health(Health()), refused)
+    assert "it uses no keys" in note.detail
+    plain.close(0.0)
+
+
+def test_a_service_that_is_another_is_not_believed(house, sink, tmp_path):
+    other = KeyFolder(tmp_path / "other")
+    other.prepare()
+    desk = replace(house.client("desk"), peer=read_public(other.public))
+    note, *_ = heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
+    assert "public key is not the one known here" in note.detail
+
+
+def test_who_was_removed_is_kept_out_from_the_next_time_on_and_let_in_when_back(house, sink):
+    desk = house.client("desk")
+    assert heard(sink.endpoint, desk, lambda: sink.health(Health()))
+    listed = house.folder.secret.parent / "clients" / "desk.public"
+    away = listed.rename(listed.parent.parent / "away")
+    heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
+
+    def send():
+        sink.health(Health())
+        if house.gatekeeper.refused >= 2 and away.exists():
+            away.rename(listed)
+
+    found = heard(sink.endpoint, desk, send, lambda found: any(isinstance(item, Health) for item in found))
+    # the same subscriber: it was refused, went on trying, and is in
+    assert isinstance(found[0], Event)
+
+
+@pytest.mark.parametrize("how", ["closed", "killed", "hangs", "never there"])
+def test_without_a_gatekeeper_nobody_new_gets_in(house, sink, monkeypatch, how):
+    desk = house.client("desk")
+    staying = ResultSubscriber(sink.endpoint, kinds=("health",), security=desk)
+    deadline = monotonic() + PATIENCE
+    while not staying.receive(0.05):
+        assert monotonic() < deadline
+        sink.health(Health())
+    released = threading.Event()
+    own = zmq.Context() if how == "never there" else None
+    target = sink if own is None else ZmqResultSink(LOOPBACK, security=house.keys, context=own)
+    if how == "closed":
+        house.gatekeeper.close()
+    elif how == "killed":
+
+        def die(_):
+            raise RuntimeError
+
+        monkeypatch.setattr(threading, "excepthook", lambda _: None)
+        monkeypatch.setattr(house.gatekeeper, "_answer", die)
+    elif how == "hangs":
+        monkeypatch.setattr(house.gatekeeper, "_answer", lambda _: released.wait(60.0) and [b""] * 6)
+    found = heard(target.endpoint, desk, lambda: target.health(Health()), lambda found: refused(found))
+    assert len(found) == 1
+    if how in ("closed", "killed"):
+        assert not house.gatekeeper.alive
+    # and again, for whoever comes later
+    heard(target.endpoint, desk, lambda: target.health(Health()), refused)
+    heard(target.endpoint, None, lambda: target.health(Health()), refused)
+    # who was in before stays
+    sink.health(Health(rig="still"))
+    while not any(isinstance(item, Health) and item.rig == "still" for item in staying.receive(0.05)):
+        assert monotonic() < deadline + PATIENCE
+    staying.close()
+    released.set()
+    if own is not None:
+        target.close(0.0)
+        own.term()
+
+
+def test_bare_zeromq_lets_in_any_key_where_nobody_looks():
+    """Why all this is needed: keys alone keep nobody out."""
+    public, secret = zmq.curve_keypair()
+    with zmq.Context() as context, context.socket(zmq.PUSH) as server, context.socket(zmq.PULL) as client:
+        server.linger = client.linger = 0
+        server.curve_server, server.curve_secretkey = True, secret
+        port = server.bind_to_random_port("tcp://127.0.0.1")
+        client.curve_publickey, client.curve_secretkey = zmq.curve_keypair()
+        client.curve_serverkey = public
+        client.connect(f"tcp://127.0.0.1:{port}")
+        server.send(b"x")
+        assert client.poll(10_000)
+
+
+@pytest.mark.parametrize("made", ["sink", "source", "publisher", "inlet"])
+def test_other_machines_may_come_with_keys_and_not_without(house, made):
+    make = {
+        "sink": lambda url, **more: ZmqResultSink(url, **more),
+        "source": lambda url, **more: ZmqSource(bind=[url], **more),
+        "publisher": lambda url, **more: SignalPublisher(url, **more),
+        "inlet": lambda url, **more: RequestInlet(url, **more),
+    }[made]
+    with pytest.raises(TransportError) as caught:
+        make("tcp://0.0.0.0:*", context=house.context)
+    assert "--keys" in str(caught.value) and "--insecure" in str(caught.value)
+    make("tcp://0.0.0.0:*", context=house.context, security=house.keys).close()
+
+
+def test_a_bound_source_takes_signals_from_who_is_listed_only(house, counting, gather, subscribed):
+    source = ZmqSource(bind=[LOOPBACK], security=house.keys, context=house.context)
+    (url,) = source.endpoints
+    desk, gone = house.client("desk"), house.client("gone")
+    house.folder.remove("gone")
+    strangers = [SignalPublisher(connect=url, security=gone), SignalPublisher(connect=url)]
+    rig = SignalPublisher(connect=url, security=desk)
+    subscribed(rig, source)
+    gather(source, lambda _: all(stranger.refused for stranger in strangers))
+    assert "not on the list" in strangers[0].refused and "asks for keys" in strangers[1].refused
+    for index in range(20):
+        for stranger in strangers:
+            stranger.send(counting(index, rig="stranger"))
+        rig.send(counting(index))
+    found = gather(source, lambda found: found and found[-1].index == 19)
+    assert [(item.stream.rig, item.index) for item in found] == [("rig", index) for index in range(20)]
+    assert not rig.refused
+    for each in (source, rig, *strangers):
+        each.close() if each is source else each.close(0.0)
+
+
+def test_a_rig_with_keys_of_its_own_lets_the_service_in(house, tmp_path, counting, gather, subscribed):
+    rig_folder = KeyFolder(tmp_path / "rig")
+    rig_folder.prepare()
+    rig_folder.admit("laboratory", house.folder.public)
+    context = zmq.Context()
+    gatekeeper = Gatekeeper(context, AllowList(tmp_path / "rig" / "clients"))
+    rig = SignalPublisher(LOOPBACK, security=service_keys(tmp_path / "rig"), context=context)
+    keys = service_keys(tmp_path / "keys", rig_folder.public)
+    source = ZmqSource([rig.endpoint], security=keys, context=house.context)
+    subscribed(rig, source)
+    rig.send(counting(0))
+    (block,) = gather(source, bool)
+    assert isinstance(block, SignalBlock)
+    source.close()
+    rig.close(0.0)
+    gatekeeper.close()
+    context.term()
+
+
+def test_requests_need_the_key_too(house):
+    inlet = RequestInlet(LOOPBACK, security=house.keys, context=house.context)
+    taken: list = []
+    gone = house.client("gone")
+    house.folder.remove("gone")
+    clients = {
+        "desk": RequestClient(inlet.endpoint, security=house.client("desk"), patience=PATIENCE),
+        "gone": RequestClient(inlet.endpoint, security=gone, patience=1.0),
+        "none": RequestClient(inlet.endpoint, patience=1.0),
+    }
+    for name, client in clients.items():
+        client.send(NoteRequest(text=name))
+    answers: dict[str, list] = {name: [] for name in clients}
+    deadline = monotonic() + PATIENCE
+    while not all(answers.values()):
+        assert monotonic() < deadline
+        inlet.serve(taken.append)
+        for name, client in clients.items():
+            answers[name] += client.answers(0.01)
+    assert {name: found[0].ok for name, found in answers.items()} == {"desk": True, "gone": False, "none": False}
+    assert [request.text for request in taken] == ["desk"]
+    inlet.close()
+    for client in clients.values():
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [],
+        [b"1.0"],
+        [b"1.0", b"1", b"synchroscope", b"127.0.0.1", b"", b"NULL"],
+        [b"1.0", b"1", b"other", b"127.0.0.1", b"", b"CURVE", b"k" * 32],
+        [b"2.0", b"1", b"synchroscope", b"127.0.0.1", b"", b"CURVE", b"k" * 32],
+        [b"1.0", b"1", b"synchroscope", b"\xff", b"", b"CURVE", b"k" * 31],
+        [b"1.0", b"1", b"synchroscope", b"\xff", b"", b"CURVE", b"k" * 32],
+        [b"1.0", b"1", b"synchroscope", b"127.0.0.1", b"", b"CURVE", b"k" * 32, b"k" * 32],
+    ],
+)
+def test_a_question_that_is_not_understood_is_answered_with_no(house, frames):
+    with house.context.socket(zmq.REQ) as asker:
+        asker.linger = 0
+        asker.connect("inproc://zeromq.zap.01")
+        asker.send_multipart(frames or [b""])
+        assert asker.poll(10_000)
+        version, number, status, *_ = asker.recv_multipart()
+    assert (version, status) == (b"1.0", b"400")
+    assert number == (frames[1] if len(frames) > 1 else b"")
+    assert house.gatekeeper.alive

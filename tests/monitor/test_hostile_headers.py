@@ -1,0 +1,74 @@
+"""What a header may ask for: a wild one costs a note, not the memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.config import IndicatorSettings
+from monitor.engine import Monitor, UnfitSettingsError
+from monitor.recording import RunWriter
+from monitor.service import Service
+from monitor.transport.memory import MemorySink, MemorySource
+from monitor.wire_header import MAX_COLUMNS
+
+
+def stream(pairs: int, rate: float, epoch: int = 1) -> Stream:
+    roles = (Role.COMMAND, Role.MEASURED)
+    channels = [Channel(f"{a}.{role}", role, "m", f"a{a}") for a in range(pairs) for role in roles]
+    return Stream("rig", epoch, rate, tuple(channels))
+
+
+def block(of: Stream, index: int = 0, rows: int = 1) -> SignalBlock:
+    return SignalBlock(of, index, 0.0, np.zeros((rows, len(of.channels))))
+
+
+@pytest.mark.parametrize(("pairs", "rate"), [(2048, 1000.0), (1, 1e9), (2048, 1e9), (8, 1e6)])
+def test_a_wild_header_makes_no_indicators(pairs, rate):
+    monitor = Monitor(IndicatorSettings(window=2.0))
+    with pytest.raises(UnfitSettingsError, match="too many") as caught:
+        monitor.update(block(stream(pairs, rate)))
+    # the samples are kept all the same
+    assert len(caught.value.update.signals) == 1
+    assert caught.value.update.results is None
+
+
+def test_more_columns_than_can_be_published_are_refused(warm_kernels):
+    settings = IndicatorSettings(window=2.0)
+    few = Monitor(settings).update(block(stream(2, 20.0))).results
+    n_pairs = MAX_COLUMNS // (len(few.stream.columns) // 2)
+    most = Monitor(settings).update(block(stream(n_pairs, 20.0))).results
+    assert len(most.stream.columns) <= MAX_COLUMNS
+    with pytest.raises(UnfitSettingsError, match=f"at most {MAX_COLUMNS} are published"):
+        Monitor(settings).update(block(stream(n_pairs + 1, 20.0)))
+
+
+def test_a_rig_that_begins_anew_in_every_message_is_refused_after_a_while(tmp_path):
+    blocks = [block(stream(1, 100.0 + number, epoch=number)) for number in range(1, 200)]
+    sink = MemorySink()
+    now = [0.0]
+    service = Service(MemorySource(blocks), Monitor(), [sink], clock=lambda: now[0])
+    service.run(lambda: False)
+    begun = [event for event in sink.events_seen if event.kind in (EventKind.STARTED, EventKind.RESTART)]
+    # the first, and with other channels or another rate 20 times
+    assert len(begun) == 1 + 20
+    refused = [event for event in sink.events_seen if event.kind is EventKind.REJECTED]
+    assert refused and all("begins anew too often" in event.detail for event in refused)
+
+
+def test_what_waits_for_the_disk_is_bounded_whatever_the_rate(tmp_path, monkeypatch):
+    from monitor.recording import writer as module
+
+    monkeypatch.setattr(module, "_QUEUE_BYTES", 1 << 20)
+    with monkeypatch.context() as disk:
+        # one that takes nothing
+        disk.setattr(RunWriter, "_drain", lambda _: None)
+        writer = RunWriter(tmp_path / "run.h5", {})
+        wild = stream(1, 1e9)
+        for index in range(0, 1_000_000, 10_000):
+            writer.signals(block(wild, index, 10_000))
+    # of 16 bytes each 65 536 samples are a megabyte, which the seventh block fills
+    assert writer.unrecorded == 1_000_000 - 70_000
+    writer.close()
+    assert writer.recorded == 70_000

@@ -1,0 +1,254 @@
+"""What slow, stalled and malicious subscribers do to the others: nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+
+import pytest
+import zmq
+
+from monitor.blocks import SignalBlock
+from monitor.transport import subscriptions
+from monitor.transport.beginnings import Beginnings
+from monitor.transport.queue_room import QueueRoom
+from monitor.transport.zeromq import ResultSubscriber, ZmqResultSink
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+N = 1500
+PATIENCE = 30.0
+SELF = Path("/proc/self/status")
+
+FLOOD = """
+import sys, zmq
+with zmq.Context() as context, context.socket(zmq.SUB) as socket:
+    socket.linger = 0
+    socket.sndhwm = 0
+    socket.connect(sys.argv[1])
+    for i in range(int(sys.argv[2])):
+        socket.subscribe(b"%012x" % (i * 2654435761 % (1 << 44)) + b"x" * int(sys.argv[3]))
+    print("asked", flush=True)
+    sys.stdin.read()
+"""
+STALL = """
+import sys, zmq
+with zmq.Context() as context, context.socket(zmq.SUB) as socket:
+    socket.linger = 0
+    socket.rcvhwm = 10
+    socket.subscribe(b"")
+    socket.connect(sys.argv[1])
+    socket.recv_multipart()
+    print("asked", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def program(text: str, *words: object) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a hostile program; it is gone at the end."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", text, *map(str, words)], **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+class Publishing:
+    """A sink with one good subscriber, which must get all of it."""
+
+    def __init__(self, counting) -> None:
+        self.sink = ZmqResultSink("tcp://127.0.0.1:*")
+        self.url = self.sink.endpoint
+        self._counting = counting
+        self._good = ResultSubscriber(self.url, kinds=("signals",))
+        self._sent = 0
+        self._got: list[int] = []
+        self.slowest = 0.0
+        deadline = monotonic() + PATIENCE
+        while not self._got:
+            assert monotonic() < deadline
+            self.send(1)
+        # what was sent before it was there is nobody's loss
+        self._first = self._got[0]
+
+    def send(self, messages: int, rows: int = 1) -> None:
+        for _ in range(messages):
+            before = monotonic()
+            self.sink.signals(self._counting(self._sent, rows))
+            self.slowest = max(self.slowest, monotonic() - before)
+            self._sent += rows
+            self._take(0.0 if self._sent % 16 else 0.005)
+
+    def _take(self, timeout: float) -> None:
+        self._got += [item.index for item in self._good.receive(timeout) if isinstance(item, SignalBlock)]
+
+    def all_came(self, rows: int = 1) -> None:
+        """Wait for the last, and compare."""
+        deadline = monotonic() + PATIENCE
+        while self._got[-1] != self._sent - rows:
+            assert monotonic() < deadline, (self._got[-1], self._sent)
+            self._take(0.05)
+        assert self._got == list(range(self._first, self._sent, rows))
+        assert self.sink.dropped == 0
+
+    def close(self) -> None:
+        self._good.close()
+        self.sink.close(0.0)
+
+
+@pytest.fixture
+def publishing(no_leftovers, counting) -> Iterator[Publishing]:
+    publishing = Publishing(counting)
+    yield publishing
+    publishing.close()
+
+
+def resident() -> float:
+    """Return the memory that this process has, MB."""
+    line = next(line for line in SELF.read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+@pytest.mark.parametrize("length", [0, 400, 4000])
+def test_a_flood_of_subscriptions_is_cut_off(publishing, length):
+    before = resident() if SELF.exists() else 0.0
+    with program(FLOOD, publishing.url, 100_000, length) as flood:
+        publishing.send(N)
+        deadline = monotonic() + PATIENCE
+        # a topic that is too long ends the connection before it is counted
+        while length < subscriptions.MAX_SUBSCRIPTION and not publishing.sink._outlet.subscriptions.cut:
+            assert monotonic() < deadline
+            publishing.send(10)
+        flood.kill()
+        flood.wait()
+        publishing.send(100)
+    publishing.all_came()
+    # of what was asked for little is kept: 100 000 topics of 412 bytes would be a gigabyte in ZeroMQ
+    asked = publishing.sink._outlet.subscriptions.prefixes
+    assert len(asked) < 20_000
+    if SELF.exists():
+        assert resident() - before < 200.0
+
+
+def test_clients_that_come_and_go_are_not_cut_off(publishing):
+    with zmq.Context() as context:
+        for _ in range(60):
+            with context.socket(zmq.SUB) as client:
+                client.linger = 0
+                for kind in range(8):
+                    client.subscribe(b"synchroscope/1/%d/" % kind)
+                client.connect(publishing.url)
+                publishing.send(5)
+    publishing.all_came()
+    assert publishing.sink._outlet.subscriptions.cut == 0
+
+
+def test_one_that_never_reads_and_one_that_is_stopped_lose_their_own_only(publishing):
+    with program(STALL, publishing.url) as stalled, program(STALL, publishing.url) as stopped:
+        for each in (stalled, stopped):
+            deadline = monotonic() + PATIENCE
+            os.set_blocking(each.stdout.fileno(), False)
+            while not each.stdout.read():
+                assert monotonic() < deadline
+                publishing.send(1)
+        stopped.send_signal(signal.SIGSTOP)
+        before = resident() if SELF.exists() else 0.0
+        publishing._first = publishing._sent
+        publishing._got.clear()
+        # 0.5 MB each: of 10 000 of these 5 GB would wait, in the room there are 256 MB
+        for _ in range(900):
+            publishing.send(1, 20_000)
+            publishing._take(0.01)
+        publishing.all_came(20_000)
+        if SELF.exists():
+            assert resident() - before < 400.0
+
+
+GARBAGE = [
+    b"",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"\xff" + bytes(8) + b"\x7f",
+    b"\xff" + bytes(8) + b"\x7f\x03\x01CURVE",
+    os.urandom(300),
+]
+
+
+def test_garbage_and_connections_that_say_nothing_change_nothing(publishing):
+    address = ("127.0.0.1", int(publishing.url.rpartition(":")[2]))
+    with contextlib.ExitStack() as stack:
+        for count in range(300):
+            stranger = stack.enter_context(socket.create_connection(address))
+            with contextlib.suppress(OSError):
+                stranger.sendall(GARBAGE[count % len(GARBAGE)])
+            publishing.send(2)
+        publishing.send(200)
+    publishing.all_came()
+
+
+def test_thousands_of_connections_change_nothing(publishing):
+    address = ("127.0.0.1", int(publishing.url.rpartition(":")[2]))
+    for _ in range(3000):
+        # at once gone again, with a reset
+        with socket.create_connection(address) as stranger:
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        publishing.send(1)
+    publishing.all_came()
+    # and whoever comes now is served
+    late = ResultSubscriber(publishing.url, kinds=("signals",))
+    deadline = monotonic() + PATIENCE
+    while not late.receive(0.01):
+        assert monotonic() < deadline
+        publishing.send(1)
+    late.close()
+
+
+@pytest.mark.parametrize("size", [10, 1000, 100_000, 2 << 20])
+def test_what_may_wait_is_counted_in_bytes(size):
+    """A subscriber that never reads: what ZeroMQ keeps for it."""
+    room = QueueRoom(10_000, 1 << 28)
+    waiting = 0
+    for _ in range(40_000):
+        room.take(size)
+        waiting += waiting < room.messages
+    assert waiting * size <= 1 << 28
+    assert waiting == min(10_000, (1 << 28) // size)
+
+
+def test_a_subscriber_that_reads_all_is_never_taken_for_one_that_does_not():
+    """As libzmq's pipe.cpp: a reader tells how much it has read at multiples of half the number, and not between."""
+    room = QueueRoom(10_000, 1 << 24)
+    sizes = [4 << 20] * 3000 + [50_000] * 4000 + [100] * 30_000 + [50_000] * 4000 + [10] * 3000
+    told, numbers = 0, set()
+    for position, size in enumerate(sizes):
+        room.take(size)
+        assert position - told < room.messages
+        numbers.add(room.messages)
+        if (position + 1) % ((room.messages + 1) // 2) == 0:
+            told = position + 1
+    assert len(numbers) > 2 and max(numbers) == 10_000
+
+
+def test_a_rig_may_not_begin_anew_as_often_as_it_likes(counting):
+    now = [0.0]
+    beginnings = Beginnings(lambda: now[0])
+    stream = counting(0).stream
+    assert [beginnings.allow(stream) for _ in range(60)] == [True] * 50 + [False] * 10
+    assert beginnings.told() == 10 and beginnings.told() == 0
+    now[0] += 1.0
+    assert [beginnings.allow(stream) for _ in range(3)] == [True, True, False]
+    # it is told again, once a second
+    assert beginnings.told() == 1
+    # with other channels: one was counted at first, when nothing was known
+    now[0] += 30.0
+    others = [counting(0, rig=f"rig-{number}").stream for number in range(30)]
+    assert [beginnings.allow(other) for other in others] == [True] * 19 + [False] * 11
+    now[0] += 60.0
+    assert [beginnings.allow(other) for other in others[:2]] == [True, False]

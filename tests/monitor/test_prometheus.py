@@ -1,0 +1,318 @@
+"""The page for Prometheus, read by Prometheus' own parser."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from itertools import pairwise
+from time import monotonic, sleep
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.metrics_core import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_open
+from prometheus_client.parser import text_string_to_metric_families as parse
+
+from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
+from monitor.health import LATENCY_BOUNDS, Broker, Counts, Health
+from monitor.transport.endpoint import TransportError
+from monitor.transport.metrics import metrics_of
+from monitor.transport.prometheus import PrometheusSink
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+COUNTS = Counts(10_000, 7, 5, 3, 2, 1, 4, 6, 8)
+HEALTH = Health(
+    rig="lab",
+    state="receiving",
+    counts=COUNTS,
+    sample_rate=1000.0,
+    measured_rate=998.5,
+    age=0.25,
+    latency=0.004,
+    latency_counts=(3, 0, 2, *(0,) * (len(LATENCY_BOUNDS) - 3), 1),
+    latency_sum=3.25,
+    recording="/runs/run.h5",
+    recorded=9000,
+    unrecorded=11,
+    disk_free=5_000_000,
+    requests_refused=2,
+    window=2.0,
+    broker=Broker("away", 4, 9),
+)
+TRIP = Alarm(
+    "north.fdb_delay.trip", "fdb_delay", "north", "s", Severity.TRIP, state=AlarmState.UNACKNOWLEDGED, active=True
+)
+WARN = Alarm("health.lost", "lost", "", "", Severity.WARN, state=AlarmState.SHELVED)
+
+
+class Clock:
+    now = 10.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def sink(clock: Clock) -> Iterator[PrometheusSink]:
+    sink = PrometheusSink("127.0.0.1:0", clock=clock)
+    yield sink
+    sink.close()
+
+
+def scrape(sink: PrometheusSink, accept: str = "") -> str:
+    with urlopen(Request(sink.url, headers={"Accept": accept} if accept else {}), timeout=30) as answer:
+        return answer.read().decode()
+
+
+def values(page: str) -> dict[str, float]:
+    """Return every sample by its name with its labels."""
+    found = {}
+    for family in parse(page):
+        for sample in family.samples:
+            labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
+            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
+    return found
+
+
+def test_the_page_says_what_the_health_says(sink: PrometheusSink, clock: Clock) -> None:
+    sink.health(HEALTH)
+    sink.alarms(AlarmReport((TRIP, WARN)))
+    clock.now += 0.5
+    found = values(scrape(sink))
+    expected = {
+        "samples_received_total": 10_000,
+        "samples_lost_total": 7,
+        "samples_duplicated_total": 5,
+        "samples_reordered_total": 3,
+        "stream_gaps_total": 2,
+        "stream_restarts_total": 1,
+        "stream_clock_jumps_total": 4,
+        "messages_rejected_total": 6,
+        "stream_reconnects_total": 8,
+        "sample_rate_hertz": 1000.0,
+        "measured_sample_rate_hertz": 998.5,
+        "stream_up": 1,
+        "stream_state{state=receiving}": 1,
+        "stream_state{state=stale}": 0,
+        "stream_age_seconds": 0.75,
+        "service_silence_seconds": 0.5,
+        "latency_longest_seconds": 0.004,
+        "latency_seconds_sum": 3.25,
+        "latency_seconds_count": 6,
+        "recording": 1,
+        "samples_recorded_total": 9000,
+        "samples_unrecorded_total": 11,
+        "disk_free_bytes": 5_000_000,
+        "requests_refused_total": 2,
+        "window_seconds": 2.0,
+        "broker_up": 0,
+        "broker_waiting_messages": 4,
+        "broker_messages_dropped_total": 9,
+        "alarms_unacknowledged": 1,
+        "alarms_standing{severity=trip}": 1,
+        "alarms_standing{severity=warn}": 0,
+        "alarm_active{name=north.fdb_delay.trip,severity=trip}": 1,
+        "alarm_active{name=health.lost,severity=warn}": 0,
+        "alarm_state{name=north.fdb_delay.trip,severity=trip,state=unacknowledged}": 1,
+        "alarm_state{name=health.lost,severity=warn,state=shelved}": 1,
+        "stream_info{rig=lab}": 1,
+    }
+    assert {name: found.get(f"synchroscope_{name}") for name in expected} == expected
+    assert len([name for name in found if name.startswith("synchroscope_build_info{version=")]) == 1
+    # of an alarm there is the state that it is in, and no other
+    assert len([name for name in found if name.startswith("synchroscope_alarm_state{")]) == 2
+
+
+def test_no_count_is_forgotten(sink: PrometheusSink) -> None:
+    numbers = {field.name: 1000 + position for position, field in enumerate(fields(Counts))}
+    sink.health(replace(HEALTH, counts=Counts(**numbers)))
+    assert set(numbers.values()) <= set(values(scrape(sink)).values())
+
+
+LATENCIES = st.lists(st.floats(1e-6, 10.0), max_size=40)
+
+
+@given(LATENCIES)
+def test_buckets_are_cumulative_as_prometheus_defines_them(latencies: list[float]) -> None:
+    edges = [-np.inf, *LATENCY_BOUNDS, np.inf]
+    counts = tuple(sum(low < each <= high for each in latencies) for low, high in pairwise(edges))
+    health = replace(HEALTH, latency_counts=counts, latency_sum=sum(latencies))
+    (histogram,) = (m for m in metrics_of(health, (), 0.0) if m.type == "histogram")
+    buckets = {float(s.labels["le"]): s.value for s in histogram.samples if s.name.endswith("_bucket")}
+    assert list(buckets) == edges[1:]
+    for bound, count in buckets.items():
+        assert count == sum(each <= bound for each in latencies)
+    rest = {s.name.rpartition("_")[2]: s.value for s in histogram.samples if not s.name.endswith("_bucket")}
+    assert rest == {"count": len(latencies), "sum": sum(latencies)}
+
+
+def test_a_service_that_has_stopped_talking_is_seen(sink: PrometheusSink, clock: Clock) -> None:
+    assert values(scrape(sink))["synchroscope_service_silence_seconds"] == 0.0
+    assert "synchroscope_stream_up" not in values(scrape(sink))
+    sink.health(replace(HEALTH, state="waiting", age=0.0, recording="", disk_free=0, broker=Broker()))
+    clock.now += 90.0
+    found = values(scrape(sink))
+    assert found["synchroscope_service_silence_seconds"] == 90.0
+    assert found["synchroscope_stream_up"] == 0.0
+    # what there is not is not there, instead of being zero
+    assert not {"synchroscope_stream_age_seconds", "synchroscope_disk_free_bytes", "synchroscope_broker_up"} & set(
+        found
+    )
+
+
+NAMES = st.text(max_size=20).map(lambda text: text.encode(errors="ignore").decode())
+
+
+@given(NAMES, st.lists(NAMES, max_size=4, unique=True))
+def test_names_of_any_kind_come_back_from_the_parser(rig: str, names: list[str]) -> None:
+    alarms = tuple(replace(TRIP, name=name) for name in names)
+    families: list[Metric] = list(metrics_of(replace(HEALTH, rig=rig), alarms, 0.0))
+    active = next(f for f in families if f.name == "synchroscope_alarm_active")
+    assert [sample.labels["name"] for sample in active.samples] == names
+    assert len({family.name for family in families}) == len(families)
+
+
+@pytest.mark.parametrize("name", ['a "quoted" \\ name', "zweite Zeile\nhier", "длинное имя", '{x="y"}'])
+def test_labels_are_escaped(sink: PrometheusSink, name: str) -> None:
+    sink.health(replace(HEALTH, rig=name))
+    (stream,) = (f for f in parse(scrape(sink)) if f.name == "synchroscope_stream_info")
+    assert stream.samples[0].labels == {"rig": name}
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;q=0.5",
+    ],
+)
+def test_prometheus_may_ask_for_openmetrics(sink: PrometheusSink, accept: str) -> None:
+    sink.health(HEALTH)
+    sink.alarms(AlarmReport((TRIP,)))
+    page = scrape(sink, accept)
+    names = {family.name for family in parse_open(page)}
+    assert {"synchroscope_samples_received", "synchroscope_latency_seconds", "synchroscope_build"} <= names
+
+
+def test_a_word_that_is_no_version_still_gets_the_page(sink: PrometheusSink) -> None:
+    assert "synchroscope_build_info" in scrape(sink, "text/plain; version=newest")
+
+
+def test_there_is_one_page(sink: PrometheusSink) -> None:
+    with pytest.raises(HTTPError, match="404") as refused:
+        urlopen(sink.url.replace("/metrics", "/"), timeout=30)
+    refused.value.close()
+
+
+def test_only_loopback_is_bound_unless_insecure() -> None:
+    for address in ("0.0.0.0:0", "*:0", "192.0.2.1:9464", "[::]:0", "example.org:9464"):
+        with pytest.raises(TransportError, match="--insecure"):
+            PrometheusSink(address)
+    for address in ("9464", "127.0.0.1", "127.0.0.1:70000", "lab.toml", "", "http://127.0.0.1:1/other"):
+        with pytest.raises(TransportError, match="HOST:PORT"):
+            PrometheusSink(address)
+    open_to_all = PrometheusSink("*:0", insecure=True)
+    open_to_all.close()
+    open_to_all.close()
+
+
+def test_a_port_that_is_taken_is_told(sink: PrometheusSink) -> None:
+    port = sink.url.split(":")[2].split("/")[0]
+    with pytest.raises(TransportError, match=f"{port} is in use"):
+        PrometheusSink(f"127.0.0.1:{port}")
+
+
+def connected(sink: PrometheusSink) -> socket.socket:
+    host, port = sink.url.removeprefix("http://").removesuffix("/metrics").split(":")
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def test_readers_that_say_nothing_neither_fill_the_house_nor_hold_up_the_end(clock: Clock) -> None:
+    sink = PrometheusSink("127.0.0.1:0", clock=clock)
+    before = threading.active_count()
+    silent = [connected(sink) for _ in range(30)]
+    try:
+        # those beyond the eighth are sent away at once
+        gone = [each for each in silent[8:] if each.recv(1) == b""]
+        assert len(gone) == 22
+        assert threading.active_count() <= before + 8
+        began = monotonic()
+        sink.close()
+        assert monotonic() - began < 4.0
+        assert threading.active_count() == before - 1
+    finally:
+        sink.close()
+        for each in silent:
+            each.close()
+
+
+def test_readers_that_say_nothing_are_given_up(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monitor.transport.metrics_server._PATIENCE", 0.2)
+    silent = [connected(sink) for _ in range(8)]
+    try:
+        assert all(each.recv(1) == b"" for each in silent)
+        assert "synchroscope_build_info" in eventually(sink)
+    finally:
+        for each in silent:
+            each.close()
+
+
+def eventually(sink: PrometheusSink) -> str:
+    deadline = monotonic() + 30.0
+    while True:
+        try:
+            return scrape(sink)
+        except OSError:
+            assert monotonic() < deadline
+            sleep(0.02)
+
+
+def test_the_service_goes_on_while_a_page_is_written(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def slowly(*known) -> Iterator[Metric]:
+        for metric in metrics_of(*known):
+            yield metric
+            began.set()
+            assert go_on.wait(30.0)
+
+    monkeypatch.setattr("monitor.transport.prometheus.metrics_of", slowly)
+    sink.health(HEALTH)
+    pages: list[str] = []
+    reader = threading.Thread(target=lambda: pages.append(scrape(sink)))
+    reader.start()
+    try:
+        assert began.wait(30.0)
+        # what the loop does: it would stand still here if it waited for the reader
+        sink.health(replace(HEALTH, counts=Counts(received=1)))
+        sink.alarms(AlarmReport((TRIP,)))
+        assert not pages
+    finally:
+        go_on.set()
+        reader.join()
+    # the page is of one moment
+    found = values(pages[0])
+    assert found["synchroscope_samples_received_total"] == 10_000
+    assert found["synchroscope_samples_lost_total"] == 7
+    assert found["synchroscope_alarms_unacknowledged"] == 0
+    assert values(scrape(sink))["synchroscope_samples_received_total"] == 1
+
+
+def test_the_largest_page(sink: PrometheusSink) -> None:
+    sink.health(HEALTH)
+    sink.alarms(AlarmReport(tuple(replace(TRIP, name=f"alarm {number}") for number in range(MAX_ALARMS))))
+    page = scrape(sink)
+    assert page.count("synchroscope_alarm_state{") == MAX_ALARMS
+    assert len(page) < 100_000
