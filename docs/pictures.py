@@ -41,6 +41,16 @@ def terminal() -> None:
         os.chdir(IMAGES)
 
 
+def identification() -> None:
+    """Draw what two methods of parameter estimation predict."""
+    from replay.studies.delays import run_study
+    from replay.studies.delays_pictures import prediction
+
+    levels = [level for level in run_study([0.1, 0.3]).levels if level.example.number == 3]
+    (IMAGES / "identification").mkdir(exist_ok=True, parents=True)
+    prediction(levels).savefig(IMAGES / "identification" / "prediction.png", dpi=90)
+
+
 def window() -> None:
     """Photograph the window."""
     from docs.picturing.window import photograph
@@ -51,6 +61,7 @@ def window() -> None:
 PARTS: Mapping[str, Callable[[], None]] = {
     "tracking": tracking,
     "diagrams": diagrams,
+    "identification": identification,
     "terminal": terminal,
     "window": window,
 }

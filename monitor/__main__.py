@@ -18,6 +18,7 @@ COMMANDS = (
     "keys",
     "replay",
     "assess",
+    "identify",
     "simulate",
     "validate",
     "study",

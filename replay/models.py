@@ -9,6 +9,7 @@ from sim.ensemble import Experiment
 _HOMES = {
     "beam": ("sim.models.beam", "StochasticBeam"),
     "sandia": ("sim.models.sandia", "SandiaStructure"),
+    "thermal": ("sim.models.thermal_experiment", "ThermalExperiment"),
 }
 
 
@@ -25,7 +26,8 @@ def ensemble_model(name: str, horizon: float | None = None) -> Experiment:
     ValueError : there is none of that name; the text lists those there are.
     """
     if name not in _HOMES:
-        raise ValueError(f"there is no model {name!r}: choose {' or '.join(_HOMES)}")
+        *others, last = _HOMES
+        raise ValueError(f"there is no model {name!r}: choose {', '.join(others)} or {last}")
     module, kind = _HOMES[name]
     build = getattr(import_module(module), kind)
     model: Experiment = build() if horizon is None else build(horizon=horizon)

@@ -36,6 +36,7 @@ _CASES = {
 _EXPERIMENTS = {
     "beam": (5.0, 60.0, "beam under random loads"),
     "sandia": (0.1, 10.0, "masses on a driven beam"),
+    "thermal": (20.0, 60.0, "heated slab, 50 times as fast as it was"),
 }
 
 HYBRID_TESTS = "Hybrid tests"
@@ -187,6 +188,7 @@ _LIMITS = "accumulated=0.7:0.85", "first_passage=0.05:0.3"
 _JUDGED = {
     "beam": Judged("beam", "deflection", "16%", "literal", _LIMITS, 100_000),
     "sandia": Judged("sandia", "acceleration", "16%", "floored", _LIMITS, 10_000),
+    "thermal": Judged("thermal", "temperature", "15%", "literal", _LIMITS, 10_000),
 }
 
 
@@ -212,6 +214,27 @@ for _model, (_lasts, _, _specimen) in _EXPERIMENTS.items():
         register(_name, _summary, _lasts, group=JUDGED_MODELS, faulty=_bad, judged=_JUDGED[_model])(
             partial(_experiment, _model, _bad)
         )
+
+
+@register(
+    "thermal-paper",
+    "heated slab, as the paper on the thermal challenge has measured it",
+    20.0,
+    group=JUDGED_MODELS,
+    judged=_JUDGED["thermal"],
+)
+def _thermal_paper(duration: float, seed: int) -> Recording:  # noqa: ARG001 - what was measured has nothing random
+    from sim.models.thermal_experiment import ThermalExperiment
+    from sim.models.thermal_tables import accreditation_runs
+
+    run = accreditation_runs("Low")["front"]
+    rate = ThermalExperiment().time_scale / float(run.time[1] - run.time[0])
+    lasts = (len(run.time) - 1) / rate
+    if duration > lasts:
+        raise ValueError(f"simulation duration {duration:g} s: the thermal experiment lasts {lasts:g} s")
+    channel = Channel("temperature", Role.AUXILIARY, ThermalExperiment.unit)
+    samples = np.ascontiguousarray(run.temperature[: round(duration * rate) + 1])
+    return ArrayRecording(Stream("thermal", 0, rate, (channel,)), samples)
 
 
 def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:

@@ -35,12 +35,11 @@ def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRec
     ----------
     max_delay : s, the largest delay that J1 looks for.
     """
-    both = np.concatenate(list(_pieces(recording, pair)))
-    good = _longest_stretch(np.isfinite(both).all(axis=1))
-    x_c, x_m = both[good, 0], both[good, 1]
+    both, left_out = longest_stretch(recording, pair)
+    x_c, x_m = both[:, 0], both[:, 1]
     if not len(x_c):
         nothing = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
-        return WholeRecord(nothing, nothing, BenchmarkCriteria(np.nan, np.nan, np.nan), len(both))
+        return WholeRecord(nothing, nothing, BenchmarkCriteria(np.nan, np.nan, np.nan), left_out)
     rate, channels = recording.stream.sample_rate, recording.stream.channels
     criteria = benchmark_criteria(x_c, x_m, rate, max_delay=max_delay)
     if units_differ(channels[pair.command], channels[pair.measured]):
@@ -49,8 +48,15 @@ def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRec
         frequency_evaluation_index(x_c, x_m, rate),
         frequency_evaluation_index(x_c, x_m, rate, taper="hann"),
         criteria,
-        len(both) - len(x_c),
+        left_out,
     )
+
+
+def longest_stretch(recording: Recording, pair: Pair) -> tuple[Samples, int]:
+    """Return command and measured signal of the longest stretch without a hole, (n, 2), and how much is left out."""
+    both = np.concatenate([np.empty((0, 2)), *_pieces(recording, pair)])
+    good = _longest(np.isfinite(both).all(axis=1))
+    return both[good], len(both) - (good.stop - good.start)
 
 
 def _pieces(recording: Recording, pair: Pair) -> Iterator[Samples]:
@@ -63,7 +69,7 @@ def _pieces(recording: Recording, pair: Pair) -> Iterator[Samples]:
         expected = block.index + len(block)
 
 
-def _longest_stretch(good: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> slice:
+def _longest(good: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> slice:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
     starts, stops = edges[::2], edges[1::2]
     if not len(starts):

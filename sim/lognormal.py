@@ -8,6 +8,8 @@ from math import exp, isfinite, log, log1p, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.normal import gauss_hermite
+
 
 @dataclass(frozen=True, slots=True)
 class Lognormal:
@@ -53,3 +55,16 @@ class Lognormal:
     def sample(self, generator: np.random.Generator, number: int) -> NDArray[np.float64]:
         """Return (number,) realizations."""
         return self.at(generator.standard_normal(number))
+
+    def share_below(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of less than each value, which must be positive."""
+        from scipy.special import ndtr
+
+        away = np.log(np.asarray(value)) - self.log_mean
+        spread = self.log_standard_deviation
+        return np.asarray(ndtr(away / spread) if spread else np.where(away > 0.0, 1.0, 0.0))
+
+    def nodes(self, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (number,) values and weights that integrate over the variable: Gauss and Hermite's."""
+        deviates, weights = gauss_hermite(number)
+        return self.at(deviates), weights

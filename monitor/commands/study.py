@@ -11,9 +11,14 @@ from typing import Any
 
 SUMMARY = "run a paper's examples and lay the results beside the paper's own"
 
-_NAMES = ("tracking", "beam", "sandia")
-_TRACKING_ONLY = ("case",)
-_RELIABILITY_ONLY = ("realizations", "replicates", "policy")
+# every study, and the options that are its own
+_OPTIONS = {
+    "tracking": ("case",),
+    "beam": ("realizations", "replicates", "policy"),
+    "sandia": ("realizations", "replicates", "policy"),
+    "thermal": ("realizations", "resampled"),
+    "delays": ("sigma", "runs", "priors"),
+}
 
 # what was found, as JSON and as tables, and what draws it
 Found = tuple[Callable[[], dict[str, Any]], Callable[[], None], Callable[[Path], tuple[Path, ...]]]
@@ -23,9 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "name",
-        choices=_NAMES,
+        choices=_OPTIONS,
         metavar="NAME",
-        help="tracking: the tracking indicators; beam, sandia: the reliability of a model",
+        help="tracking: the tracking indicators; beam, sandia: the reliability of a model; thermal: a model from its "
+        "material to a requirement; delays: parameter estimation where the model leaves something out",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -37,26 +43,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CASE",
         help="i to vii, noise (PAEI in noise) or plant (the benchmark plant); repeatable; by default all",
     )
-    reliability = parser.add_argument_group("beam and sandia")
+    reliability = parser.add_argument_group("beam, sandia and thermal")
     reliability.add_argument(
-        "--realizations", type=int, metavar="M", help="of the model (default 100000; sandia 10000)"
+        "--realizations", type=int, metavar="M", help="of the model (default 100000; sandia 10000, thermal 20000)"
     )
     reliability.add_argument("--replicates", type=int, metavar="N", help="of the experiment (default 3)")
     policies = ("literal", "floored", "peak")
     reliability.add_argument(
         "--policy", choices=policies, help="what the tolerance is a share of (default literal; sandia floored)"
     )
+    reliability.add_argument("--resampled", type=int, metavar="N", help="data sets of thermal (default 500)")
+    delays = parser.add_argument_group("delays")
+    delays.add_argument(
+        "--sigma", type=float, nargs="+", metavar="S", help="deviations of the noise (default 0.027 0.1 0.3)"
+    )
+    delays.add_argument("--runs", type=int, metavar="N", help="of each example (default 500), a multiple of five")
+    delays.add_argument(
+        "--priors", action="store_true", default=None, help="sample posteriors, too (needs emcee: the extra bayes)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what was chosen; print tables, or JSON."""
-    others = _RELIABILITY_ONLY if arguments.name == "tracking" else _TRACKING_ONLY
-    for option in others:
+    for option in sorted(set().union(*_OPTIONS.values()) - set(_OPTIONS[arguments.name])):
         if getattr(arguments, option) is not None:
             raise ValueError(f"--{option}: does not belong to the study {arguments.name}")
     if arguments.seed < 0:
         raise ValueError(f"--seed {arguments.seed}: must be zero or more")
-    as_json, show, draw = _tracking(arguments) if arguments.name == "tracking" else _reliability(arguments)
+    as_json, show, draw = _STUDIES[arguments.name](arguments)
     if arguments.pictures:
         try:
             arguments.pictures.mkdir(parents=True, exist_ok=True)
@@ -109,3 +123,57 @@ def _reliability(arguments: argparse.Namespace) -> Found:
         return draw(study, folder)
 
     return lambda: as_json(study), lambda: print_study(study), draw
+
+
+def _thermal(arguments: argparse.Namespace) -> Found:
+    from monitor.commands.progress import bar
+    from monitor.commands.study_thermal import print_study
+    from monitor.commands.study_thermal_json import as_json
+    from replay.studies.thermal import RESAMPLED, run_study
+
+    with bar() as progress:
+        study = run_study(
+            n_realizations=arguments.realizations,
+            n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,
+            seed=arguments.seed,
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.thermal_pictures import draw
+
+        return draw(study, folder)
+
+    return lambda: as_json(study), lambda: print_study(study), draw
+
+
+def _delays(arguments: argparse.Namespace) -> Found:
+    from monitor.commands.progress import bar
+    from monitor.commands.study_delays import print_study
+    from monitor.commands.study_delays_json import as_json
+    from replay.studies.delays import RUNS, SIGMAS, run_study
+
+    with bar() as progress:
+        study = run_study(
+            SIGMAS if arguments.sigma is None else arguments.sigma,
+            n_runs=RUNS if arguments.runs is None else arguments.runs,
+            seed=arguments.seed,
+            priors=bool(arguments.priors),
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.delays_pictures import draw
+
+        return draw(study, folder)
+
+    return lambda: as_json(study), lambda: print_study(study), draw
+
+
+_STUDIES: dict[str, Callable[[argparse.Namespace], Found]] = {
+    "tracking": _tracking,
+    "beam": _reliability,
+    "sandia": _reliability,
+    "thermal": _thermal,
+    "delays": _delays,
+}

@@ -13,6 +13,7 @@ from monitor.engine import Monitor
 from monitor.recording import RunWriter
 from monitor.reliability.decision import Estimate, Verdict, decide
 from monitor.reliability.ensemble import sort_ensemble
+from monitor.reliability.instants import instants_of
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
 from replay.ensembles import realizations
@@ -59,9 +60,11 @@ def test_the_seed_decides():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    experiments = "beam", "beam-bad", "sandia", "sandia-bad"
+    experiments = "beam", "beam-bad", "sandia", "sandia-bad", "thermal", "thermal-bad", "thermal-paper"
     assert names() == ("hybrid", "plant", *experiments, *(f"case-{case}" for case in CASES))
-    with pytest.raises(RecordingError, match=r"^there is no simulation 'hydrib': choose beam or .* or sandia-bad$"):
+    with pytest.raises(
+        RecordingError, match=r"^there is no simulation 'hydrib': choose beam or .* or thermal-paper$"
+    ):
         simulation("hydrib")
 
 
@@ -185,7 +188,7 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
     assert groups == sorted(groups, key=groups.index)  # those of a group stand together
     assert set(groups) == {"Hybrid tests", "Models that are judged", "Cases of the paper on tracking indicators"}
     judged = {each.name: each.judged for each in found if each.judged is not None}
-    assert set(judged) == {"beam", "beam-bad", "sandia", "sandia-bad"}
+    assert set(judged) == {f"{model}{kind}" for model in model_names() for kind in ("", "-bad")} | {"thermal-paper"}
     for name, how in judged.items():
         recording = simulation(name)
         assert how.model in model_names()
@@ -201,6 +204,9 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
         ("beam-bad", Verdict.REJECT),
         ("sandia", Verdict.ACCEPT),
         ("sandia-bad", Verdict.REJECT),
+        ("thermal", Verdict.ACCEPT),
+        ("thermal-bad", Verdict.REJECT),
+        ("thermal-paper", Verdict.ACCEPT),
     ],
 )
 def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
@@ -208,10 +214,11 @@ def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
     recording = simulation(name)
     column = [channel.name for channel in recording.stream.channels].index(how.response)
     model = ensemble_model(how.model)
-    measured = recording.samples[: len(model.time), [column]]
     ensemble = sort_ensemble(model.time, np.hstack(list(realizations(model, 2000, 7))))
+    numbers, instants = instants_of(ensemble, recording.stream.sample_rate, 0.0, 0.0).within(0, recording.n_samples)
+    measured = recording.samples[numbers][:, [column]]
     tolerance = of_records(Policy(how.policy), float(how.tolerance.rstrip("%")) / 100.0, measured)
-    found = SiteReliability(ensemble, tolerance).update(np.arange(len(measured)), measured).reliability
+    found = SiteReliability(ensemble, tolerance).update(instants, measured).reliability
     last = {each: getattr(found, each) for each in ("accumulated", "first_passage")}
     estimates = {each: Estimate(curve.value[-1], curve.standard_error[-1]) for each, curve in last.items()}
     assert decide(estimates, limits_given(argparse.Namespace(limit=how.limits))).verdict is decision

@@ -1,0 +1,213 @@
+"""The thermal challenge from the material's data to the regulator's question, at each level of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.blocks import Samples
+from replay.ensembles import Progress, silent
+from replay.studies.thermal_bias import BiasCorrection, correct_bias
+from replay.studies.thermal_compliance import FailureProbability, Verdict, decide, failure_probabilities, statement
+from replay.studies.thermal_limit import limit
+from replay.studies.thermal_runs import FittedRun, fit_run
+from replay.studies.thermal_validation import TOLERANCES, Judgement, accreditation_sites, validation_sites
+from sim.models.thermal_conduction import N_CELLS, conduction_temperature
+from sim.models.thermal_population import Characterization, Conductivity, Specimens, characterize
+from sim.models.thermal_slab import series_temperature
+from sim.models.thermal_tables import (
+    APPLICATION,
+    CHECK,
+    CHECK_CONDUCTIVITY,
+    CHECK_HEAT_CAPACITY,
+    LEVELS,
+    check_values,
+    configurations,
+    material,
+    validation_runs,
+)
+
+Judgements = dict[Conductivity, tuple[Judgement, ...]]
+
+REALIZATIONS = 20_000
+RESAMPLED = 500
+# eq. 2 takes next to no time: of its units there are as many more
+_CHEAP = 5
+# of each model, that the experiments are laid beside: never more than of the units
+_SPECIMENS = 1024
+# the model of the challenge, and what it leaves out
+JUDGED = (Conductivity.CONSTANT, Conductivity.TEMPERATURE_DEPENDENT)
+_CONVERGENCE = (N_CELLS // 4, N_CELLS // 2, N_CELLS, 2 * N_CELLS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Convergence:
+    """Error of the finite volumes at the front at the end of the application, degC.
+
+    Parameters
+    ----------
+    n_cells : (n,), and as many steps in time.
+    constant : (n,), against eq. 2 with enough terms.
+    temperature_dependent : (n,), against eight times as many cells and steps as the most.
+    """
+
+    n_cells: tuple[int, ...]
+    constant: Samples
+    temperature_dependent: Samples
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelStudy:
+    """All four activities at one level of data.
+
+    Parameters
+    ----------
+    level : Low, Medium or High.
+    characterization : of the material.
+    validation, accreditation : by the assumption on the conductivity, one at each tolerance.
+    failure : by the assumption on the conductivity.
+    bias : the model-bias correction.
+    statement : for the regulator.
+    """
+
+    level: str
+    characterization: Characterization
+    validation: Mapping[Conductivity, tuple[Judgement, ...]]
+    accreditation: Mapping[Conductivity, tuple[Judgement, ...]]
+    failure: Mapping[Conductivity, FailureProbability]
+    bias: BiasCorrection
+    statement: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """By the best of the models, whose conductivity depends on temperature."""
+        return decide(self.failure[Conductivity.TEMPERATURE_DEPENDENT])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThermalStudy:
+    """The challenge as a whole.
+
+    Parameters
+    ----------
+    check : (10, 3): time in s, Table 2, and eq. 2 by us.
+    convergence : of the heat equation's solution.
+    fits : by the assumption on the conductivity and by configuration, one a run; the slope is that of High.
+    levels : of data.
+    n_units, n_specimens : drawn for the application with a slope in k, and beside the experiments.
+    """
+
+    check: Samples
+    convergence: Convergence
+    fits: Mapping[Conductivity, Mapping[str, tuple[FittedRun, ...]]]
+    levels: tuple[LevelStudy, ...]
+    n_units: int
+    n_specimens: int
+
+    @property
+    def table2_max_error(self) -> float:
+        """The largest difference to Table 2, degC."""
+        return float(np.abs(self.check[:, 1] - self.check[:, 2]).max())
+
+
+def run_study(
+    *,
+    n_realizations: int | None = None,
+    n_resampled: int = RESAMPLED,
+    seed: int = 1,
+    progress: Progress = silent,
+) -> ThermalStudy:
+    """Do the four activities at each level of data.
+
+    Parameters
+    ----------
+    n_realizations : units of the application, with a conductivity that depends on temperature; of those where it is
+        constant there are five times as many.
+    n_resampled : data sets like those there are.
+    seed : of everything random.
+    progress : told what is done.
+
+    Raises
+    ------
+    ValueError : a number is out of range.
+    """
+    n_units = REALIZATIONS if n_realizations is None else n_realizations
+    if n_units < 2 or n_resampled < 2:
+        raise ValueError(f"{n_units} realizations and {n_resampled} resampled data sets: a study needs two each")
+    n_specimens = min(n_units, _SPECIMENS)
+    for done, sloped in enumerate((False, True), 1):
+        limit(sloped=sloped)
+        progress("limit of the application", done, 2)
+    fits = _fits(progress)
+    levels = tuple(
+        _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
+        for place, level in enumerate(LEVELS)
+    )
+    return ThermalStudy(_check(), _convergence(), fits, levels, n_units, n_specimens)
+
+
+def _level(
+    level: str, n_units: int, n_specimens: int, n_resampled: int, seed: np.random.SeedSequence, progress: Progress
+) -> LevelStudy:
+    characterization = characterize(material(level))
+    of_units, of_bias, of_specimens = seed.spawn(3)
+    validation: Judgements = {}
+    accreditation: Judgements = {}
+    for which in JUDGED:
+        # the same deviates whatever is assumed
+        specimens = characterization.population(which).sample(np.random.default_rng(of_specimens), n_specimens)
+        for kept, sites in ((validation, validation_sites), (accreditation, accreditation_sites)):
+            found = sites(level, specimens)
+            kept[which] = tuple(found.judge(tolerance) for tolerance in TOLERANCES)
+            progress(f"{level}: experiments", len(validation) + len(accreditation), 2 * len(JUDGED))
+    number = {
+        which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CHEAP * n_units for which in Conductivity
+    }
+    generator = np.random.default_rng(of_units)
+    failure = failure_probabilities(material(level), number, n_resampled, generator, progress, level)
+    bias = correct_bias(characterization, level, _CHEAP * n_units, n_resampled, np.random.default_rng(of_bias))
+    return LevelStudy(level, characterization, validation, accreditation, failure, bias, statement(level, failure))
+
+
+def _check() -> Samples:
+    known = check_values()
+    ours = series_temperature(configurations()[CHECK], known.time, CHECK_CONDUCTIVITY, CHECK_HEAT_CAPACITY)
+    return np.column_stack([known.time, known.temperature, ours])
+
+
+def _convergence() -> Convergence:
+    test, time = configurations()[APPLICATION], [100.0, 1000.0]
+    known = characterize(material(LEVELS[-1]))
+    middle = known.line.at(known.representative_temperature), known.capacity.at(0.0)
+    exact = float(series_temperature(test, time, *middle, n_terms=60)[-1, 0])
+
+    def front(conductivity: float, slope: float, n: int) -> float:
+        found = conduction_temperature(test, time, conductivity, slope, middle[1], n_cells=n, n_steps=n)
+        return float(found[-1, 0, 0])
+
+    sloped = known.line.at(0.0), known.line.slope
+    finest = front(*sloped, 8 * _CONVERGENCE[-1])
+    errors = [(front(middle[0], 0.0, n) - exact, front(*sloped, n) - finest) for n in _CONVERGENCE]
+    return Convergence(_CONVERGENCE, *np.array(errors).T)
+
+
+def _fits(progress: Progress) -> dict[Conductivity, dict[str, tuple[FittedRun, ...]]]:
+    known = characterize(material(LEVELS[-1]))
+    runs, tests = validation_runs(), configurations()
+    total = len(JUDGED) * sum(each.temperature.shape[1] for each in runs.values())
+    found: dict[Conductivity, dict[str, tuple[FittedRun, ...]]] = {}
+    done = 0
+    for which in JUDGED:
+        fit = known.constant if which is Conductivity.CONSTANT else known.line
+        start = Specimens(np.array([fit.at(0.0)]), fit.slope, np.array([known.capacity.at(0.0)]))
+        found[which] = {}
+        for name, each in runs.items():
+            fitted = []
+            for temperature in each.temperature.T:
+                fitted.append(fit_run(tests[name], each.time, temperature, start))
+                done += 1
+                progress("runs fitted", done, total)
+            found[which][name] = tuple(fitted)
+    return found

@@ -1,0 +1,127 @@
+"""What an actuator makes of its command: a gain, a delay and a lag, to be fitted to what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.signal import correlate, lfilter
+
+from sim.actuator import LONGEST
+from sim.identification.regression import Samples
+
+_STARTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ActuatorResponse:
+    """gain u(t - delay), where a first-order lag may smooth u; the same actuator as `sim.actuator.ActuatorState`.
+
+    The command between its samples is a cubic spline, through the lag a straight line. A delay and a lag are told
+    apart only by a motion of several frequencies; without a lag the delay is both together.
+
+    Parameters
+    ----------
+    command : (n_samples,), the whole record.
+    dt : s.
+    max_delay : s; a delay is sought up to it, a lead as well. So much of each end of the record is left out, where
+        the command before or after is not known; with a lag three times as much.
+    with_lag : fit the lag, too.
+    every : only each so many of the samples is compared.
+
+    Raises
+    ------
+    ValueError : a number is out of range, or the record is too short to leave anything.
+    """
+
+    command: Samples
+    dt: float
+    max_delay: float = 0.1
+    with_lag: bool = False
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.max_delay <= LONGEST and self.dt > 0.0 and self.every >= 1):
+            raise ValueError(f"actuator max_delay {self.max_delay}: must be positive, {LONGEST} s at most")
+        if len(self.command[self.rows]) < 16:
+            n = len(self.command)
+            raise ValueError(f"{n} samples are too few for a delay of up to {self.max_delay:g} s: seek a smaller one")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """gain (measured over command, of a slow motion), delay and lag [s]."""
+        return ("gain", "delay", "lag") if self.with_lag else ("gain", "delay")
+
+    @property
+    def lower(self) -> Samples:
+        """(p,)."""
+        return np.array([-np.inf, -self.max_delay, 0.0])[: len(self.names)]
+
+    @property
+    def upper(self) -> Samples:
+        """(p,)."""
+        return np.array([np.inf, self.max_delay, self.max_delay])[: len(self.names)]
+
+    @cached_property
+    def rows(self) -> slice:
+        """The samples that are compared."""
+        edge = int(np.ceil(self.max_delay / self.dt)) + 1
+        return slice(edge * (3 if self.with_lag else 1), max(len(self.command) - edge, 0), self.every)
+
+    @property
+    def time(self) -> Samples:
+        """(n,) in s, of the samples that are compared, from the first of the record on."""
+        return np.asarray(self.dt * np.arange(len(self.command))[self.rows], dtype=np.float64)
+
+    @cached_property
+    def _curve(self) -> CubicSpline:
+        return CubicSpline(self.dt * np.arange(len(self.command)), self.command)
+
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return the responses, (m, n), and their derivatives, (m, n, p)."""
+        n = len(self.command[self.rows])
+        response, sensitivities = np.empty((len(parameters), n)), np.empty((len(parameters), len(self.names), n))
+        for i, (gain, delay, *lag) in enumerate(parameters.tolist()):
+            if lag:
+                # the filter needs every sample; what lies outside of the record stands still, and is not compared
+                instants = self.dt * np.arange(len(self.command)) - delay
+                instants = np.clip(instants, 0.0, self.dt * (len(self.command) - 1))
+                smooth, by_lag = _lagged(self._curve(instants), lag[0] / self.dt)
+                moved, rate = smooth[self.rows], _lagged(self._curve(instants, 1), lag[0] / self.dt)[0][self.rows]
+                sensitivities[i, 2] = gain / self.dt * by_lag[self.rows]
+            else:
+                instants = self.time - delay
+                moved, rate = self._curve(instants), self._curve(instants, 1)
+            response[i] = gain * moved
+            sensitivities[i, 0], sensitivities[i, 1] = moved, -gain * rate
+        return response, sensitivities.transpose(0, 2, 1)
+
+    def starts(self, measured: Samples) -> Samples:
+        """Return (k, p) starts: the delays at which command and measured signal, (n_samples,), correlate most.
+
+        A motion that repeats itself has a minimum at every repetition; the fit is begun at the best three.
+        """
+        reach = int(self.max_delay / self.dt)
+        command, measured = (signal - signal.mean() for signal in (self.command, measured))
+        middle = len(command) - 1
+        alike = correlate(measured, command, method="fft")[middle - reach : middle + reach + 1]
+        peaks = np.flatnonzero((alike >= np.roll(alike, 1)) & (alike >= np.roll(alike, -1)))
+        best = peaks[np.argsort(alike[peaks])[::-1][:_STARTS]]
+        gain = alike[best] / max(float(command @ command), np.finfo(float).tiny)
+        return np.column_stack([gain, self.dt * (best - reach), np.full(len(best), self.dt)])[:, : len(self.names)]
+
+
+def _lagged(signal: Samples, lag: float) -> tuple[Samples, Samples]:
+    """Return a signal through a lag of so many samples, exact for straight pieces, and its derivative by the lag."""
+    if lag < 1e-3:
+        # the limit: a lag takes its time from the slope
+        return signal - lag * np.diff(signal, prepend=signal[0]), -np.diff(signal, prepend=signal[0])
+    decay, grown = np.exp(-1.0 / lag), -lag * np.expm1(-1.0 / lag)
+    steepness, growth = decay / lag**2, grown / lag - decay / lag
+    before = np.append(signal[0], signal[:-1])
+    smooth, _ = lfilter([1.0 - grown, grown - decay], [1.0, -decay], signal, zi=[signal[0] * grown])
+    past = np.append(smooth[0], smooth[:-1])
+    by_lag = lfilter([1.0], [1.0, -decay], steepness * (past - before) + growth * (before - signal))
+    return smooth, by_lag

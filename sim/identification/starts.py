@@ -1,0 +1,25 @@
+"""Starts for a fit that may have several minima."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import qmc
+
+from sim.identification.regression import Samples
+
+
+def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) -> Samples:
+    """Return (number, p) starts that fill a box evenly: a Latin hypercube.
+
+    Parameters
+    ----------
+    lower, upper : (p,), of the box.
+
+    Raises
+    ------
+    ValueError : the box has no inside, or no start is asked for.
+    """
+    if number < 1 or not (np.isfinite(lower) & np.isfinite(upper) & (lower < upper)).all():
+        raise ValueError("fit starts: need one at least, and a box with finite lower and upper ends")
+    share = qmc.LatinHypercube(len(lower), rng=np.random.default_rng(seed)).random(number)
+    return np.asarray(lower + share * (upper - lower))

@@ -1,0 +1,103 @@
+"""A test of a heated slab as an experiment that is streamed, faster than it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.models.thermal_population import Conductivity, Population, characterize
+from sim.models.thermal_slab import SlabTest, series_temperature
+from sim.models.thermal_tables import ACCREDITATION, configurations, material
+
+Samples = NDArray[np.float64]
+
+
+def _accreditation() -> SlabTest:
+    return configurations()[ACCREDITATION]
+
+
+def _best_known() -> Population:
+    return characterize(material("High")).population(Conductivity.TEMPERATURE_DEPENDENT)
+
+
+@dataclass(frozen=True)
+class ThermalExperiment:
+    """The accreditation test of the thermal challenge, of specimens drawn anew (Dowding, Pilch and Hills 2006).
+
+    The specimens are those of Table 4, with a conductivity that rises with temperature. Ours: the fault, a heater
+    that from the onset on gives more than it is told to; the time scale, instants and horizon.
+
+    Parameters
+    ----------
+    test : flux and thickness.
+    population : what the specimens are drawn from.
+    depth : of the thermocouple, as a share of the thickness.
+    time_scale : s of the test in a second of the stream.
+    horizon, dt : s of the stream.
+    fault : share of the flux that the heater gives too much in the bad experiment.
+    fault_onset : s of the stream.
+    noise : degC, standard deviation of a measurement; the challenge has none.
+
+    Raises
+    ------
+    ValueError : a number is out of its range.
+    """
+
+    test: SlabTest = field(default_factory=_accreditation)
+    population: Population = field(default_factory=_best_known)
+    depth: float = 0.0
+    time_scale: float = 50.0
+    horizon: float = 20.0
+    dt: float = 0.1
+    fault: float = 0.5
+    fault_onset: float = 6.0
+    noise: float = 0.0
+
+    name: ClassVar[str] = "thermal"
+    unit: ClassVar[str] = "degC"
+
+    def __post_init__(self) -> None:
+        for name in ("time_scale", "horizon", "dt"):
+            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
+                raise ValueError(f"thermal experiment {name} {getattr(self, name)}: must be a positive number")
+        for name in ("fault", "fault_onset", "noise"):
+            if not (isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
+                raise ValueError(f"thermal experiment {name} {getattr(self, name)}: must be zero or more")
+        self.test.depth(self.depth)
+
+    @property
+    def quantity(self) -> str:
+        """What is measured, and where."""
+        places = {0.0: "on the heated front", 1.0: "on the insulated back"}
+        return f"temperature {places.get(self.depth, f'at {self.depth:g} of the thickness')}"
+
+    @property
+    def time(self) -> Samples:
+        """(n_times,) in s of the stream, from zero to the step nearest the horizon."""
+        return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
+
+    @property
+    def observation_noise(self) -> Samples:
+        """(n_times,) in degC, the standard deviation of a synthetic measurement."""
+        return np.full(len(self.time), self.noise)
+
+    @property
+    def discrepancy(self) -> Samples:
+        """(n_times,) in degC: what the additional flux heats, by eq. 2, where constant properties add up."""
+        since = np.maximum(self.time - self.fault_onset, 0.0) * self.time_scale
+        if not self.fault:
+            return np.zeros(len(since))
+        more = SlabTest(self.fault * self.test.flux, self.test.thickness, 0.0)
+        middle = characterize(material("High"))
+        k = middle.line.at(middle.representative_temperature)
+        return series_temperature(more, since, k, middle.capacity.at(0.0), self.depth)[:, 0]
+
+    def realize(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) temperatures in degC, each of a specimen of its own."""
+        specimens = self.population.sample(generator, number)
+        found = specimens.temperature(self.test, self.time * self.time_scale, (self.depth,))
+        return np.ascontiguousarray(found[:, 0])

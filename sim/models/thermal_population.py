@@ -1,0 +1,170 @@
+"""The specimens of the thermal challenge: what is assumed of their properties, and how they heat up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.lognormal import Lognormal
+from sim.models.thermal_conduction import conduction_temperature
+from sim.models.thermal_properties import Distribution, PropertyFit, fit_property
+from sim.models.thermal_slab import SlabTest, series_temperature
+from sim.models.thermal_tables import APPLICATION, LIMIT_TIME, Material, configurations
+from sim.normal import Normal
+from sim.resampled import Resampled
+
+Samples = NDArray[np.float64]
+
+_ROUNDS = 20
+
+
+class Conductivity(StrEnum):
+    """What is assumed of a specimen's conductivity."""
+
+    CONSTANT = "constant"
+    REPRESENTATIVE = "representative"
+    TEMPERATURE_DEPENDENT = "temperature_dependent"
+
+
+class Family(StrEnum):
+    """How properties are distributed from specimen to specimen."""
+
+    NORMAL = "normal"
+    LOGNORMAL = "lognormal"
+    RESAMPLED = "resampled"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Specimens:
+    """Specimens with k(T) = conductivity + slope T.
+
+    Parameters
+    ----------
+    conductivity : (n,), W/(m K), at 0 degC.
+    slope : W/(m K^2), the same of all.
+    heat_capacity : (n,), J/(m^3 K).
+    """
+
+    conductivity: Samples
+    slope: float
+    heat_capacity: Samples
+
+    def temperature(self, test: SlabTest, time: ArrayLike, depths: Sequence[float] = (0.0,)) -> Samples:
+        """Return (n_times, n_depths, n) in degC: eq. 2 where the conductivity is constant, else finite volumes.
+
+        Raises
+        ------
+        ValueError : see `series_temperature` and `conduction_temperature`.
+        """
+        if self.slope:
+            return conduction_temperature(test, time, self.conductivity, self.slope, self.heat_capacity, depths)
+        return np.stack(
+            [series_temperature(test, time, self.conductivity, self.heat_capacity, depth) for depth in depths], axis=1
+        )
+
+    def between(self, first: int, last: int) -> Specimens:
+        """Return the specimens from `first` on, without `last`."""
+        return Specimens(self.conductivity[first:last], self.slope, self.heat_capacity[first:last])
+
+    def __len__(self) -> int:
+        return len(self.conductivity)
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """What specimens are drawn from; conductivity and capacity know nothing of each other.
+
+    Parameters
+    ----------
+    conductivity : W/(m K), at 0 degC.
+    slope : W/(m K^2), the same of all specimens.
+    heat_capacity : J/(m^3 K).
+    """
+
+    conductivity: Distribution
+    slope: float
+    heat_capacity: Distribution
+
+    def sample(self, generator: np.random.Generator, number: int) -> Specimens:
+        """Return so many specimens."""
+        conductivity = self.conductivity.sample(generator, number)
+        return Specimens(conductivity, self.slope, self.heat_capacity.sample(generator, number))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Characterization:
+    """What measured properties say: conductivity with and without a trend, capacity likewise.
+
+    Parameters
+    ----------
+    line, constant : fits of the conductivity, W/(m K).
+    capacity_line, capacity : fits of the volumetric heat capacity, J/(m^3 K).
+    representative_temperature : degC, at which k is taken where it is to be constant and yet the material's.
+    """
+
+    line: PropertyFit
+    constant: PropertyFit
+    capacity_line: PropertyFit
+    capacity: PropertyFit
+    representative_temperature: float
+
+    def population(self, conductivity: Conductivity, family: Family = Family.NORMAL) -> Population:
+        """Return the specimens under an assumption on k, with properties of a family.
+
+        Constant: mean and spread of all values, whatever their temperature, so that the trend counts as spread.
+        Representative: the line at the representative temperature, and what scatters about it. Temperature-dependent:
+        the line, moved up or down from specimen to specimen.
+        """
+        fit = self.constant if conductivity is Conductivity.CONSTANT else self.line
+        at = self.representative_temperature if conductivity is Conductivity.REPRESENTATIVE else 0.0
+        slope = fit.slope if conductivity is Conductivity.TEMPERATURE_DEPENDENT else 0.0
+        return Population(
+            _distribution(fit, fit.at(at), family), slope, _distribution(self.capacity, self.capacity.at(0.0), family)
+        )
+
+
+def characterize(data: Material, representative_temperature: float | None = None) -> Characterization:
+    """Fit what was measured, see `Characterization`.
+
+    Parameters
+    ----------
+    data : measured properties.
+    representative_temperature : degC; by default half way between front and back of a mean specimen at the end of the
+        application.
+
+    Raises
+    ------
+    ValueError : there are too few values, or all are at one temperature.
+    """
+    line, constant = (fit_property(data.temperature, data.conductivity, trend=trend) for trend in (True, False))
+    capacity_line, capacity = (
+        fit_property(data.temperature, data.heat_capacity, trend=trend) for trend in (True, False)
+    )
+    if representative_temperature is None:
+        representative_temperature = _half_way(line, capacity)
+    return Characterization(line, constant, capacity_line, capacity, representative_temperature)
+
+
+def _half_way(line: PropertyFit, capacity: PropertyFit) -> float:
+    """Return the temperature half way between front and back of a mean specimen at the end of the application.
+
+    The mean of k over the temperatures between the faces is its value there, because k is a line in them. Front and
+    back come from eq. 2 with that k: the temperature is sought until it agrees with itself.
+    """
+    test = configurations()[APPLICATION]
+    temperature = test.initial_temperature
+    for _ in range(_ROUNDS):
+        properties = line.at(temperature), capacity.at(0.0)
+        front, back = (float(series_temperature(test, LIMIT_TIME, *properties, depth)[0, 0]) for depth in (0.0, 1.0))
+        temperature = 0.5 * (front + back)
+    return temperature
+
+
+def _distribution(fit: PropertyFit, mean: float, family: Family) -> Distribution:
+    if family is Family.RESAMPLED:
+        return Resampled(tuple((mean + fit.scatter).tolist()))
+    return (Lognormal if family is Family.LOGNORMAL else Normal)(mean, fit.residual_deviation)

@@ -1,0 +1,126 @@
+"""Properties that differ from specimen to specimen: their distributions, and how surely data tell them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Samples = NDArray[np.float64]
+
+
+class Distribution(Protocol):
+    """Of a property, from specimen to specimen."""
+
+    def sample(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (number,) realizations."""
+
+    def share_below(self, value: ArrayLike) -> Samples:
+        """Return the probability of less than each value."""
+
+    def nodes(self, number: int) -> tuple[Samples, Samples]:
+        """Return values and weights of a rule that integrates over the distribution, `number` each at the most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PropertyFit:
+    """A constant or a line in temperature, by least squares, and what scatters about it.
+
+    Parameters
+    ----------
+    coefficients : (1,) or (2,): value at 0 degC and, of a line, slope.
+    covariance : of the coefficients.
+    fitted, residuals : (n,), in the property's unit.
+    leverages : (n,), the share of each value in its own fit.
+    residual_deviation : standard deviation from specimen to specimen, unbiased in its square.
+    """
+
+    coefficients: Samples
+    covariance: Samples
+    fitted: Samples
+    residuals: Samples
+    leverages: Samples
+    residual_deviation: float
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """How many more values there are than coefficients."""
+        return len(self.residuals) - len(self.coefficients)
+
+    @property
+    def slope(self) -> float:
+        """Per degC; zero of a constant."""
+        return float(self.coefficients[1]) if len(self.coefficients) > 1 else 0.0
+
+    @property
+    def standard_errors(self) -> Samples:
+        """Of the coefficients."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def slope_p_value(self) -> float:
+        """How probable a slope so far from zero is where there is none; NaN of a constant."""
+        if len(self.coefficients) < 2:
+            return float("nan")
+        from scipy import stats
+
+        size = abs(self.slope) / float(self.standard_errors[1])
+        return float(2.0 * stats.t.sf(size, self.degrees_of_freedom))
+
+    @property
+    def scatter(self) -> Samples:
+        """(n,): the residuals as large as those of specimens that the fit does not know, about a mean of zero."""
+        scaled = self.residuals / np.sqrt(1.0 - self.leverages)
+        return np.asarray(scaled - scaled.mean())
+
+    def at(self, temperature: float) -> float:
+        """Return the mean property at a temperature in degC."""
+        return float(self.coefficients[0] + self.slope * temperature)
+
+    def interval(self, confidence: float = 0.95) -> Samples:
+        """Return (n_coefficients, 2): between which each coefficient is, by Student's t."""
+        from scipy import stats
+
+        reach = stats.t.ppf(0.5 + 0.5 * confidence, self.degrees_of_freedom) * self.standard_errors
+        return np.column_stack([self.coefficients - reach, self.coefficients + reach])
+
+    def deviation_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return between which the standard deviation is, by chi-square."""
+        from scipy import stats
+
+        free = self.degrees_of_freedom
+        tails = stats.chi2.ppf([0.5 + 0.5 * confidence, 0.5 - 0.5 * confidence], free)
+        low, high = self.residual_deviation * np.sqrt(free / tails)
+        return float(low), float(high)
+
+
+def fit_property(temperature: Samples, values: Samples, *, trend: bool) -> PropertyFit:
+    """Fit a constant or, with a trend, a line.
+
+    Parameters
+    ----------
+    temperature : (n,), degC.
+    values : (n,), one a specimen.
+    trend : whether the property may change with temperature.
+
+    Raises
+    ------
+    ValueError : there are too few values, or all are at one temperature.
+    """
+    design = np.column_stack([np.ones(len(values)), temperature] if trend else [np.ones(len(values))])
+    free = len(values) - design.shape[1]
+    if free < 1 or (trend and np.ptp(temperature) == 0.0):
+        raise ValueError(
+            f"{len(values)} values for {design.shape[1]} coefficients: give more, at several temperatures"
+        )
+    orthogonal, triangle = np.linalg.qr(design)
+    coefficients = np.linalg.solve(triangle, orthogonal.T @ values)
+    fitted = design @ coefficients
+    residuals = values - fitted
+    variance = float(residuals @ residuals) / free
+    inverse = np.linalg.inv(triangle)
+    leverages = np.einsum("ij,ij->i", orthogonal, orthogonal)
+    return PropertyFit(coefficients, variance * inverse @ inverse.T, fitted, residuals, leverages, sqrt(variance))

@@ -1,0 +1,73 @@
+"""`synchroscope study thermal`: tables for a reader, one JSON object for a script, pictures; and its stream."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from monitor.__main__ import main
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+SMALL = ["study", "thermal", "--realizations", "400", "--resampled", "20"]
+LEVELS = ["Low", "Medium", "High"]
+VARIANTS = ["constant", "representative", "temperature_dependent"]
+
+
+def test_the_json_is_one_object_and_pictures_are_told_beside_it(tmp_path, capsys) -> None:
+    assert main([*SMALL, "--pictures", str(tmp_path / "new"), "--json"]) == 0
+    said = capsys.readouterr()
+    pictures = [tmp_path / "new" / f"thermal-{word}.png" for word in ("material", "validation", "decision")]
+    assert said.err.splitlines() == [str(path) for path in pictures]
+    for path in pictures:
+        assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
+    found = json.loads(said.out)
+    assert found["study"] == "thermal" and found["table2_max_error"] < 5e-7
+    probabilities = found["failure_probability"]
+    assert list(probabilities) == LEVELS
+    for level in LEVELS:
+        assert list(probabilities[level]) == VARIANTS
+        for each in probabilities[level].values():
+            assert list(each) == ["value", "standard_error", "quadrature", "bootstrap_05", "bootstrap_95"]
+            assert abs(each["value"] - each["quadrature"]) < 4.0 * each["standard_error"]
+            assert each["bootstrap_05"] < each["bootstrap_95"]
+        assert found["decision"][level]["statement"].startswith(f"{level}: the requirement is n")
+        for activity, sites in (("validation", list("1234")), ("accreditation", ["front", "middle", "back"])):
+            for judged in found[activity][level].values():
+                assert [each["tolerance"] for each in judged] == [0.05, 0.1, 0.15]
+                assert {*sites, "product", "joint"} < set(judged[0])
+    assert [row["paper"] for row in found["table2"]][-1] == 869.477597
+    rms = [run["rms"] for runs in found["fits"]["temperature_dependent"].values() for run in runs]
+    assert len(rms) == 16 and max(rms) < 0.7
+
+
+def test_the_tables(capsys) -> None:
+    assert main(SMALL) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "869.477597   869.477597",
+        "share of the units over 900 degC at 1000 s; allowed: 0.01",
+        "High: the requirement is not met.",
+        "Time zero, where model and specimen agree, is left",
+        "an extrapolation",
+    ):
+        assert words in said
+    assert "nan" not in said and "…" not in said
+    assert all(len(line) <= 110 for line in said.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--case", "i"], "--case: does not belong to the study thermal"),
+        (["--replicates", "2"], "--replicates: does not belong to the study thermal"),
+        (["--seed", "-1"], "--seed -1: must be zero or more"),
+        (["--realizations", "0"], "a study needs two each"),
+    ],
+)
+def test_mistakes_are_one_line(words, complaint, capsys) -> None:
+    assert main(["study", "thermal", *words]) == 2
+    said = capsys.readouterr()
+    assert complaint in said.err
+    assert said.err.count("\n") == 1 and said.out == ""

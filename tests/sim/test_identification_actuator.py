@@ -1,0 +1,116 @@
+"""Gain, delay and lag of an actuator that is known, from what it makes of its command."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.signal import butter, sosfiltfilt
+
+from sim.actuator import ActuatorState, Schedule, frequency_response
+from sim.identification.actuator_response import ActuatorResponse
+from sim.identification.fit import fit
+from sim.identification.regression import PolynomialDiscrepancy
+
+RATE, NOISE = 500.0, 1e-4
+WHITE = np.random.default_rng(3).standard_normal(6000)
+COMMAND = sosfiltfilt(butter(4, 10.0, fs=RATE, output="sos"), WHITE)
+COMMAND *= 0.01 / COMMAND.std()
+
+
+def followed(state, command=COMMAND, seed=1):
+    actuator = Schedule(((0.0, state),)).begin(1.0 / RATE, np.random.default_rng(seed))
+    return np.array([actuator.step(each) for each in command.tolist()])
+
+
+def fitted(measured, command=COMMAND, n_drift=1, **settings):
+    model = ActuatorResponse(command, 1.0 / RATE, **settings)
+    starts = model.starts(measured)
+    starts = np.hstack([starts, np.zeros((len(starts), n_drift))])
+    return fit(PolynomialDiscrepancy(model, model.time, n_drift), measured[model.rows], starts)
+
+
+@given(delay=st.floats(-0.05, 0.05), gain=st.floats(0.5, 2.0), frequency=st.floats(1.0, 12.0))
+def test_a_sine_is_shifted_and_scaled(delay, gain, frequency):
+    time = np.arange(1500) / RATE
+    model = ActuatorResponse(np.sin(2 * np.pi * frequency * time), 1.0 / RATE, max_delay=0.06)
+    response, sensitivities = model.evaluate(np.array([[gain, delay]]))
+    angle = 2 * np.pi * frequency * (model.time - delay)
+    np.testing.assert_allclose(response[0], gain * np.sin(angle), atol=2e-4)
+    np.testing.assert_allclose(sensitivities[0, :, 0], np.sin(angle), atol=2e-4)
+    slope = -gain * 2 * np.pi * frequency * np.cos(angle)
+    np.testing.assert_allclose(sensitivities[0, :, 1], slope, atol=4e-2 * gain)
+
+
+def test_a_sine_through_the_lag_is_the_first_order_system():
+    time, lag, frequency = np.arange(3000) / RATE, 0.02, 4.0
+    model = ActuatorResponse(np.sin(2 * np.pi * frequency * time), 1.0 / RATE, 0.1, with_lag=True)
+    expected = frequency_response(ActuatorState(1.1, lag, 0.013), frequency)
+    known = np.abs(expected) * np.sin(2 * np.pi * frequency * model.time + np.angle(expected))
+    response, _ = model.evaluate(np.array([[1.1, 0.013, lag]]))
+    np.testing.assert_allclose(response[0], known, atol=1e-3)
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.0007, 0.02])
+def test_the_derivatives_by_delay_and_lag(lag):
+    model = ActuatorResponse(COMMAND, 1.0 / RATE, with_lag=True)
+    at = np.array([[0.9, 0.0123, lag]])
+    for i, step in ((0, 1e-4), (1, 1e-7), (2, 1e-7)):
+        away = np.zeros(3)
+        away[i] = step
+        # a lag has no other side of zero
+        back = at - away if lag or i < 2 else at
+        width = (at + away - back)[0, i]
+        slope = (model.evaluate(at + away)[0] - model.evaluate(back)[0]) / width
+        found = model.evaluate(at)[1][0, :, i]
+        np.testing.assert_allclose(found, slope[0], atol=2e-4 * np.abs(found).max() + 1e-9)
+
+
+# a longer lead is extrapolated by the simulated actuator, and is then no pure one
+@pytest.mark.parametrize(("gain", "delay", "drift"), [(0.8, 0.0, 0.0), (1.2, 0.0437, 0.004), (1.0, -0.003, -0.01)])
+def test_gain_and_delay_are_recovered(gain, delay, drift):
+    found = fitted(followed(ActuatorState(gain, 0.0, delay, NOISE)) + drift)
+    for name, value in (("gain", gain), ("delay", delay), ("beta_1", drift)):
+        error = found.standard_errors[found.names.index(name)]
+        # the actuator's own cubic through the command is off by microseconds
+        assert abs(found.of(name) - value) < 5.0 * error + (2e-5 if name == "delay" else 2e-3 * (name == "gain"))
+
+
+def test_delay_and_lag_are_told_apart_by_a_broad_motion():
+    measured = followed(ActuatorState(0.95, 0.006, 0.0123, NOISE))
+    found = fitted(measured, with_lag=True)
+    assert found.names == ("gain", "delay", "lag", "beta_1")
+    for name, value in (("gain", 0.95), ("delay", 0.0123), ("lag", 0.006)):
+        assert abs(found.of(name) - value) < 4.0 * found.standard_errors[found.names.index(name)]
+    assert found.checks.independence > 1e-3
+    # without it the delay is both together, and the residuals say that something is missing
+    without = fitted(measured)
+    assert without.of("delay") == pytest.approx(0.0183, abs=5e-4)
+    assert without.checks.independence < 1e-6
+
+
+def test_a_motion_that_repeats_itself_has_many_minima():
+    time = np.arange(4000) / RATE
+    command = np.sin(2 * np.pi * 12.0 * time) + 0.3 * np.sin(2 * np.pi * 1.7 * time)
+    found = fitted(followed(ActuatorState(1.0, 0.0, 0.071, 1e-3), command), command, max_delay=0.2)
+    assert found.of("delay") == pytest.approx(0.071, abs=1e-4)
+    assert len(found.minima) > 1
+
+
+def test_every_other_sample_says_nearly_the_same():
+    measured = followed(ActuatorState(0.95, 0.0, 0.0123, NOISE))
+    model = ActuatorResponse(COMMAND, 1.0 / RATE, every=3)
+    assert len(measured[model.rows]) == len(model.time) < 2000
+    found = fit(model, measured[model.rows], model.starts(measured))
+    assert found.of("delay") == pytest.approx(0.0123, abs=3e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"max_delay": 0.0}, "actuator max_delay 0.0: must be positive, 1.0 s at most"),
+        ({"command": COMMAND[:100]}, "100 samples are too few for a delay of up to 0.1 s: seek a smaller one"),
+    ],
+)
+def test_mistakes_are_told(settings, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        ActuatorResponse(**({"command": COMMAND, "dt": 1.0 / RATE} | settings))

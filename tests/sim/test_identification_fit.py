@@ -1,0 +1,204 @@
+"""Fits beside the formulas of linear regression, and beside how estimates really scatter."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from scipy.stats import kstest, linregress
+from scipy.stats import t as student
+
+from sim.identification.delay_response import DelayResponse, stable
+from sim.identification.fit import fit, fit_many
+from sim.identification.profile import profile
+from sim.identification.regression import PolynomialDiscrepancy, unbounded
+from sim.identification.residual_checks import check_residuals
+from sim.identification.starts import spread_starts
+from sim.identification.system_response import SystemResponse
+from sim.models.delay_equation import DelayEquation
+from sim.models.delay_system import DelaySystem
+
+TIME = np.linspace(0.0, 3.0, 151)
+START = np.array([-1.0, 0.5, 0.0])
+TRUTH = DelayEquation(-1.7, 1.2, 0.1)
+METHOD_2 = DelayResponse(TIME, DelayEquation(-1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    time: np.ndarray
+    names = ("slope",)
+    lower, upper = -unbounded(1), unbounded(1)
+
+    def evaluate(self, parameters):
+        return parameters * self.time, np.tile(self.time[:, None], (len(parameters), 1, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Sine:
+    """sin(f t), whose sum of squares has many minima."""
+
+    names = ("frequency",)
+    lower, upper = np.array([0.0]), np.array([20.0])
+
+    def evaluate(self, parameters):
+        angle = parameters * TIME
+        return np.sin(angle), (TIME * np.cos(angle))[..., None]
+
+
+def noise(sigma, *shape, seed=1):
+    return sigma * np.random.default_rng(seed).standard_normal(shape)
+
+
+def test_a_line_is_the_formulas_of_linear_regression():
+    time = np.linspace(0.0, 4.0, 40)
+    observed = 3.0 - 0.7 * time + noise(0.3, 40)
+    found = fit(PolynomialDiscrepancy(Line(time), time, 1), observed, np.zeros(2))
+    expected = linregress(time, observed)
+    assert found.names == ("slope", "beta_1") and found.converged
+    assert (found.of("slope"), found.of("beta_1")) == pytest.approx((expected.slope, expected.intercept))
+    assert found.standard_errors == pytest.approx([expected.stderr, expected.intercept_stderr])
+    correlation = -time.mean() / np.sqrt(np.mean(time**2))
+    assert found.correlation[0, 1] == pytest.approx(correlation)
+    np.testing.assert_allclose(found.residuals[0], observed - expected.intercept - expected.slope * time, atol=1e-6)
+    # the profile of a linear model is a straight line, and its interval Student's
+    found_profile = profile(PolynomialDiscrepancy(Line(time), time, 1), observed, found, "slope")
+    np.testing.assert_allclose(
+        found_profile.root, (found_profile.values - expected.slope) / expected.stderr, atol=1e-5
+    )
+    reach = student.ppf(0.95, 38) * expected.stderr
+    assert found_profile.interval(0.9) == pytest.approx((expected.slope - reach, expected.slope + reach), rel=1e-3)
+
+
+def test_repeated_observations_are_one_long_experiment():
+    observed = TRUTH.response(TIME) + noise(0.1, 5, 151)
+    together = fit(METHOD_2, observed, START)
+    long = DelayResponse(np.tile(TIME, 5), DelayEquation(-1.0))
+    stacked = fit(long, observed.ravel(), START)
+    np.testing.assert_allclose(together.parameters, stacked.parameters, atol=1e-6)
+    np.testing.assert_allclose(together.covariance, stacked.covariance, rtol=1e-4)
+    assert together.sum_of_squares == pytest.approx(stacked.sum_of_squares)
+    assert together.residuals.shape == (5, 151)
+
+
+def test_the_covariance_is_how_the_estimates_scatter():
+    observed = TRUTH.response(TIME) + noise(0.03, 2000, 151)
+    found = fit_many(METHOD_2, observed, START)
+    assert found.converged.all()
+    np.testing.assert_allclose(found.standard_errors.mean(axis=0), found.parameters.std(axis=0, ddof=1), rtol=0.06)
+    assert found.sigma.mean() == pytest.approx(0.03, rel=0.01)
+    # correlations of the estimates are told, too
+    told = found.covariance[0] / np.outer(found.standard_errors[0], found.standard_errors[0])
+    np.testing.assert_allclose(told, np.corrcoef(found.parameters.T), atol=0.03)
+
+
+def test_errors_that_hang_together_scatter_estimates_as_is_told():
+    time = np.linspace(0.0, 4.0, 6000)
+    white = noise(1.0, 200, 6000, seed=3)
+    errors = lfilter([1.0], [1.0, -0.9], white, axis=1)
+    fits = [fit(Line(time), 2.0 * time + each, np.zeros(1)) for each in errors]
+    scatter = np.std([each.of("slope") for each in fits], ddof=1)
+    told = np.sqrt(np.mean([each.correlated_covariance[0, 0] for each in fits]))
+    believed = np.mean([each.standard_errors[0] for each in fits])
+    assert told == pytest.approx(scatter, rel=0.2)
+    assert believed < 0.4 * scatter
+    assert all("correlated" in " ".join(each.checks.doubts()) for each in fits)
+    assert np.isnan(fit(Line(time[:30]), 2.0 * time[:30] + errors[0, :30], np.zeros(1)).correlated_covariance).all()
+
+
+def test_the_checks_of_good_residuals_are_uniform():
+    checks = [check_residuals(noise(0.3, 1, 151, seed=seed), 3, 0.3) for seed in range(300)]
+    for name in ("mean", "independence", "normality", "deviation"):
+        assert kstest([getattr(each, name) for each in checks], "uniform").pvalue > 1e-3
+    assert np.isnan(check_residuals(noise(0.3, 1, 151), 3).deviation)
+    # four tests at 1 %
+    assert sum(bool(each.doubts()) for each in checks) < 25
+
+
+def test_the_checks_find_what_is_wrong():
+    good = noise(0.3, 1, 400, seed=4)
+    assert check_residuals(good, 2, 0.3).doubts() == ()
+    assert check_residuals(good + 0.1, 2).doubts()[0] == "the residuals' mean is not zero"
+    assert "not as large" in check_residuals(good, 2, 0.2).doubts()[-1]
+    assert check_residuals(good**3, 2).doubts() == ("the residuals are not normal",)
+    # the model that has no disturbance does not describe what has one
+    observed = DelayEquation(-1.7, 0.0, 2.55).response(TIME) + noise(0.1, 151)
+    alone = fit(DelayResponse(TIME, DelayEquation(-1.0), ("q0",)), observed, START[:1])
+    assert "leaves something out" in alone.checks.doubts()[0] and alone.of("q0") == pytest.approx(-0.63, abs=0.05)
+
+
+def test_of_many_minima_the_least_is_taken_and_the_others_are_told():
+    observed = np.sin(7.3 * TIME) + noise(0.05, 151)
+    bad = fit(Sine(), observed, np.array([2.0]))
+    starts = spread_starts(Sine.lower, Sine.upper, 30)
+    found = fit(Sine(), observed, starts)
+    assert bad.of("frequency") != pytest.approx(7.3, abs=0.5)
+    assert found.of("frequency") == pytest.approx(7.3, abs=0.02)
+    assert len(found.minima) > 2 and found.minima[0] == pytest.approx(found.sum_of_squares)
+    # a Latin hypercube: one start in each thirtieth of the range
+    assert sorted((starts[:, 0] / 20.0 * 30.0).astype(int)) == list(range(30))
+
+
+def test_the_delay_itself_can_be_fitted():
+    observed = DelayEquation(-1.7, 1.2, 0.1, delay=0.83).response(TIME) + noise(0.02, 151)
+    model = DelayResponse(TIME, DelayEquation(-1.0), ("q0", "q1", "omega", "delay"))
+    found = fit(model, observed, np.array([-1.0, 0.5, 0.0, 1.0]))
+    for name, value in (("q0", -1.7), ("q1", 1.2), ("omega", 0.1), ("delay", 0.83)):
+        error = found.standard_errors[found.names.index(name)]
+        assert abs(found.of(name) - value) < 4.0 * error
+
+
+def test_any_system_is_fitted_through_its_matrices():
+    def build(q):
+        return DelaySystem(
+            *(np.array([[q[0]]]), np.array([5.0]), np.array([[q[1]]])),
+            g=np.eye(1),
+            disturbance=lambda t: np.full((len(t), 1), q[2]),
+        )
+
+    observed = TRUTH.response(TIME) + noise(0.05, 151)
+    model = SystemResponse(build, TIME, METHOD_2.names, -unbounded(3), unbounded(3))
+    found, exact = fit(model, observed, START), fit(METHOD_2, observed, START)
+    np.testing.assert_allclose(found.parameters, exact.parameters, atol=1e-5)
+    np.testing.assert_allclose(found.covariance, exact.covariance, rtol=1e-4)
+
+
+def test_a_fit_kept_stable_tells_the_parameters_themselves():
+    observed = DelayEquation(-1.7, 1.72, 0.2).response(TIME) + noise(0.05, 3, 151)
+    inside = stable(METHOD_2, 0.01)
+    many = fit_many(inside, observed, inside.of(START))
+    assert many.names == ("q0", "q1", "omega")
+    assert (many.of("q0") + np.abs(many.of("q1")) < -0.0099).all()
+    assert many.at_bound[:, :2].all() and not many.at_bound[:, 2].any()
+    one = fit(inside, observed[0], inside.of(START))
+    np.testing.assert_allclose(one.parameters, many.parameters[0], atol=1e-9)
+    # on the border q0 and q1 move together: their sum is known, and not more
+    assert one.covariance[0, 0] == pytest.approx(one.covariance[1, 1]) == pytest.approx(-one.covariance[0, 1])
+    assert one.correlated_covariance.shape == (3, 3)
+
+
+def test_parameters_that_the_data_cannot_tell_apart_have_no_error():
+    model = PolynomialDiscrepancy(Line(np.ones(20)), np.linspace(0.0, 1.0, 20), 1)
+    found = fit(model, noise(1.0, 20), np.zeros(2))
+    assert np.isinf(found.standard_errors).all()
+    with pytest.raises(ValueError, match="the fit knows no standard error"):
+        profile(model, noise(1.0, 20), found, "slope")
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: fit(METHOD_2, np.zeros(151), np.zeros(2)), "fit start of shape"),
+        (lambda: fit(Line(np.ones(1)), np.zeros(1), np.zeros(1)), "needs more than 1 observations"),
+        (lambda: spread_starts(np.zeros(2), np.zeros(2), 3), "a box with finite lower and upper ends"),
+        (lambda: DelayResponse(TIME, TRUTH, ("q2",)), "choose among q0, q1, omega, initial, delay"),
+        (lambda: stable(DelayResponse(TIME, TRUTH, ("q0",))), "needs q0 and q1 free"),
+        (lambda: stable(METHOD_2, -1.0), "margin -1.0: must be zero or more"),
+    ],
+)
+def test_mistakes_are_told(make, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        make()
+    observed = TRUTH.response(TIME) + noise(0.1, 151)
+    with pytest.raises(ValueError, match="choose among q0, q1, omega"):
+        profile(METHOD_2, observed, fit(METHOD_2, observed, START), "delay")

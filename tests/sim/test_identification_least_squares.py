@@ -1,0 +1,145 @@
+"""The minimiser beside scipy's, with bounds and without."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import least_squares, lsq_linear
+
+from sim.identification.delay_response import DelayResponse, stable
+from sim.identification.least_squares import minimize
+from sim.identification.regression import PolynomialDiscrepancy
+from sim.models.delay_equation import DelayEquation
+
+TIME = np.linspace(0.0, 3.0, 61)
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    matrix: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @property
+    def names(self):
+        return tuple(f"p{i}" for i in range(self.matrix.shape[1]))
+
+    def evaluate(self, parameters):
+        return parameters @ self.matrix.T, np.tile(self.matrix, (len(parameters), 1, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Decay:
+    """a exp(-b t), whose derivatives anyone can write down."""
+
+    names = ("a", "b")
+    lower = np.array([-np.inf, 0.0])
+    upper = np.array([np.inf, 10.0])
+
+    def evaluate(self, parameters):
+        e = np.exp(-parameters[:, 1:] * TIME)
+        return parameters[:, :1] * e, np.stack([e, -parameters[:, :1] * TIME * e], axis=2)
+
+
+@given(
+    matrix=arrays(np.float64, (12, 3), elements=st.integers(-9, 9).map(float)),
+    observed=arrays(np.float64, (12,), elements=st.integers(-9, 9).map(float)),
+    lower=arrays(np.float64, (3,), elements=st.floats(-2.0, 0.0)),
+    width=arrays(np.float64, (3,), elements=st.floats(0.1, 3.0)),
+)
+def test_a_linear_problem_within_bounds(matrix, observed, lower, width):
+    # alike columns leave the least point open, and only its value is then the same
+    expected = lsq_linear(matrix, observed, (lower, lower + width), method="bvls")
+    found = minimize(Linear(matrix, lower, lower + width), observed[None], np.zeros((1, 3)))
+    assert found.sum_of_squares[0] == pytest.approx(2.0 * expected.cost, rel=1e-7, abs=1e-9)
+    assert (found.parameters >= lower).all() and (found.parameters <= lower + width).all()
+
+
+def test_many_nonlinear_problems_at_once_are_scipy_s_one_by_one():
+    generator = np.random.default_rng(1)
+    truth = np.column_stack([generator.uniform(1.0, 4.0, 8), generator.uniform(-0.3, 3.0, 8)])
+    observed = Decay().evaluate(truth)[0] + 0.05 * generator.standard_normal((8, 61))
+    found = minimize(Decay(), observed, np.ones((8, 2)))
+    assert found.converged.all()
+    for i, each in enumerate(observed):
+
+        def residuals(p, each=each):
+            return p[0] * np.exp(-p[1] * TIME) - each
+
+        expected = least_squares(
+            residuals, [1.0, 1.0], bounds=([-np.inf, 0.0], [np.inf, 10.0]), xtol=1e-14, ftol=1e-14
+        )
+        np.testing.assert_allclose(found.parameters[i], expected.x, atol=2e-6)
+        assert found.at_bound[i, 1] == (expected.x[1] < 1e-9)
+    assert 0 < found.at_bound.sum() < 8
+
+
+@pytest.mark.parametrize("method", [1, 2])
+def test_the_methods_are_scipy_s_minimum(method):
+    generator = np.random.default_rng(4)
+    observed = DelayEquation(-1.7, 1.2, 0.1).response(TIME) + 0.1 * generator.standard_normal((3, 61))
+    free = ("q0", "q1", "omega")[: method + 1]
+    model = DelayResponse(TIME, DelayEquation(-1.0), free)
+    if method == 1:
+        model = PolynomialDiscrepancy(model, TIME)
+    start = np.zeros((3, len(model.names)))
+    start[:, :2] = [-1.0, 0.5]
+    found = minimize(model, observed, start)
+    for i, each in enumerate(observed):
+
+        def residuals(p, each=each):
+            return model.evaluate(p[None])[0][0] - each
+
+        expected = least_squares(residuals, start[i], method="lm", xtol=1e-14, ftol=1e-14)
+        assert found.sum_of_squares[i] == pytest.approx(2.0 * expected.cost, rel=1e-9)
+        np.testing.assert_allclose(found.parameters[i], expected.x, atol=1e-3)
+
+
+def test_what_is_held_stays_and_a_useless_parameter_does_no_harm():
+    matrix = np.column_stack([np.ones(6), np.arange(6.0), np.zeros(6)])
+    model = Linear(matrix, np.full(3, -np.inf), np.full(3, np.inf))
+    observed = 2.0 + 3.0 * np.arange(6.0)
+    held = np.array([-np.inf, 1.0, -np.inf]), np.array([np.inf, 1.0, np.inf])
+    found = minimize(model, observed[None], np.zeros((1, 3)), lower=held[0], upper=held[1])
+    assert (
+        found.converged.all() and found.parameters[0, 1] == 1.0 and found.at_bound[0].tolist() == [False, True, False]
+    )
+    # the mean of what is left, 2 + 2 t
+    assert found.parameters[0, 0] == pytest.approx(7.0)
+
+
+def test_kept_stable_is_the_best_of_the_stable():
+    # an experiment that seems unstable, beside scipy's minimum over the same region by its coordinates
+    truth = DelayEquation(-1.7, 1.72, 0.2)
+    observed = truth.response(TIME) + 0.05 * np.random.default_rng(5).standard_normal(61)
+    model = DelayResponse(TIME, DelayEquation(-1.0))
+    inside = stable(model, 0.01)
+    found = minimize(inside, observed[None], inside.of(np.array([-1.0, 0.5, 0.0]))[None])
+    rates = found.parameters @ inside.matrix.T
+
+    def residuals(p):
+        return model.evaluate(np.array([[-(p[0] + p[1]) / 2, (p[1] - p[0]) / 2, p[2]]]))[0][0] - observed
+
+    bounds = ([0.01, 0.01, -np.inf], np.inf)
+    expected = least_squares(residuals, [0.5, 1.5, 0.0], bounds=bounds, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    assert found.sum_of_squares[0] == pytest.approx(2.0 * expected.cost, rel=1e-6)
+    assert rates[0, 0] + abs(rates[0, 1]) == pytest.approx(-0.01, abs=1e-12)
+    assert found.at_bound[0].tolist() == [True, False, False]
+    free = minimize(model, observed[None], np.array([[-1.0, 0.5, 0.0]]))
+    assert free.parameters[0, 0] + abs(free.parameters[0, 1]) > 0.0
+    assert free.sum_of_squares[0] < found.sum_of_squares[0]
+
+
+@pytest.mark.parametrize(
+    ("observed", "start", "complaint"),
+    [
+        (np.zeros((2, 61)), np.zeros((1, 2)), r"start of shape \(1, 2\): must be \(2, 2\)"),
+        (np.full((1, 61), np.nan), np.zeros((1, 2)), "is not finite"),
+    ],
+)
+def test_mistakes_are_told(observed, start, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        minimize(Decay(), observed, start)
