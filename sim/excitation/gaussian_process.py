@@ -121,9 +121,11 @@ def _karhunen_loeve(covariance: Samples, neglect: float) -> Samples:
     remaining = np.cumsum(np.maximum(values, 0.0)[::-1])[::-1]
     terms = int(np.count_nonzero(remaining > allowed))
     factor = vectors[:, :terms] * np.sqrt(values[:terms])
-    # an eigenvector has no sign of its own, and libraries differ
-    largest = factor[np.argmax(np.abs(factor), axis=0), np.arange(terms)]
-    return np.ascontiguousarray(factor * np.sign(largest))
+    # an eigenvector has no sign of its own, and libraries differ. Its first large entry is taken, not its largest: an
+    # antisymmetric one has two of those, and rounding would choose
+    size = np.abs(factor)
+    first = np.argmax(size >= 0.5 * size.max(axis=0, initial=0.0), axis=0)
+    return np.ascontiguousarray(factor * np.sign(factor[first, np.arange(terms)]))
 
 
 def _cholesky(covariance: Samples, neglect: float) -> Samples:

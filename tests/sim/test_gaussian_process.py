@@ -126,6 +126,17 @@ def test_the_same_generator_gives_the_same_paths():
     np.testing.assert_array_equal(again, paths[0])
 
 
+def test_rounding_turns_no_path_over():
+    """An antisymmetric eigenvector has two largest entries: which one is larger changes with a library's threads."""
+    time = np.arange(400) * 0.02
+    paths = [
+        GaussianProcess(0.0, 1.0 + rounding, squared_exponential(2.0)).sample(time, np.random.default_rng(1), 4)
+        for rounding in np.arange(6) * 1e-13
+    ]
+    for path in paths[1:]:
+        np.testing.assert_allclose(path, paths[0], atol=1e-6)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_random_without_a_deviation(method):
     process = GaussianProcess(np.sin, 0.0, squared_exponential(3.0), method)
