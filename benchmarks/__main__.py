@@ -23,6 +23,8 @@ NAMES = (
     "recording",
     "realizations",
     "reliability",
+    "delay_fits",
+    "conduction",
     "frames",
     "window_latency",
     "endurance",
