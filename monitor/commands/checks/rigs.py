@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,13 +11,13 @@ from monitor.blocks import Event, EventKind, Stream
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.commands.security import Guard
 from monitor.config import StreamSettings
+from monitor.transport.greeting import TCP, mechanism
 from monitor.transport.zeromq import ZmqSource
 
 PATIENCE = 3.0
 """s for which rigs are listened to."""
 
 _TURN = 0.05
-_TCP = re.compile(r"tcp://\[?(?P<host>[^\]]+?)\]?:(?P<port>\d+)")
 
 
 @dataclass(slots=True)
@@ -55,7 +54,7 @@ class Rigs:
     """
 
     def __init__(self, settings: StreamSettings, insecure: bool, guard: Guard) -> None:
-        self._rig = settings.rig
+        self._rig, self._secured = settings.rig, guard.keys is not None
         self.problems: list[Finding] = []
         self._ears: list[Ear] = []
         for url, bound in [*((url, True) for url in settings.bind), *((url, False) for url in settings.connect)]:
@@ -104,9 +103,15 @@ class Rigs:
         elif ear.refusals:
             yield warn("rig", f"{ear.url}: messages beside are refused: {ear.refusals[-1]}")
         if ear.troubles and not ear.streams:
-            yield fail("rig", ear.troubles[-1])
+            yield fail("rig", self._trouble(ear))
         if not (ear.streams or ear.refusals or ear.troubles):
             yield warn("rig", f"{ear.url}: {self._silence(ear)}")
+
+    def _trouble(self, ear: Ear) -> str:
+        # which of the two sides hangs up first is chance, and with it what a failed handshake tells
+        if not self._secured and mechanism(ear.url) == "CURVE":
+            return f"{ear.url}: it asks for keys, so give --keys"
+        return ear.troubles[-1]
 
     def _silence(self, ear: Ear) -> str:
         if ear.bound:
@@ -138,7 +143,7 @@ def _several(count: int, what: str) -> str:
 
 def _answers(url: str) -> bool:
     """Tell whether something listens at an endpoint; True also where that cannot be told."""
-    match = _TCP.fullmatch(url)
+    match = TCP.fullmatch(url)
     if match is None:
         return True
     try:

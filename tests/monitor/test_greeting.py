@@ -1,0 +1,61 @@
+"""What a publisher wants for security, as it greets: over real sockets, and from those who speak something else."""
+
+import socket
+import threading
+
+import pytest
+import zmq
+
+from monitor.transport.greeting import mechanism
+
+
+@pytest.fixture
+def bound():
+    with zmq.Context() as context, context.socket(zmq.PUB) as publisher:
+        publisher.setsockopt(zmq.LINGER, 0)
+
+        def bind(**options):
+            for name, value in options.items():
+                setattr(publisher, name, value)
+            publisher.bind("tcp://127.0.0.1:*")
+            return publisher.getsockopt_string(zmq.LAST_ENDPOINT)
+
+        yield bind
+
+
+def test_one_without_keys(bound):
+    assert mechanism(bound()) == "NULL"
+
+
+def test_one_that_asks_for_keys_says_so_every_time(bound):
+    public, secret = zmq.curve_keypair()
+    url = bound(curve_server=True, curve_publickey=public, curve_secretkey=secret)
+    assert [mechanism(url) for _ in range(20)] == 20 * ["CURVE"]
+
+
+def test_one_that_asks_for_a_password(bound):
+    assert mechanism(bound(plain_server=True)) == "PLAIN"
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64), b"\xff" * 64, b"\xff" * 20])
+def test_one_that_speaks_something_else_wants_nothing(answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(64)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert mechanism(f"tcp://127.0.0.1:{server.getsockname()[1]}") == ""
+        thread.join()
+
+
+def test_one_that_says_nothing_or_is_not_there():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        assert mechanism(url, 0.05) == ""
+    assert mechanism(url) == ""
+    assert mechanism("ipc:///nowhere") == ""
