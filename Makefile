@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# as many processes test as there are cores: threads of linear algebra in each would only be in each other's way
+test: export OPENBLAS_NUM_THREADS := 1
+test: export OMP_NUM_THREADS := 1
+
 .PHONY: demo test benchmark pictures clean
 
 demo: $(VENV)/run.stamp
