@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 SUMMARY = "run a paper's examples and lay the results beside the paper's own"
@@ -70,20 +72,32 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"--{option}: does not belong to the study {arguments.name}")
     if arguments.seed < 0:
         raise ValueError(f"--seed {arguments.seed}: must be zero or more")
+    folder: Path | None = arguments.pictures
+    with _writing(folder):
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            # whether there may be pictures at all is known before the study, which takes its time
+            TemporaryFile(dir=folder).close()
     as_json, show, draw = _STUDIES[arguments.name](arguments)
-    if arguments.pictures:
-        try:
-            arguments.pictures.mkdir(parents=True, exist_ok=True)
-            drawn = draw(arguments.pictures)
-        except OSError as problem:
-            raise ValueError(f"--pictures {arguments.pictures}: {problem.strerror or problem}") from problem
-        print("\n".join(map(str, drawn)), file=sys.stderr)
+    # what was found is told before anything is drawn: a disk may be full
     if arguments.json:
         json.dump(as_json(), sys.stdout, indent=2)
-        print()
+        print(flush=True)
     else:
         show()
+    if folder:
+        with _writing(folder):
+            drawn = draw(folder)
+        print("\n".join(map(str, drawn)), file=sys.stderr)
     return 0
+
+
+@contextmanager
+def _writing(folder: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise ValueError(f"--pictures {folder}: {problem.strerror or problem}") from problem
 
 
 def _tracking(arguments: argparse.Namespace) -> Found:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 
 import pytest
 
@@ -60,6 +62,23 @@ def test_mistakes_are_one_line(words, complaint, capsys) -> None:
     said = capsys.readouterr()
     assert complaint in said.err
     assert said.err.count("\n") == 1 and said.out == ""
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_study(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("replay.studies.tracking.run_study", lambda *_: pytest.fail("it has begun"))
+    assert main(["study", "tracking", "--pictures", "/dev/null/x"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_disk_that_is_full_when_pictures_are_drawn_costs_no_result(monkeypatch, tmp_path, capsys) -> None:
+    def draw(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("replay.studies.tracking_pictures.draw", draw)
+    assert main(["study", "tracking", "--case", "i", "--json", "--pictures", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert json.loads(said.out)["study"] == "tracking"
+    assert said.err == f"synchroscope study: --pictures {tmp_path}: No space left on device\n"
 
 
 @pytest.mark.parametrize("name", ["beam", "sandia"])
