@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.blocks import Pair, Samples, units_differ
+from monitor.indicators.base import LARGEST_SAMPLE
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
 from replay.formats import Recording
@@ -55,7 +56,7 @@ def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRec
 def longest_stretch(recording: Recording, pair: Pair) -> tuple[Samples, int]:
     """Return command and measured signal of the longest stretch without a hole, (n, 2), and how much is left out."""
     both = np.concatenate([np.empty((0, 2)), *_pieces(recording, pair)])
-    good = _longest(np.isfinite(both).all(axis=1))
+    good = _longest((np.abs(both) < LARGEST_SAMPLE).all(axis=1))
     return both[good], len(both) - (good.stop - good.start)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.commands.options import add_column_options, add_indicator_options, indicator_overrides
+from monitor.commands.options import add_column_options, add_indicator_options, column_selection, indicator_overrides
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
@@ -31,15 +29,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print what was found."""
     from monitor.commands.assess_json import as_json
     from monitor.commands.assess_table import print_assessment
+    from monitor.commands.json_values import print_records
     from replay.assessment import assess
+    from replay.formats import open_recording
 
     if arguments.series and len(arguments.files) > 1:
         raise ValueError(f"--series takes one file, {len(arguments.files)} are given")
     if arguments.series and arguments.series.exists() and arguments.series.samefile(arguments.files[0]):
         raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
+    selection = column_selection(arguments)
     found = []
     for path in arguments.files:
-        recording = _open(path, arguments)
+        recording = open_recording(path, selection)
         settings, note = _settings(recording, arguments)
         assessment = assess(recording, settings, thin=arguments.series is None)
         notes = [*([note] if note else []), *assessment.notes]
@@ -50,22 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print_assessment(path, assessment, notes)
     if arguments.json:
-        json.dump(found[0] if len(found) == 1 else {"records": found}, sys.stdout, indent=2)
-        print()
+        print_records(found)
     return 0
-
-
-def _open(path: Path, arguments: argparse.Namespace) -> Recording:
-    from replay.formats import Selection, open_recording
-
-    selection = Selection(
-        command=tuple(arguments.command),
-        measured=tuple(arguments.measured),
-        force=tuple(arguments.force),
-        time=arguments.time,
-        rate=arguments.rate,
-    )
-    return open_recording(path, selection)
 
 
 def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[IndicatorSettings, str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from monitor.commands.options import add_column_options, positive
+from monitor.commands.options import add_column_options, column_selection, positive
 
 SUMMARY = "fit gain, delay and lag of the actuators to recorded runs, with what the fit does not know"
 
@@ -18,50 +17,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group = parser.add_argument_group("fit")
     group.add_argument(
-        "--max-delay", type=positive, default=0.1, metavar="S", help="largest delay that is sought (default 0.1)"
+        "--max-delay",
+        type=positive,
+        default=0.1,
+        metavar="S",
+        help="largest delay that is sought (default 0.1, 1 at most)",
     )
-    group.add_argument("--lag", action="store_true", help="fit a first-order lag, too")
+    group.add_argument(
+        "--lag", action="store_true", help="fit a first-order lag, too: needs a motion of several frequencies"
+    )
     group.add_argument(
         "--drift",
         type=int,
         default=1,
         metavar="N",
-        help="terms of a polynomial in time for what the actuator leaves (default 1, an offset; 0: none)",
+        help="terms of a polynomial in time beside the actuator, 0 to 6 (default 1: an offset; 2: a drift, too)",
     )
     add_column_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit every actuator of every file and print what was found."""
+    """Fit every actuator of every file and print what was found; return 2 if one of them could not be fitted."""
     from monitor.commands.identify_json import as_json
     from monitor.commands.identify_table import print_fits
+    from monitor.commands.json_values import print_records
     from monitor.commands.progress import bar
-    from replay.formats import Selection, open_recording
+    from replay.formats import open_recording
     from replay.identification import identify
 
-    selection = Selection(
-        command=tuple(arguments.command),
-        measured=tuple(arguments.measured),
-        force=tuple(arguments.force),
-        time=arguments.time,
-        rate=arguments.rate,
-    )
-    found = []
+    selection = column_selection(arguments)
+    records, problems = [], []
     for path in arguments.files:
         recording = open_recording(path, selection)
         with bar() as progress:
-            fits = identify(
+            found = identify(
                 recording,
                 max_delay=arguments.max_delay,
                 with_lag=arguments.lag,
                 n_drift=arguments.drift,
                 progress=progress,
             )
+        problems += [f"{path}: {problem}" for problem in found.problems]
+        if not found.fits:
+            continue
         if arguments.json:
-            found.append(as_json(path, recording.stream, fits, recording.notes))
+            records.append(as_json(path, recording.stream, found, recording.notes))
         else:
-            print_fits(path, recording.stream, fits, recording.notes)
-    if arguments.json:
-        json.dump(found[0] if len(found) == 1 else {"records": found}, sys.stdout, indent=2)
-        print()
-    return 0
+            print_fits(path, recording.stream, found.fits, recording.notes)
+    if records:
+        print_records(records)
+    # beside what could be fitted; a script sees it by the code
+    for problem in problems:
+        print(f"synchroscope identify: {problem}", file=sys.stderr)
+    return 2 if problems else 0

@@ -10,17 +10,18 @@ from monitor.commands.json_values import number
 
 if TYPE_CHECKING:
     from monitor.blocks import Stream
-    from replay.identification import ActuatorFit
+    from replay.identification import ActuatorFit, Identified
     from sim.identification.fit import Fit
 
 
-def as_json(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> dict[str, Any]:
+def as_json(path: Path, stream: Stream, found: Identified, notes: Sequence[str]) -> dict[str, Any]:
     """Return what was identified of one record; SI, null where there is no value."""
     return {
         "file": str(path),
         "sample_rate": stream.sample_rate,
         "notes": list(notes),
-        "actuators": [_actuator(found, stream) for found in fits],
+        "actuators": [_actuator(each, stream) for each in found.fits],
+        "problems": list(found.problems),
     }
 
 
@@ -32,15 +33,20 @@ def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
         "measured": stream.channels[found.pair.measured].name,
         **fit_json(found.fit),
         "correlated_standard_errors": dict(zip(found.fit.names, errors, strict=True)),
+        "rivals": [dict(zip(found.fit.names, rival, strict=True)) for rival in found.rivals.tolist()],
         "explained": number(found.explained),
         "compared": found.compared,
         "left_out": found.left_out,
+        "warnings": list(found.warnings),
         "notes": list(found.notes),
     }
 
 
 def fit_json(fit: Fit, intervals: Sequence[tuple[float, float]] = ()) -> dict[str, Any]:
-    """Return a fit: estimates, white standard errors, correlation, residuals' checks, distinct minima."""
+    """Return a fit: estimates, white standard errors, correlation, residuals' checks, distinct minima.
+
+    A standard error is null where it is not known: at a bound, and of what the record does not determine.
+    """
     found: dict[str, Any] = {
         "estimates": dict(zip(fit.names, fit.parameters.tolist(), strict=True)),
         "standard_errors": dict(zip(fit.names, map(number, fit.standard_errors.tolist()), strict=True)),
@@ -48,6 +54,8 @@ def fit_json(fit: Fit, intervals: Sequence[tuple[float, float]] = ()) -> dict[st
         "sigma": fit.sigma,
         "sum_of_squares": fit.sum_of_squares,
         "converged": fit.converged,
+        "at_bound": list(fit.bounded),
+        "unidentified": list(fit.unidentified),
         "minima": len(fit.minima),
         "residuals": {
             "mean_p": number(fit.checks.mean),

@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from monitor.blocks import Channel, Stream
     from replay.identification import ActuatorFit
 
+# in a pipe, which has no width of its own
+WIDTH = 110
 # how a parameter is shown: as what, in what, and times what
 _SHOWN_AS = {"delay": ("ms", 1e3), "lag": ("ms", 1e3)}
 _NORMAL_95 = 1.96
+_MOST_DIGITS = 7
+_ROUNDING = 1e-12
 
 
 def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> None:
     """Print the parameters of each actuator, times in ms; the errors are for residuals that hang together."""
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110, highlight=False)
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     console.print(Text(str(path), "bold"))
     for found in fits:
         console.print(_parameters(found, stream))
@@ -35,6 +39,8 @@ def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: S
             f"{f'{found.fit.sigma:.4g} {unit}'.rstrip()} left",
             markup=False,
         )
+        for warning in found.warnings:
+            console.print(Text(f"warning: {warning}"), style="bold red")
         for note in found.notes:
             console.print(Text(f"note: {note}"), style="yellow")
     for note in notes:
@@ -50,9 +56,20 @@ def _parameters(found: ActuatorFit, stream: Stream) -> Table:
     columns = found.fit.names, found.fit.parameters, found.standard_errors, found.fit.standard_errors
     for name, value, error, white in zip(*columns, strict=True):
         unit, factor = _SHOWN_AS[name] if name in _SHOWN_AS else (_unit(name, command, measured), 1.0)
-        numbers = (value, error, value - _NORMAL_95 * error, value + _NORMAL_95 * error, white)
-        table.add_row(name, Text(unit), *(_number(factor * number) for number in numbers))
+        value, error, white = (factor * number for number in (value, error, white))
+        known = error if math.isfinite(error) else white
+        ends = (_number(value + side * _NORMAL_95 * error, known) for side in (-1.0, 1.0))
+        row = _number(value, known), _number(error, error), *ends, _number(white, white)
+        table.add_row(_name(name), Text(unit), *row)
     return table
+
+
+def _name(name: str) -> str:
+    """Return the polynomial's terms by what they are."""
+    if not name.startswith("beta_"):
+        return name
+    power = int(name.removeprefix("beta_")) - 1
+    return ("offset", "drift")[power] if power < 2 else f"drift t^{power}"
 
 
 def _unit(name: str, command: Channel, measured: Channel) -> str:
@@ -63,5 +80,14 @@ def _unit(name: str, command: Channel, measured: Channel) -> str:
     return unit if not power else f"{unit or '1'}/s" + (f"^{power}" if power > 1 else "")
 
 
-def _number(value: float) -> str:
-    return f"{value:.5g}" if math.isfinite(value) else "—"
+def _number(value: float, error: float) -> str:
+    """Return a number to the second digit of its error."""
+    if not math.isfinite(value):
+        return "—"
+    # what is smaller is rounding, and hides what is not
+    if abs(value) <= _ROUNDING:
+        return "0"
+    digits = 4
+    if math.isfinite(error) and error > 0.0:
+        digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2
+    return f"{value:.{min(max(digits, 2), _MOST_DIGITS)}g}"

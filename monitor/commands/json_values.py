@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,3 +28,8 @@ def criteria_json(criteria: BenchmarkCriteria) -> dict[str, float | None]:
         "j2_percent": number(criteria.j2),
         "j3_percent": number(criteria.j3),
     }
+
+
+def print_records(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print what was found of one record, or of several as a list, as one JSON object."""
+    print(json.dumps(found[0] if len(found) == 1 else {"records": found}, indent=2))

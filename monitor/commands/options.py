@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from monitor.reliability.decision import Limits
     from monitor.transport.curve import Keys
+    from replay.formats import Selection
 
 
 def add_indicator_options(parser: argparse.ArgumentParser) -> None:
@@ -151,3 +152,22 @@ def add_column_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--force", action="append", default=[], metavar="NAME", help="its restoring force")
     group.add_argument("--time", metavar="NAME", help="time column")
     group.add_argument("--rate", type=float, metavar="HZ", help="sample rate, where there is no time column")
+
+
+def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) -> Selection:
+    """Return what was chosen of the columns.
+
+    Raises
+    ------
+    RecordingError : the choice contradicts itself.
+    """
+    from replay.formats import Selection
+
+    return Selection(
+        command=tuple(arguments.command),
+        measured=tuple(arguments.measured),
+        force=tuple(arguments.force),
+        time=arguments.time,
+        rate=arguments.rate,
+        auxiliary=auxiliary,
+    )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options, add_insecure_option, positive
+from monitor.commands.options import add_column_options, add_insecure_option, column_selection, positive
 from monitor.commands.security import guarded
 from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
@@ -173,7 +173,6 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, Recording | None]:
     from replay.description import describe_recording, open_described
-    from replay.formats import Selection
     from replay.simulations import names, simulation
 
     if arguments.source in names() and not Path(arguments.source).exists():
@@ -181,14 +180,7 @@ def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, R
         return describe_recording(recording, "simulation", n_columns), recording
     if not Path(arguments.source).exists():
         raise ValueError(f"{arguments.source}: no such file, and no simulation ({', '.join(names())})")
-    selection = Selection(
-        command=tuple(arguments.command),
-        measured=tuple(arguments.measured),
-        force=tuple(arguments.force),
-        time=arguments.time,
-        rate=arguments.rate,
-        auxiliary=arguments.auxiliary,
-    )
+    selection = column_selection(arguments, auxiliary=arguments.auxiliary)
     return open_described(arguments.source, selection, n_columns)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from monitor.commands.json_values import number, numbers
 
 if TYPE_CHECKING:
+    from monitor.blocks import Samples
     from replay.studies.thermal import LevelStudy, ThermalStudy
     from replay.studies.thermal_compliance import FailureProbability
     from replay.studies.thermal_validation import Judgement
@@ -19,6 +21,8 @@ _SHOWN = ("instantaneous", "first_passage", "accumulated")
 
 def as_json(study: ThermalStudy) -> dict[str, Any]:
     """Return the study, in SI and degC."""
+    from replay.studies.thermal_statement import RULE
+
     levels = {each.level: each for each in study.levels}
     convergence = study.convergence
     return {
@@ -39,15 +43,24 @@ def as_json(study: ThermalStudy) -> dict[str, Any]:
         "characterization": {name: _characterization(each.characterization) for name, each in levels.items()},
         "validation": {name: _judged(each, "validation") for name, each in levels.items()},
         "accreditation": {name: _judged(each, "accreditation") for name, each in levels.items()},
+        "share_of_model_cooler_at_the_end": {
+            name: {str(which): _listed(places) for which, places in each.places.items()}
+            for name, each in levels.items()
+        },
         "failure_probability": {
             name: {str(which): _failure(found) for which, found in each.failure.items()}
             for name, each in levels.items()
         },
+        "decision_rule": RULE,
         "decision": {name: _decision(each) for name, each in levels.items()},
         "bias_correction": {
             name: asdict(each.bias) | {"extrapolates": each.bias.extrapolates} for name, each in levels.items()
         },
     }
+
+
+def _listed(places: Mapping[str, Samples]) -> dict[str, list[float]]:
+    return {name: shares.tolist() for name, shares in places.items()}
 
 
 def _characterization(found: Characterization) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from monitor.blocks import Samples
+from sim.identification.coordinates import InCoordinates
 from sim.identification.delay_response import DelayResponse
 from sim.identification.least_squares import Flags
 from sim.identification.regression import PolynomialDiscrepancy, Regression
+from sim.identification.stability import stable
 from sim.models.delay_equation import DelayEquation
 
 # 151 instants on [0, 3 r], as in the paper
@@ -31,12 +33,16 @@ class Example:
     number : in the paper.
     truth : what the data are made of.
     printed : the paper's estimates from one run, by method (1 or 2) and parameter.
-    claim : what else the paper says of it.
+    printed_steady_state : from one run, or the mean of 100 runs of five repeated observations each.
+    printed_unstable : of 500 runs.
+    claim : all that the paper says of it beside the estimates.
     """
 
     number: int
     truth: DelayEquation
     printed: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    printed_steady_state: Mapping[str, float] = field(default_factory=dict)
+    printed_unstable: int | None = None
     claim: str = ""
 
     @property
@@ -51,13 +57,20 @@ class Example:
         """
         if method == 2:
             return self.disturbed
-        undisturbed = DelayResponse(TIME, replace(self.truth, omega=0.0), self.rates)
-        return PolynomialDiscrepancy(undisturbed, TIME, N_TERMS) if method else undisturbed
+        return PolynomialDiscrepancy(self._undisturbed, TIME, N_TERMS) if method else self._undisturbed
 
     @property
     def disturbed(self) -> DelayResponse:
         """What Method 2 fits."""
         return DelayResponse(TIME, self.truth, (*self.rates, "omega"))
+
+    def kept_stable(self, method: int) -> InCoordinates:
+        """Return what Method 1 or 2 fits within the stability constraint."""
+        return stable(self.disturbed if method == 2 else PolynomialDiscrepancy(self._undisturbed, TIME, N_TERMS))
+
+    @property
+    def _undisturbed(self) -> DelayResponse:
+        return DelayResponse(TIME, replace(self.truth, omega=0.0), self.rates)
 
     def start(self, method: int) -> Samples:
         """Return (p,), where the fits begin."""
@@ -68,8 +81,14 @@ class Example:
         return float(getattr(self.truth, name, np.nan))
 
     def is_stable(self, parameters: Samples) -> Flags:
-        """Return (m,): whether q0 + |q1| < 0 for parameters of Method 2, (m, p)."""
-        return np.asarray(parameters[:, 0] + np.abs(parameters[:, 1:-1]).sum(axis=1) < 0.0)
+        """Return (m,): whether q0 + |q1| < 0, in the ordinary case q0 < 0, for parameters of any method, (m, p)."""
+        return np.asarray(parameters[:, 0] + np.abs(parameters[:, 1 : len(self.rates)]).sum(axis=1) < 0.0)
+
+    def steady_states(self, parameters: Samples) -> Samples:
+        """Return (m,): -omega / (q0 + q1) of Method 2's parameters; NaN where these are not stable."""
+        rates, omega = parameters[:, :-1], parameters[:, -1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.is_stable(parameters), -omega / rates.sum(axis=1), np.nan)
 
     def predict(self, method: int, parameters: Samples, time: Samples) -> Samples:
         """Return what fitted parameters, (m, p), say of other instants, (m, n_times)."""
@@ -93,7 +112,8 @@ _TWO_EXAMPLES = (
             1: {"q0": -1.7359, "beta_1": 0.1305, "beta_2": 0.0287, "beta_3": -0.0179},
             2: {"q0": -1.6305, "omega": 0.1134},
         },
-        "steady state 0.12, estimated 0.07",
+        {"one_run": 0.07},
+        claim="steady state 0.12, estimated 0.07",
     ),
     Example(
         2,
@@ -102,12 +122,14 @@ _TWO_EXAMPLES = (
             1: {"q0": -1.7108, "q1": 1.3453, "beta_1": 0.0825, "beta_2": -0.1223, "beta_3": 0.0168},
             2: {"q0": -1.7387, "q1": 1.1856, "omega": 0.1828},
         },
-        "steady state 0.20, mean of 100 runs of 5 repeated observations 0.2083",
+        {"mean_of_repeated": 0.2083},
+        claim="steady state 0.20, mean of 100 runs of 5 repeated observations 0.2083",
     ),
 )
 NEAR_UNSTABLE = Example(
     3,
     DelayEquation(-1.7, 1.65, 0.2),
+    printed_unstable=3,
     claim="3 of 500 runs unstable, none with repeated observations; no single noise level makes all three examples",
 )
 EXAMPLES = (*_TWO_EXAMPLES, NEAR_UNSTABLE)

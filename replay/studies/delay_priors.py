@@ -10,8 +10,8 @@ from scipy.stats import norm
 from monitor.blocks import Samples
 from replay.studies.delay_examples import Example
 from sim.identification.bayesian import Posterior, sample_posterior
-from sim.identification.delay_response import stable
 from sim.identification.fit import fit
+from sim.identification.stability import stable
 
 # a disturbance is as likely positive as negative, and hardly larger than this
 DISTURBANCE = 0.5
@@ -43,7 +43,8 @@ def with_prior(example: Example, observed: Samples, sigma: float, seed: int) -> 
     model = example.disturbed
     inside = stable(model, _MARGIN)
     start = fit(inside, observed, inside.of(example.start(2)))
-    spread = np.maximum(start.standard_errors, 1e-3)
+    # at a bound no standard error is known
+    spread = np.clip(np.nan_to_num(start.standard_errors, nan=_MARGIN), 1e-3, DISTURBANCE)
     priors = {"omega": norm(0.0, DISTURBANCE)}
     found = sample_posterior(
         model,
@@ -56,4 +57,4 @@ def with_prior(example: Example, observed: Samples, sigma: float, seed: int) -> 
         n_steps=_STEPS,
         seed=seed,
     )
-    return Prior(found, -found.of("omega") / found.samples[:, :-1].sum(axis=1))
+    return Prior(found, example.steady_states(found.samples))

@@ -6,95 +6,30 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
 from monitor.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.delay_examples import BAYARRI, EXAMPLES, LATER, NEAR_UNSTABLE, TIME, Example
-from replay.studies.delay_priors import Prior, with_prior
-from sim.identification.delay_response import stable
-from sim.identification.fit import Fit, Fits, fit, fit_many
+from replay.studies.delay_level import Level, Runs, Typical
+from replay.studies.delay_priors import with_prior
+from sim.identification.fit import Fit, fit
+from sim.identification.many_fits import Fits, fit_many
 from sim.identification.profile import profile
-from sim.identification.regression import InCoordinates, Regression
+from sim.identification.regression import Regression
 from sim.identification.starts import spread_starts
 
 # the deviations that suit Example 3, 2 and 1; the paper prints a variance of 0.3
 SIGMAS = (0.027, 0.1, 0.3)
+# less drowns in the rounding of the observations; of more than a fifth of where they begin the fits make nothing
+LEAST_SIGMA, MOST_SIGMA = 1e-9, 1.0
 RUNS = 500
 REPEATS = 5
+MOST_RUNS = 20_000
 _STARTS = 20
 _CHUNK = 125
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Typical:
-    """The first run of a method, looked at closely.
-
-    Parameters
-    ----------
-    fit : of the best of many starts.
-    intervals : 95 % of each parameter, from its profile.
-    """
-
-    fit: Fit
-    intervals: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Level:
-    """An example at one level of noise.
-
-    Parameters
-    ----------
-    example, sigma : which.
-    observed : (n_runs, n_times).
-    fits : of every run, by method.
-    typical : the first run, by method.
-    later_error : (n_runs,) by method: the prediction at t = 30 less the truth.
-    stable_fits : Method 2 kept stable; None without a delay.
-    mean_parameters : (n_runs / 5, p), of Method 2: means over five observations each, as in the paper.
-    joint : Method 2 of the same five observations fitted together.
-    prior : the posterior of the first run of Example 3, kept stable; None elsewhere.
-    """
-
-    example: Example
-    sigma: float
-    observed: Samples
-    fits: dict[int, Fits]
-    typical: dict[int, Typical]
-    later_error: dict[int, Samples]
-    stable_fits: Fits | None
-    mean_parameters: Samples
-    joint: Fits
-    prior: Prior | None
-
-    @property
-    def bias(self) -> Samples:
-        """(p,): mean of Method 2's estimates less the truth, in standard errors of that mean."""
-        found = self.fits[2]
-        known = np.array([self.example.known(name) for name in found.names])
-        error = found.parameters.std(axis=0, ddof=1) / np.sqrt(len(found.parameters))
-        return np.asarray((found.parameters.mean(axis=0) - known) / error)
-
-    @property
-    def told_over_scatter(self) -> Samples:
-        """(p,): the root mean square of the standard errors over the scatter of the estimates, of Method 2."""
-        found = self.fits[2]
-        told = np.sqrt(np.mean(np.einsum("mpp->mp", found.covariance), axis=0))
-        return np.asarray(told / found.parameters.std(axis=0, ddof=1))
-
-    @property
-    def gain(self) -> float:
-        """How many times closer than Method 1 Method 2 is at t = 30, in the median."""
-        far, near = (np.median(np.abs(self.later_error[method])) for method in (1, 2))
-        return float(far / near)
-
-    def steady_states(self, parameters: Samples) -> Samples:
-        """Return (m,): -omega / (q0 + q1) of Method 2's parameters; NaN where these are not stable."""
-        rates, omega = parameters[:, :-1], parameters[:, -1]
-        with np.errstate(divide="ignore"):
-            return np.where(self.example.is_stable(parameters), -omega / rates.sum(axis=1), np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,13 +67,21 @@ def run_study(
     ------
     ValueError : a number is out of range.
     """
-    if n_runs < 2 * REPEATS or n_runs % REPEATS:
-        raise ValueError(f"{n_runs} runs: give {2 * REPEATS} or more, a multiple of {REPEATS}, for repeated ones")
-    if not sigmas or not all(np.isfinite(sigma) and sigma > 0.0 for sigma in sigmas):
-        raise ValueError("sigma: must be a positive number")
+    if not 2 * REPEATS <= n_runs <= MOST_RUNS or n_runs % REPEATS:
+        least = f"give {2 * REPEATS} or more, a multiple of {REPEATS}, for repeated ones"
+        raise ValueError(f"{n_runs} runs: {least}, and {MOST_RUNS} at most")
+    for sigma in sigmas:
+        if not LEAST_SIGMA <= sigma <= MOST_SIGMA:
+            raise ValueError(
+                f"sigma: must be a positive number, from {LEAST_SIGMA:g} to {MOST_SIGMA:g}, not {sigma:g}"
+            )
+    if not sigmas:
+        raise ValueError("sigma: give one level of noise at least")
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         levels = tuple(
-            _level(example, sigma, n_runs, seed, priors, pool, progress) for example in EXAMPLES for sigma in sigmas
+            _Experiments(example, sigma, n_runs, seed, pool, progress).level(priors, seed)
+            for example in EXAMPLES
+            for sigma in sigmas
         )
     observed = _observations(BAYARRI, sigmas[-1], 1, seed)
     return DelayStudy(levels, fit(BAYARRI.model(0), observed, BAYARRI.start(0), sigma=sigmas[-1]))
@@ -150,61 +93,62 @@ def _observations(example: Example, sigma: float, n_runs: int, seed: int) -> Sam
     return example.truth.response(TIME) + sigma * generator.standard_normal((n_runs, len(TIME)))
 
 
-def _level(
-    example: Example,
-    sigma: float,
-    n_runs: int,
-    seed: int,
-    priors: bool,
-    pool: ThreadPoolExecutor,
-    progress: Progress,
-) -> Level:
-    observed = _observations(example, sigma, n_runs, seed)
-    words = f"example {example.number}, sigma {sigma:g}"
+class _Experiments:
+    """The observations of one example at one level of noise, and their fits, several threads at once."""
 
-    def many(what: str, regression: Regression, start: Samples, observed: Samples) -> Fits:
+    def __init__(
+        self, example: Example, sigma: float, n_runs: int, seed: int, pool: ThreadPoolExecutor, progress: Progress
+    ) -> None:
+        self._example, self._sigma, self._pool, self._progress = example, sigma, pool, progress
+        self._observed = _observations(example, sigma, n_runs, seed)
+        self._words = f"example {example.number}, sigma {sigma:g}"
+
+    def level(self, priors: bool, seed: int) -> Level:
+        """Fit everything by both methods, with the constraint and without."""
+        example, observed = self._example, self._observed
+        free = {method: self._runs(method, kept_stable=False) for method in (1, 2)}
+        kept = {method: self._runs(method, kept_stable=True) for method in (1, 2)}
+        prior = None
+        if priors and example is NEAR_UNSTABLE:
+            prior = with_prior(example, observed[0], self._sigma, seed)
+            self._progress(f"{self._words}: posterior", 1, 1)
+        groups = observed.reshape(-1, REPEATS, len(TIME)).mean(axis=1)
+        single = free[2].fits.parameters
+        return Level(
+            example,
+            self._sigma,
+            observed,
+            free,
+            kept,
+            {method: _typical(example, method, observed[0], self._sigma) for method in free},
+            single.reshape(-1, REPEATS, single.shape[1]).mean(axis=1),
+            self._many("five together", example.model(2), example.start(2), groups),
+            prior,
+        )
+
+    def _runs(self, method: int, *, kept_stable: bool) -> Runs:
+        example, later = self._example, np.array([LATER])
+        began = perf_counter()
+        if kept_stable:
+            inside = example.kept_stable(method)
+            start = inside.of(example.start(method))
+            fits = self._many(f"method {method}, kept stable", inside, start, self._observed)
+        else:
+            fits = self._many(f"method {method}", example.model(method), example.start(method), self._observed)
+        seconds = perf_counter() - began
+        # what is unstable may be beyond all numbers by then
+        with np.errstate(all="ignore"):
+            error = (example.predict(method, fits.parameters, later) - example.truth.response(later))[:, 0]
+        return Runs(example, fits, error, seconds)
+
+    def _many(self, what: str, regression: Regression, start: Samples, observed: Samples) -> Fits:
         chunks = [observed[first : first + _CHUNK] for first in range(0, len(observed), _CHUNK)]
         found = []
-        for fits in pool.map(lambda chunk: fit_many(regression, chunk, start), chunks):
+        for fits in self._pool.map(lambda chunk: fit_many(regression, chunk, start), chunks):
             found.append(fits)
-            progress(f"{words}: {what}", sum(len(each.sigma) for each in found), len(observed))
-        return _together(found)
-
-    fits = {
-        method: many(f"method {method}", example.model(method), example.start(method), observed) for method in (1, 2)
-    }
-    truth = example.truth.response([LATER])
-    later = {
-        method: (example.predict(method, found.parameters, np.array([LATER])) - truth)[:, 0]
-        for method, found in fits.items()
-    }
-    kept = None
-    if "q1" in example.rates:
-        coordinates: InCoordinates = stable(example.disturbed)
-        inside = coordinates.of(example.start(2))
-        kept = many("kept stable", coordinates, inside, observed)
-    prior = None
-    if priors and example is NEAR_UNSTABLE:
-        prior = with_prior(example, observed[0], sigma, seed)
-        progress(f"{words}: posterior", 1, 1)
-    groups = observed.reshape(-1, REPEATS, len(TIME)).mean(axis=1)
-    return Level(
-        example,
-        sigma,
-        observed,
-        fits,
-        {method: _typical(example, method, observed[0], sigma) for method in fits},
-        later,
-        kept,
-        fits[2].parameters.reshape(-1, REPEATS, fits[2].parameters.shape[1]).mean(axis=1),
-        many("five together", example.model(2), example.start(2), groups),
-        prior,
-    )
-
-
-def _together(parts: list[Fits]) -> Fits:
-    fields = ("parameters", "covariance", "sigma", "sum_of_squares", "at_bound", "converged")
-    return Fits(parts[0].names, *(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+            self._progress(f"{self._words}: {what}", sum(len(each.sigma) for each in found), len(observed))
+        fields = ("parameters", "covariance", "sigma", "sum_of_squares", "at_bound", "converged")
+        return Fits(found[0].names, *(np.concatenate([getattr(part, name) for part in found]) for name in fields))
 
 
 def _typical(example: Example, method: int, observed: Samples, sigma: float) -> Typical:

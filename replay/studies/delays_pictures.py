@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 
 from monitor.blocks import Samples
 from replay.studies.delay_examples import LATER, TIME
-from replay.studies.delays import REPEATS, DelayStudy, Level
+from replay.studies.delay_level import Level
+from replay.studies.delay_spread import histogram, quartiles
+from replay.studies.delays import REPEATS, DelayStudy
 
 _COLOURS = {1: "tab:orange", 2: "tab:blue"}
 _WORDS = {1: "method 1: polynomial", 2: "method 2: disturbance"}
@@ -59,15 +61,15 @@ def prediction(levels: Sequence[Level]) -> Figure:
 
 
 def _curves(axis: Axes, level: Level, time: Samples) -> None:
-    for method, fits in level.fits.items():
-        curves = level.example.predict(method, fits.parameters[:_DRAWN], time)
+    for method, runs in level.free.items():
+        curves = level.example.predict(method, runs.fits.parameters[:_DRAWN], time)
         axis.plot(time, curves.T, color=_COLOURS[method], alpha=0.35, linewidth=0.8)
         axis.plot([], [], color=_COLOURS[method], label=_WORDS[method])
     axis.plot(time, level.example.truth.response(time), "k--", linewidth=1.3, label="truth")
 
 
 def _estimates(levels: list[Level]) -> Figure:
-    names = levels[0].fits[2].names
+    names = levels[0].free[2].fits.names
     number = levels[0].example.number
     figure = Figure(figsize=(11.0, 2.6 * len(levels)), layout="constrained")
     figure.suptitle(
@@ -76,29 +78,39 @@ def _estimates(levels: list[Level]) -> Figure:
     axes = figure.subplots(len(levels), len(names), squeeze=False)
     for row, level in zip(axes, levels, strict=True):
         for axis, name in zip(row, names, strict=True):
-            _histogram(axis, level.fits[2].of(name), level.example.known(name))
+            _histogram(axis, level.free[2].fits.of(name), level.example.known(name))
             figures = f"Fig. {_FIGURES[name]}: " if number == 3 else ""
             axis.set_title(f"{figures}{name}, σ = {level.sigma:g}", fontsize="medium")
     return figure
 
 
 def _steady_states(levels: list[Level]) -> Figure:
-    figure = Figure(figsize=(11.0, 3.4), layout="constrained")
+    figure = Figure(figsize=(11.0, 3.6), layout="constrained")
     number = len(levels[0].mean_parameters)
     what = f"Fig. 2: steady state of {number} runs of {REPEATS} repeated observations"
-    figure.suptitle(f"{what}; dashed: truth, green: mean, triangles: ± 2σ")
+    printed = levels[0].example.printed_steady_state["mean_of_repeated"]
+    figure.suptitle(
+        f"{what}\ndashed: truth, green: mean, dotted: the paper's mean {printed}, triangles: ± 2σ, bar: quartiles",
+        fontsize="medium",
+    )
     for axis, level in zip(figure.subplots(1, len(levels), squeeze=False)[0], levels, strict=True):
-        states = level.steady_states(level.mean_parameters)
-        states = states[np.isfinite(states)]
+        states = level.steady_states["mean_of_repeated"]
+        axis.set_title(f"σ = {level.sigma:g}", fontsize="medium")
+        if len(states) < 2:
+            continue
         _histogram(axis, states, level.example.truth.steady_state)
+        axis.axvline(printed, color="tab:green", linestyle=":", linewidth=1.2)
+        low, median, high = quartiles(states)
         mean, deviation = states.mean(), states.std(ddof=1)
         axis.plot([mean - 2.0 * deviation, mean + 2.0 * deviation], [0.0, 0.0], "k^", clip_on=False)
-        axis.set_title(f"σ = {level.sigma:g}: mean {mean:.4f}", fontsize="medium")
+        axis.plot([low, high], [0.0, 0.0], color="black", linewidth=3.0, clip_on=False)
+        axis.set_title(f"σ = {level.sigma:g}: mean {mean:.4f}, median {median:.4f}", fontsize="medium")
     return figure
 
 
 def _histogram(axis: Axes, values: Samples, known: float) -> None:
-    axis.hist(values, min(_BINS, max(len(values) // 6, 5)), color=_COLOURS[2], alpha=0.7)
+    counts, edges = histogram(values, min(_BINS, max(len(values) // 6, 5)))
+    axis.stairs(counts, edges, fill=True, color=_COLOURS[2], alpha=0.7)
     axis.axvline(known, color="black", linestyle="--", linewidth=1.2)
     axis.axvline(float(values.mean()), color="tab:green", linewidth=1.2)
     axis.grid(alpha=0.3)

@@ -10,24 +10,13 @@ import numpy as np
 from monitor.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.thermal_bias import BiasCorrection, correct_bias
-from replay.studies.thermal_compliance import FailureProbability, Verdict, decide, failure_probabilities, statement
+from replay.studies.thermal_compliance import FailureProbability, Verdict, decide, failure_probabilities
 from replay.studies.thermal_limit import limit
-from replay.studies.thermal_runs import FittedRun, fit_run
-from replay.studies.thermal_validation import TOLERANCES, Judgement, accreditation_sites, validation_sites
-from sim.models.thermal_conduction import N_CELLS, conduction_temperature
-from sim.models.thermal_population import Characterization, Conductivity, Specimens, characterize
-from sim.models.thermal_slab import series_temperature
-from sim.models.thermal_tables import (
-    APPLICATION,
-    CHECK,
-    CHECK_CONDUCTIVITY,
-    CHECK_HEAT_CAPACITY,
-    LEVELS,
-    check_values,
-    configurations,
-    material,
-    validation_runs,
-)
+from replay.studies.thermal_statement import statement
+from replay.studies.thermal_validation import JUDGED, TOLERANCES, Judgement, accreditation_sites, validation_sites
+from replay.studies.thermal_verification import Convergence, Fits, convergence, fit_all_runs, table_2
+from sim.models.thermal_population import Characterization, Conductivity, characterize
+from sim.models.thermal_tables import ACCREDITATION, LEVELS, material
 
 Judgements = dict[Conductivity, tuple[Judgement, ...]]
 
@@ -37,25 +26,6 @@ RESAMPLED = 500
 _CHEAP = 5
 # of each model, that the experiments are laid beside: never more than of the units
 _SPECIMENS = 1024
-# the model of the challenge, and what it leaves out
-JUDGED = (Conductivity.CONSTANT, Conductivity.TEMPERATURE_DEPENDENT)
-_CONVERGENCE = (N_CELLS // 4, N_CELLS // 2, N_CELLS, 2 * N_CELLS)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Convergence:
-    """Error of the finite volumes at the front at the end of the application, degC.
-
-    Parameters
-    ----------
-    n_cells : (n,), and as many steps in time.
-    constant : (n,), against eq. 2 with enough terms.
-    temperature_dependent : (n,), against eight times as many cells and steps as the most.
-    """
-
-    n_cells: tuple[int, ...]
-    constant: Samples
-    temperature_dependent: Samples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +37,8 @@ class LevelStudy:
     level : Low, Medium or High.
     characterization : of the material.
     validation, accreditation : by the assumption on the conductivity, one at each tolerance.
+    places : by the assumption and by configuration, what share of the model's specimens has a cooler front than each
+        experiment, at its end.
     failure : by the assumption on the conductivity.
     bias : the model-bias correction.
     statement : for the regulator.
@@ -76,6 +48,7 @@ class LevelStudy:
     characterization: Characterization
     validation: Mapping[Conductivity, tuple[Judgement, ...]]
     accreditation: Mapping[Conductivity, tuple[Judgement, ...]]
+    places: Mapping[Conductivity, Mapping[str, Samples]]
     failure: Mapping[Conductivity, FailureProbability]
     bias: BiasCorrection
     statement: str
@@ -101,7 +74,7 @@ class ThermalStudy:
 
     check: Samples
     convergence: Convergence
-    fits: Mapping[Conductivity, Mapping[str, tuple[FittedRun, ...]]]
+    fits: Fits
     levels: tuple[LevelStudy, ...]
     n_units: int
     n_specimens: int
@@ -140,12 +113,12 @@ def run_study(
     for done, sloped in enumerate((False, True), 1):
         limit(sloped=sloped)
         progress("limit of the application", done, 2)
-    fits = _fits(progress)
+    fits = fit_all_runs(progress)
     levels = tuple(
         _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
         for place, level in enumerate(LEVELS)
     )
-    return ThermalStudy(_check(), _convergence(), fits, levels, n_units, n_specimens)
+    return ThermalStudy(table_2(), convergence(), fits, levels, n_units, n_specimens)
 
 
 def _level(
@@ -155,59 +128,21 @@ def _level(
     of_units, of_bias, of_specimens = seed.spawn(3)
     validation: Judgements = {}
     accreditation: Judgements = {}
+    places: dict[Conductivity, dict[str, Samples]] = {}
     for which in JUDGED:
         # the same deviates whatever is assumed
         specimens = characterization.population(which).sample(np.random.default_rng(of_specimens), n_specimens)
-        for kept, sites in ((validation, validation_sites), (accreditation, accreditation_sites)):
-            found = sites(level, specimens)
-            kept[which] = tuple(found.judge(tolerance) for tolerance in TOLERANCES)
-            progress(f"{level}: experiments", len(validation) + len(accreditation), 2 * len(JUDGED))
+        at_fronts, at_depths = validation_sites(level, specimens), accreditation_sites(level, specimens)
+        validation[which], accreditation[which] = (
+            tuple(sites.judge(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
+        )
+        places[which] = at_fronts.places() | {ACCREDITATION: at_depths.places()["front"]}
+        progress(f"{level}: experiments", len(places), len(JUDGED))
     number = {
         which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CHEAP * n_units for which in Conductivity
     }
     generator = np.random.default_rng(of_units)
     failure = failure_probabilities(material(level), number, n_resampled, generator, progress, level)
     bias = correct_bias(characterization, level, _CHEAP * n_units, n_resampled, np.random.default_rng(of_bias))
-    return LevelStudy(level, characterization, validation, accreditation, failure, bias, statement(level, failure))
-
-
-def _check() -> Samples:
-    known = check_values()
-    ours = series_temperature(configurations()[CHECK], known.time, CHECK_CONDUCTIVITY, CHECK_HEAT_CAPACITY)
-    return np.column_stack([known.time, known.temperature, ours])
-
-
-def _convergence() -> Convergence:
-    test, time = configurations()[APPLICATION], [100.0, 1000.0]
-    known = characterize(material(LEVELS[-1]))
-    middle = known.line.at(known.representative_temperature), known.capacity.at(0.0)
-    exact = float(series_temperature(test, time, *middle, n_terms=60)[-1, 0])
-
-    def front(conductivity: float, slope: float, n: int) -> float:
-        found = conduction_temperature(test, time, conductivity, slope, middle[1], n_cells=n, n_steps=n)
-        return float(found[-1, 0, 0])
-
-    sloped = known.line.at(0.0), known.line.slope
-    finest = front(*sloped, 8 * _CONVERGENCE[-1])
-    errors = [(front(middle[0], 0.0, n) - exact, front(*sloped, n) - finest) for n in _CONVERGENCE]
-    return Convergence(_CONVERGENCE, *np.array(errors).T)
-
-
-def _fits(progress: Progress) -> dict[Conductivity, dict[str, tuple[FittedRun, ...]]]:
-    known = characterize(material(LEVELS[-1]))
-    runs, tests = validation_runs(), configurations()
-    total = len(JUDGED) * sum(each.temperature.shape[1] for each in runs.values())
-    found: dict[Conductivity, dict[str, tuple[FittedRun, ...]]] = {}
-    done = 0
-    for which in JUDGED:
-        fit = known.constant if which is Conductivity.CONSTANT else known.line
-        start = Specimens(np.array([fit.at(0.0)]), fit.slope, np.array([known.capacity.at(0.0)]))
-        found[which] = {}
-        for name, each in runs.items():
-            fitted = []
-            for temperature in each.temperature.T:
-                fitted.append(fit_run(tests[name], each.time, temperature, start))
-                done += 1
-                progress("runs fitted", done, total)
-            found[which][name] = tuple(fitted)
-    return found
+    told = statement(level, failure, places[Conductivity.TEMPERATURE_DEPENDENT], n_units)
+    return LevelStudy(level, characterization, validation, accreditation, places, failure, bias, told)

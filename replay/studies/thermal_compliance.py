@@ -1,4 +1,4 @@
-"""How probable it is that a unit is too hot, how surely the data say so, and what that means for the requirement."""
+"""How probable it is that a unit is too hot, how surely the data say so, and the verdict on the requirement."""
 
 from __future__ import annotations
 
@@ -12,22 +12,12 @@ from monitor.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.thermal_limit import by_quadrature, by_trying
 from sim.models.thermal_population import Characterization, Conductivity, Family, characterize
-from sim.models.thermal_tables import (
-    ACCREDITATION,
-    ALLOWED,
-    APPLICATION,
-    LIMIT,
-    LIMIT_TIME,
-    Material,
-    accreditation_runs,
-    configurations,
-    validation_runs,
-)
+from sim.models.thermal_tables import ALLOWED, Material
 
 # 5 and 95 % of what the resampled data say
 LOW, HIGH = 0.05, 0.95
-# of the resampled data sets that find the requirement met: from here on it is, and up to here it is not
-_SHOWN, _DOUBTED = 0.95, 0.1
+# of the resampled data sets: so many must agree with a verdict. Ours: the paper asks for a decision and has no rule
+AGREED = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,43 +109,15 @@ class Verdict(StrEnum):
 
 
 def decide(found: FailureProbability) -> Verdict:
-    """Return the verdict on one assumption.
+    """Return the verdict on one assumption, by a rule of ours.
 
-    It is given where the share of too hot units is on its side of what is allowed by three standard errors, and the
-    resampled data sets agree: 95 % of them where the requirement is met, which is what must be shown, and 90 % where
-    it is missed.
+    It is given where the share of too hot units is on its side of what is allowed by three standard errors, and so it
+    is in 95 % of the resampled data sets. The rule was made with the results in view: of Low's data sets 3.6 % are on
+    the other side.
     """
     away = 3.0 * found.standard_error
-    if found.value + away < ALLOWED and found.share_complying >= _SHOWN:
+    if found.value + away < ALLOWED and found.share_complying >= AGREED:
         return Verdict.MET
-    if found.value - away > ALLOWED and found.share_complying <= _DOUBTED:
+    if found.value - away > ALLOWED and found.share_complying <= 1.0 - AGREED:
         return Verdict.NOT_MET
     return Verdict.OPEN
-
-
-_WORDS = {
-    Verdict.MET: "is met",
-    Verdict.NOT_MET: "is not met",
-    Verdict.OPEN: "is neither surely met nor surely missed",
-}
-
-
-def statement(level: str, found: Mapping[Conductivity, FailureProbability]) -> str:
-    """Return what a regulator is told, by the temperature-dependent conductivity."""
-    best = found[Conductivity.TEMPERATURE_DEPENDENT]
-    low, high = (100.0 * share for share in best.interval)
-    n = len(best.resampled)
-    least = 100.0 * min(each.quadrature for each in found.values())
-    runs = {**validation_runs(level), ACCREDITATION: accreditation_runs(level)["front"]}
-    flux = max(configurations()[name].flux for name in runs)
-    hottest = max(float(each.temperature.max()) for each in runs.values())
-    return (
-        f"{level}: the requirement {_WORDS[decide(best)]}. Of the units {100.0 * best.value:.1f} ± "
-        f"{100.0 * best.standard_error:.1f} % are over {LIMIT:g} degC at {LIMIT_TIME:g} s, where "
-        f"{100.0 * ALLOWED:g} % are allowed. With other specimens in the characterization it would be {low:.1f} to "
-        f"{high:.1f} % (90 % of {n} resampled data sets), and within what is allowed in "
-        f"{round(best.share_complying * n)} of them. No assumption on the conductivity finds less than "
-        f"{least:.1f} %. "
-        f"The model is carried on to {configurations()[APPLICATION].flux:g} W/m^2 and {LIMIT:g} degC; no experiment "
-        f"had more than {flux:g} W/m^2 or came beyond {hottest:.0f} degC."
-    )

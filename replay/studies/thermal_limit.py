@@ -21,8 +21,10 @@ from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurat
 # of a quadrature over the heat capacity: twice as many change nothing that a realization could show
 NODES = 64
 # where the limit is known: J/(m^3 K), and W/(m K^2). A unit that takes up less is too hot for any conductivity that
-# the data allow, one that takes up more too cool; slopes beyond do not come up
-_CAPACITIES, _SLOPES = (2.3e5, 6.0e5), (-1.5e-5, 5.5e-5)
+# the data allow, one that takes up more too cool; no resampled data have slopes beyond
+CAPACITIES, SLOPES = (2.3e5, 6.0e5), (-1.5e-5, 5.5e-5)
+# of the specimens: how many may be taken for too hot or too cool because their capacity lies outside
+_UNTOLD = 1e-3
 _DEGREE_CAPACITY, _DEGREE_SLOPE = 14, 8
 # degC: conductivities there are nearly the limit's, whatever the slope, and that within this factor
 _MIDDLE, _FACTOR = 500.0, 1.2
@@ -46,18 +48,25 @@ class Limit:
     sloped: bool
 
     def conductivity(self, heat_capacity: Samples, slope: float) -> Samples:
-        """Return (n,) in W/(m K), at 0 degC."""
-        x = _unit(np.clip(heat_capacity, *_CAPACITIES), _CAPACITIES)
+        """Return (n,) in W/(m K), at 0 degC.
+
+        Raises
+        ------
+        ValueError : a heat capacity or the slope lies where the limit was not sought.
+        """
+        _refuse_outside("heat capacity", heat_capacity, CAPACITIES, "J/(m^3 K)")
+        x = _unit(heat_capacity, CAPACITIES)
         if not self.sloped:
             return np.asarray(1.0 / chebyshev.chebval(x, self.coefficients[:, 0]))
-        y = np.full(len(x), _unit(np.clip(slope, *_SLOPES), _SLOPES))
+        _refuse_outside("slope", np.array([slope]), SLOPES, "W/(m K^2)")
+        y = np.full(len(x), _unit(np.array(slope), SLOPES))
         return np.asarray(1.0 / chebyshev.chebval2d(x, y, self.coefficients) - _MIDDLE * slope)
 
 
 @cache
 def limit(*, sloped: bool) -> Limit:
     """Return the limit of the application, by eq. 2 or, where slopes matter, by finite volumes."""
-    capacities, to_capacity = _nodes(_CAPACITIES, _DEGREE_CAPACITY)
+    capacities, to_capacity = _nodes(CAPACITIES, _DEGREE_CAPACITY)
     test = configurations()[APPLICATION]
 
     def front_of_constant(k: Samples) -> Samples:
@@ -66,7 +75,7 @@ def limit(*, sloped: bool) -> Limit:
     constant = _critical(front_of_constant, np.full(len(capacities), _LEAST), np.full(len(capacities), _MOST))
     if not sloped:
         return Limit((to_capacity @ (1.0 / constant))[:, None], sloped)
-    slopes, to_slope = _nodes(_SLOPES, _DEGREE_SLOPE)
+    slopes, to_slope = _nodes(SLOPES, _DEGREE_SLOPE)
     capacity, slope = (each.ravel() for each in np.meshgrid(capacities, slopes, indexing="ij"))
 
     def front(middle: Samples) -> Samples:
@@ -98,11 +107,27 @@ def _critical(front: Callable[[Samples], Samples], low: Samples, high: Samples) 
 def by_quadrature(population: Population, nodes: int = NODES) -> float:
     """Return the share of the specimens that is too hot, integrated over their properties.
 
-    Given the heat capacity, those are too hot whose conductivity is under the limit.
+    Given the heat capacity, those are too hot whose conductivity is under the limit. A choice of ours: of a capacity
+    under 2.3e5 J/(m^3 K) all are too hot, of one over 6.0e5 none. At the ends themselves the limit leaves next to no
+    other specimens; how many it leaves, times how many have such a capacity, bounds what the choice can change.
+
+    Raises
+    ------
+    ValueError : the choice could change the share by more than 0.001, or the slope is out of the limit's range.
     """
     capacities, weights = population.heat_capacity.nodes(nodes)
-    critical = limit(sloped=bool(population.slope)).conductivity(capacities, population.slope)
-    return float(weights @ population.conductivity.share_below(critical))
+    known, k = limit(sloped=bool(population.slope)), population.conductivity
+    low, high = (np.asarray(capacities < CAPACITIES[0]), np.asarray(capacities > CAPACITIES[1]))
+    at_low, at_high = k.share_below(known.conductivity(np.array(CAPACITIES), population.slope)).tolist()
+    untold = float(weights[low].sum() * (1.0 - at_low) + weights[high].sum() * at_high)
+    if untold > _UNTOLD:
+        raise ValueError(
+            f"heat capacities from {CAPACITIES[0]:g} to {CAPACITIES[1]:g} J/(m^3 K): up to {100.0 * untold:.2g} % of "
+            "the specimens lie outside and may be too hot or not; the limit must be sought farther"
+        )
+    inside = ~(low | high)
+    shares = k.share_below(known.conductivity(capacities[inside], population.slope))
+    return float(weights[inside] @ shares + weights[low].sum())
 
 
 def by_trying(specimens: Specimens, progress: Progress = silent, what: str = "specimens") -> tuple[float, float]:
@@ -111,6 +136,12 @@ def by_trying(specimens: Specimens, progress: Progress = silent, what: str = "sp
     front = temperatures(test, np.array([LIMIT_TIME]), specimens, progress=progress, what=what)[0, 0]
     share = float(np.mean(front > LIMIT))
     return share, sqrt(share * (1.0 - share) / len(specimens))
+
+
+def _refuse_outside(what: str, values: Samples, ends: tuple[float, float], unit: str) -> None:
+    outside = values[~((values >= ends[0]) & (values <= ends[1]))]
+    if outside.size:
+        raise ValueError(f"{what} {outside[0]:g} {unit}: the limit is known from {ends[0]:g} to {ends[1]:g}")
 
 
 def _unit(value: Samples, ends: tuple[float, float]) -> Samples:

@@ -14,9 +14,11 @@ from monitor.reliability.several_sites import JointReliability, product
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
 from replay.studies.thermal_runs import temperatures
-from sim.models.thermal_population import Specimens
+from sim.models.thermal_population import Conductivity, Specimens
 from sim.models.thermal_tables import ACCREDITATION, DEPTHS, Runs, accreditation_runs, configurations, validation_runs
 
+# the model of the challenge, and what it leaves out
+JUDGED = (Conductivity.CONSTANT, Conductivity.TEMPERATURE_DEPENDENT)
 TOLERANCES = (0.05, 0.1, 0.15)
 PRODUCT, JOINT = "product", "joint"
 
@@ -70,6 +72,13 @@ class Sites:
         joint = JointReliability(list(self.ensembles.values()), list(eps.values()), numbers)
         together = joint.update(instants, list(measured.values()))
         return Judgement(tolerance, reliabilities, product(list(reliabilities.values())), together)
+
+    def places(self) -> dict[str, Samples]:
+        """Return what share of the specimens is cooler than each experiment at its last instant, (n_experiments,)."""
+        return {
+            name: np.mean(ensemble.response[-1][:, None] < self.runs[name].temperature[-1], axis=0)
+            for name, ensemble in self.ensembles.items()
+        }
 
 
 def validation_sites(level: str, specimens: Specimens) -> Sites:

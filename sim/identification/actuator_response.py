@@ -7,12 +7,15 @@ from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import correlate, lfilter
+from scipy.signal import lfilter
 
 from sim.actuator import LONGEST
+from sim.identification.delay_correlation import delay_correlation, peaks
 from sim.identification.regression import Samples
 
-_STARTS = 3
+_STARTS = 4
+# what is less alike, for this share, is no start: the fit would only fall back to a better one
+_NEARLY_AS_ALIKE = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +89,11 @@ class ActuatorResponse:
         for i, (gain, delay, *lag) in enumerate(parameters.tolist()):
             if lag:
                 # the filter needs every sample; what lies outside of the record stands still, and is not compared
-                instants = self.dt * np.arange(len(self.command)) - delay
-                instants = np.clip(instants, 0.0, self.dt * (len(self.command) - 1))
+                wanted = self.dt * np.arange(len(self.command)) - delay
+                instants = np.clip(wanted, 0.0, self.dt * (len(self.command) - 1))
                 smooth, by_lag = _lagged(self._curve(instants), lag[0] / self.dt)
-                moved, rate = smooth[self.rows], _lagged(self._curve(instants, 1), lag[0] / self.dt)[0][self.rows]
+                speed = np.where(wanted == instants, self._curve(instants, 1), 0.0)
+                moved, rate = smooth[self.rows], _lagged(speed, lag[0] / self.dt)[0][self.rows]
                 sensitivities[i, 2] = gain / self.dt * by_lag[self.rows]
             else:
                 instants = self.time - delay
@@ -99,18 +103,25 @@ class ActuatorResponse:
         return response, sensitivities.transpose(0, 2, 1)
 
     def starts(self, measured: Samples) -> Samples:
-        """Return (k, p) starts: the delays at which command and measured signal, (n_samples,), correlate most.
+        """Return (k, p) starts: the delays at which the measured signal, (n_samples,), is most alike the command.
 
-        A motion that repeats itself has a minimum at every repetition; the fit is begun at the best three.
+        A motion that repeats itself has a minimum at every repetition, and with the sign turned one between any two.
+        The fit is begun at those that are most alike, and at the shortest delay of each sign.
         """
         reach = int(self.max_delay / self.dt)
-        command, measured = (signal - signal.mean() for signal in (self.command, measured))
-        middle = len(command) - 1
-        alike = correlate(measured, command, method="fft")[middle - reach : middle + reach + 1]
-        peaks = np.flatnonzero((alike >= np.roll(alike, 1)) & (alike >= np.roll(alike, -1)))
-        best = peaks[np.argsort(alike[peaks])[::-1][:_STARTS]]
-        gain = alike[best] / max(float(command @ command), np.finfo(float).tiny)
-        return np.column_stack([gain, self.dt * (best - reach), np.full(len(best), self.dt)])[:, : len(self.names)]
+        alike = delay_correlation(self.command, measured, reach)
+        places = peaks(np.abs(alike))
+        places = places[np.abs(alike[places]) >= _NEARLY_AS_ALIKE * np.abs(alike).max()]
+        nearest = places[np.argsort(np.abs(places - reach), kind="stable")]
+        of_each_sign = [nearest[np.sign(alike[nearest]) == sign][:1] for sign in (1.0, -1.0)]
+        best = np.unique(np.concatenate([places[:_STARTS], *of_each_sign]))
+        gain = alike[best] * float(measured.std() / max(self.command.std(), np.finfo(float).tiny))
+        delay = self.dt * (best - reach)
+        if not self.with_lag:
+            return np.column_stack([gain, delay])
+        # what is late is so by delay, or by lag
+        lags = self.dt, 0.5 * self.max_delay
+        return np.vstack([np.column_stack([gain, delay - lag, np.full(len(best), lag)]) for lag in lags])
 
 
 def _lagged(signal: Samples, lag: float) -> tuple[Samples, Samples]:

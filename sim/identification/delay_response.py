@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.identification.regression import InCoordinates, Samples, unbounded
+from sim.identification.regression import Samples, unbounded
 from sim.models.delay_equation import PARAMETERS, DelayEquation, solve
 
 
@@ -23,7 +23,7 @@ class DelayResponse:
 
     Raises
     ------
-    ValueError : nothing is free, or something that there is not.
+    ValueError : nothing is free, or something that there is not, or twice.
     """
 
     time: Samples
@@ -31,8 +31,8 @@ class DelayResponse:
     free: tuple[str, ...] = ("q0", "q1", "omega")
 
     def __post_init__(self) -> None:
-        if not self.free or not set(self.free) <= set(PARAMETERS):
-            raise ValueError(f"delay response free {self.free}: choose among {', '.join(PARAMETERS)}")
+        if not self.free or not set(self.free) <= set(PARAMETERS) or len(set(self.free)) < len(self.free):
+            raise ValueError(f"delay response free {self.free}: choose among {', '.join(PARAMETERS)}, each once")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,26 +62,3 @@ class DelayResponse:
     def at(self, parameters: Samples) -> DelayEquation:
         """Return the equation with these free parameters, (p,)."""
         return replace(self.equation, **dict(zip(self.free, parameters.tolist(), strict=True)))
-
-
-def stable(response: DelayResponse, margin: float = 1e-3) -> InCoordinates:
-    """Return the same in coordinates in which q0 + |q1| <= -margin is two lower bounds; q0 < 0 follows.
-
-    The coordinates are s = -(q0 + q1) and d = -(q0 - q1), in the places of q0 and q1. Give a positive margin [1/s]:
-    without any, a steady state may lie at infinity.
-
-    Raises
-    ------
-    ValueError : q0 or q1 is not free, or the margin negative.
-    """
-    if not {"q0", "q1"} <= set(response.free):
-        raise ValueError("a fit kept stable needs q0 and q1 free")
-    if not margin >= 0.0:
-        raise ValueError(f"fit margin {margin}: must be zero or more, in 1/s")
-    first, second = (response.free.index(name) for name in ("q0", "q1"))
-    matrix = np.eye(len(response.free))
-    matrix[np.ix_([first, second], [first, second])] = [[-0.5, -0.5], [-0.5, 0.5]]
-    lower, names = response.lower.copy(), list(response.free)
-    lower[[first, second]] = margin
-    names[first], names[second] = "-(q0 + q1)", "-(q0 - q1)"
-    return InCoordinates(response, matrix, tuple(names), lower, response.upper)

@@ -1,57 +1,17 @@
-"""Fits: estimates, their covariance, and what the residuals say; of one experiment, of repeated ones, of many."""
+"""The fit of one experiment, or of repeated ones: estimates, how far to trust them, and what went wrong."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import correlate
 
-from sim.identification.least_squares import Flags, Minimum, minimize
-from sim.identification.regression import InCoordinates, Regression, Samples
+from sim.identification.coordinates import own_parameters
+from sim.identification.covariance import information
+from sim.identification.least_squares import Flags, minimize
+from sim.identification.local_minima import distinct
+from sim.identification.regression import Regression, Samples
 from sim.identification.residual_checks import ResidualChecks, check_residuals
-
-# a normal matrix of unit diagonal that is worse conditioned does not tell the parameters apart
-_WORST_CONDITION = 1e13
-# minima whose sums of squares differ by less are one
-_SAME = 1e-6
-_BLOCKS, _FEWEST_BLOCKS = 32, 10
-# how many times longer a stretch is than the errors hang together
-_STRETCH = 4.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fits:
-    """Many fits of one model.
-
-    Parameters
-    ----------
-    names : (p,).
-    parameters : (m, p).
-    covariance : (m, p, p), for white errors; infinite where the data do not tell the parameters apart, zero for what
-        stands at a bound.
-    sigma : (m,), standard deviation of the errors, estimated.
-    sum_of_squares : (m,).
-    at_bound : (m, p).
-    converged : (m,).
-    """
-
-    names: tuple[str, ...]
-    parameters: Samples
-    covariance: Samples
-    sigma: Samples
-    sum_of_squares: Samples
-    at_bound: Flags
-    converged: Flags
-
-    def of(self, name: str) -> Samples:
-        """Return (m,): one parameter of all."""
-        return self.parameters[:, self.names.index(name)]
-
-    @property
-    def standard_errors(self) -> Samples:
-        """(m, p)."""
-        return np.asarray(np.sqrt(np.einsum("mpp->mp", self.covariance)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +21,21 @@ class Fit:
     Parameters
     ----------
     names : (p,).
-    parameters, covariance, at_bound, converged : as in `Fits`.
+    parameters : (p,).
+    covariance : (p, p), for white errors. NaN for what stands at a bound: it is not known there; the others' is then
+        that with the bound for given. The variance of what the data do not determine is infinite.
     correlated_covariance : (p, p), for errors that hang together over time: from how the scores of consecutive
-        stretches scatter; NaN where the record is too short for it.
+        stretches scatter; all NaN where the record is too short for it, else NaN and infinite as the other.
     sigma, sum_of_squares : of the errors.
+    degrees_of_freedom : observations less the parameters that they determine.
+    at_bound : (p,), parameters in which an active bound has a part.
+    converged : whether the best start did.
     residuals : (n_observations, n), observed minus fitted.
     checks : of the residuals.
-    minima : sums of squares of the distinct minima that the starts led to, the least first.
+    minima : sums of squares of the distinct minima that the starts led to, the least first; more than one: the least
+        may not be the right one.
+    minima_at : (n_minima, p), where they are.
+    unconverged : how many starts led nowhere.
     """
 
     names: tuple[str, ...]
@@ -76,11 +44,14 @@ class Fit:
     correlated_covariance: Samples
     sigma: float
     sum_of_squares: float
+    degrees_of_freedom: int
     at_bound: Flags
     converged: bool
     residuals: Samples
     checks: ResidualChecks
     minima: tuple[float, ...]
+    minima_at: Samples
+    unconverged: int
 
     def of(self, name: str) -> float:
         """Return one parameter."""
@@ -88,38 +59,37 @@ class Fit:
 
     @property
     def standard_errors(self) -> Samples:
-        """(p,), for white errors."""
+        """(p,), for white errors; NaN at a bound, infinite where the data do not tell."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
     def correlation(self) -> Samples:
-        """(p, p); NaN for what stands at a bound."""
+        """(p, p); NaN for what stands at a bound, or is not determined."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self.covariance / np.outer(self.standard_errors, self.standard_errors))
 
+    @property
+    def bounded(self) -> tuple[str, ...]:
+        """Names of the parameters at a bound."""
+        return self._names(self.at_bound)
 
-def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:
-    """Fit a model to each of m experiments.
+    @property
+    def unidentified(self) -> tuple[str, ...]:
+        """Names of the parameters that the data do not determine."""
+        return self._names(np.isinf(np.diag(self.covariance)))
 
-    Parameters
-    ----------
-    observed : (m, n).
-    start : (p,), or (m, p).
+    def doubts(self) -> tuple[str, ...]:
+        """Return why not to trust the estimates, in words: of the search, then of the residuals."""
+        return (
+            *(() if self.converged else ("the fit did not converge",)),
+            *((f"another start led to a different minimum ({len(self.minima)} in all)",) * (len(self.minima) > 1)),
+            *(f"{name} stands at a bound: its standard error is not known" for name in self.bounded),
+            *(f"{name} is not determined by the data" for name in self.unidentified),
+            *self.checks.doubts(),
+        )
 
-    Raises
-    ------
-    ValueError : there are no more instants than parameters, or see `minimize`.
-    """
-    observed = np.atleast_2d(observed)
-    begin = np.broadcast_to(start, (len(observed), len(regression.names)))
-    found = minimize(regression, observed, begin)
-    degrees = _degrees(observed.shape[1], found.parameters.shape[1])
-    sigma = np.sqrt(found.sum_of_squares / degrees)
-    covariance = _inverse(found.normal, found.at_bound) * (sigma**2)[:, None, None]
-    names, parameters, bound = regression.names, found.parameters, found.at_bound
-    if isinstance(regression, InCoordinates):
-        names, parameters, covariance, bound = _back(regression, parameters, covariance, bound)
-    return Fits(names, parameters, covariance, sigma, found.sum_of_squares, bound, found.converged)
+    def _names(self, which: Flags) -> tuple[str, ...]:
+        return tuple(name for name, chosen in zip(self.names, which.tolist(), strict=True) if chosen)
 
 
 def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: float | None = None) -> Fit:
@@ -133,88 +103,44 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
 
     Raises
     ------
-    ValueError : there are no more observations than parameters, or see `minimize`.
+    ValueError : there are no more observations than parameters, no start has a finite response, or see `minimize`.
     """
     observed, starts = np.atleast_2d(observed), np.atleast_2d(starts)
     # the sum over repeated observations is least where that of their mean is
-    mean = observed.mean(axis=0)
+    mean, repeated = observed.mean(axis=0), len(observed)
     found = minimize(regression, np.broadcast_to(mean, (len(starts), len(mean))), starts)
     best = int(np.argmin(found.sum_of_squares))
-    parameters, bound = found.parameters[best : best + 1], found.at_bound[best : best + 1]
-    response, sensitivities = regression.evaluate(parameters)
+    refuse_unfitted(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
+    at = found.parameters[best : best + 1]
+    response, sensitivities = regression.evaluate(at)
     residuals = observed - response
     squares = float(np.sum(residuals**2))
-    p = parameters.shape[1]
-    free_sigma = np.sqrt(squares / _degrees(observed.size, p))
-    unscaled = _inverse(found.normal[best : best + 1], bound) / len(observed)
-    covariance = free_sigma**2 * unscaled
-    correlated = _from_blocks(unscaled[0] * len(observed), sensitivities[0], mean - response[0])[None]
-    names, at_bound = regression.names, bound
-    if isinstance(regression, InCoordinates):
-        _, _, correlated, _ = _back(regression, parameters, correlated, bound)
-        names, parameters, covariance, at_bound = _back(regression, parameters, covariance, bound)
+    names, matrix = own_parameters(regression)
+    told = information(found.normal[best : best + 1], found.at_bound[best : best + 1], matrix)
+    rank = int(told.rank[0])
+    degrees = observed.size - rank
+    minima = distinct(found, mean)
     return Fit(
         names,
-        parameters[0],
-        covariance[0],
-        correlated[0],
-        float(free_sigma),
+        (at @ matrix.T)[0],
+        told.covariance(np.array([squares / degrees / repeated]))[0],
+        told.correlated_covariance(sensitivities, mean - response)[0],
+        float(np.sqrt(squares / degrees)),
         squares,
-        at_bound[0],
+        degrees,
+        told.at_bound[0],
         bool(found.converged[best]),
         residuals,
-        check_residuals(residuals, p, sigma),
-        _distinct(found, squares),
+        check_residuals(residuals, rank, sigma),
+        tuple((squares + repeated * (found.sum_of_squares[minima] - found.sum_of_squares[best])).tolist()),
+        found.parameters[minima] @ matrix.T,
+        int(np.sum(~found.converged)),
     )
 
 
-def _degrees(observations: int, parameters: int) -> int:
+def refuse_unfitted(observations: int, parameters: int, squares: float) -> None:
+    """Raise ValueError where observations are too few, or the sum of squares is not finite."""
     if observations <= parameters:
         raise ValueError(f"fit of {parameters} parameters: needs more than {observations} observations")
-    return observations - parameters
-
-
-def _inverse(normal: Samples, held: Flags) -> Samples:
-    """Return the inverse of the normal matrices over what is not held; the rest is zero."""
-    size = np.sqrt(np.einsum("mpp->mp", normal))
-    blind = size == 0.0
-    size[blind] = 1.0
-    scaled = normal / (size[:, :, None] * size[:, None, :])
-    scaled[held[:, :, None] | held[:, None, :]] = 0.0
-    np.einsum("mpp->mp", scaled)[held] = 1.0
-    vague = ~(np.linalg.cond(scaled) < _WORST_CONDITION)
-    scaled[vague] = np.eye(scaled.shape[1])
-    inverse: Samples = np.linalg.inv(scaled) / (size[:, :, None] * size[:, None, :])
-    inverse[vague] = np.inf
-    inverse[held[:, :, None] | held[:, None, :]] = 0.0
-    return inverse
-
-
-def _from_blocks(inverse: Samples, sensitivities: Samples, residual: Samples) -> Samples:
-    """Return the covariance from the scores of consecutive stretches, each longer than errors are correlated."""
-    n, p = sensitivities.shape
-    # so many samples the errors hang together: the sum of their correlations up to where these first change sign
-    products = correlate(residual, residual, method="fft")[n - 1 :]
-    positive = np.logical_and.accumulate(products > 0.0)
-    together = 2.0 * float(products[positive].sum()) / products[0] - 1.0 if positive[0] else 1.0
-    blocks = min(_BLOCKS, int(n / (_STRETCH * together)))
-    if blocks < _FEWEST_BLOCKS:
-        return np.full((p, p), np.nan)
-    edges = np.linspace(0, n, blocks + 1).astype(np.int64)[:-1]
-    scores = np.add.reduceat(sensitivities * residual[:, None], edges, axis=0)
-    return np.asarray(inverse @ (scores.T @ scores) @ inverse * (blocks / (blocks - 1.0)))
-
-
-def _back(
-    coordinates: InCoordinates, parameters: Samples, covariance: Samples, bound: Flags
-) -> tuple[tuple[str, ...], Samples, Samples, Flags]:
-    """Return names, parameters, covariance and what is held from coordinates to the parameters themselves."""
-    matrix = coordinates.matrix
-    moved = np.where(np.isfinite(covariance), matrix @ np.nan_to_num(covariance) @ matrix.T, covariance)
-    return coordinates.regression.names, parameters @ matrix.T, moved, (bound @ (matrix != 0.0).T).astype(bool)
-
-
-def _distinct(found: Minimum, scale: float) -> tuple[float, ...]:
-    squares = np.sort(found.sum_of_squares[found.converged])
-    new = np.diff(squares, prepend=-np.inf) > _SAME * max(scale, np.finfo(float).tiny)
-    return tuple(squares[new].tolist())
+    if not np.isfinite(squares):
+        raise ValueError("fit: the response at the start is not finite, begin elsewhere")

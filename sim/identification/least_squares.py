@@ -13,8 +13,9 @@ Flags = NDArray[np.bool_]
 
 # done where the next step is shorter than so many standard errors: the relative offset of Bates and Watts (1981)
 _OFFSET = 1e-5
-# or takes away less than the rounding of the observations
+# or takes away less than the rounding of the observations, or than that of the sum of squares lets see
 _ROUNDING = 1e-30
+_UNSEEN = 0.1 * float(np.finfo(float).eps)
 _RIDGE = 1e-13
 _MOST_DAMPING = 1e14
 
@@ -26,10 +27,10 @@ class Minimum:
     Parameters
     ----------
     parameters : (m, p).
-    sum_of_squares : (m,).
+    sum_of_squares : (m,); infinite where the response at the start is not finite.
     normal : (m, p, p), the sensitivities' products J'J there.
     at_bound : (m, p), which parameters a bound holds back.
-    converged : (m,); false where the steps ran out.
+    converged : (m,); false where the steps ran out, or where there was no start.
     iterations : of all together.
     """
 
@@ -63,29 +64,31 @@ def minimize(
 
     Raises
     ------
-    ValueError : shapes do not fit, or an observation or the response at a start is not finite.
+    ValueError : shapes do not fit, or an observation is not finite.
     """
     m, p = start.shape
     if p != len(regression.names) or len(observed) != m:
         raise ValueError(f"fit start of shape {start.shape}: must be {(len(observed), len(regression.names))}")
+    if not np.isfinite(observed).all():
+        raise ValueError("fit: an observation is not finite")
     low = np.broadcast_to(regression.lower if lower is None else lower, start.shape)
     high = np.broadcast_to(regression.upper if upper is None else upper, start.shape)
     at = np.clip(start, low, high)
     residual, jacobian = _residuals(regression, observed, at)
-    squares = np.einsum("mn,mn->m", residual, residual)
-    if not np.isfinite(squares).all():
-        raise ValueError("fit: an observation, or the response at a start, is not finite")
-    gradient, normal = _products(residual, jacobian)
+    squares, gradient, normal = _products(residual, jacobian)
+    astray = ~_finite(squares, normal)
+    squares[astray], gradient[astray], normal[astray] = np.inf, 0.0, 0.0
     damping, growth = np.full(m, 1e-3), np.full(m, 2.0)
     blocked, converged = np.zeros((m, p), dtype=bool), np.zeros(m, dtype=bool)
-    live, iteration = np.arange(m), 0
+    live, iteration = np.flatnonzero(~astray), 0
     degrees, scale = max(observed.shape[1] - p, 1), np.einsum("mn,mn->m", observed, observed)
-    while True:
+    while len(live):
         here, g, h = at[live], gradient[live], normal[live]
         held = ((here <= low[live]) & (g <= 0.0)) | ((here >= high[live]) & (g >= 0.0))
         blocked[live] = held
         free_decrease = np.einsum("mp,mp->m", g, _step(h, g, held, np.full(len(live), _RIDGE)))
-        enough = _OFFSET**2 * squares[live] / degrees + _ROUNDING * scale[live]
+        rounding = _ROUNDING * scale[live] + _UNSEEN * np.sqrt(squares[live] * scale[live])
+        enough = _OFFSET**2 * squares[live] / degrees + rounding
         done = free_decrease <= enough
         converged[live[done]] = True
         done |= damping[live] > _MOST_DAMPING
@@ -95,16 +98,17 @@ def minimize(
         iteration += 1
         g, h, held = g[~done], h[~done], held[~done]
         trial = np.clip(at[live] + _step(h, g, held, damping[live]), low[live], high[live])
+        trial = np.where(np.isfinite(trial), trial, at[live])
         moved = trial - at[live]
-        predicted = 2.0 * np.einsum("mp,mp->m", g, moved) - np.einsum("mp,mpq,mq->m", moved, h, moved)
         residual, jacobian = _residuals(regression, observed[live], trial)
+        found, slopes, products = _products(residual, jacobian)
         with np.errstate(all="ignore"):
-            found = np.einsum("mn,mn->m", residual, residual)
+            predicted = 2.0 * np.einsum("mp,mp->m", g, moved) - np.einsum("mp,mpq,mq->m", moved, h, moved)
             gain = (squares[live] - found) / predicted
-            better = (found < squares[live]) & np.isfinite(jacobian).all(axis=(1, 2))
+        better = (found < squares[live]) & _finite(found, products)
         accepted, refused = live[better], live[~better]
         at[accepted], squares[accepted] = trial[better], found[better]
-        gradient[accepted], normal[accepted] = _products(residual[better], jacobian[better])
+        gradient[accepted], normal[accepted] = slopes[better], products[better]
         damping[accepted] *= np.clip(1.0 - (2.0 * gain[better] - 1.0) ** 3, 1.0 / 3.0, 2.0)
         growth[accepted] = 2.0
         damping[refused] *= growth[refused]
@@ -119,16 +123,22 @@ def _residuals(regression: Regression, observed: Samples, parameters: Samples) -
         return observed - response, jacobian
 
 
-def _products(residual: Samples, jacobian: Samples) -> tuple[Samples, Samples]:
+def _products(residual: Samples, jacobian: Samples) -> tuple[Samples, Samples, Samples]:
     transposed = jacobian.transpose(0, 2, 1)
-    return (transposed @ residual[..., None])[..., 0], transposed @ jacobian
+    with np.errstate(all="ignore"):
+        squares = np.einsum("mn,mn->m", residual, residual)
+        return squares, (transposed @ residual[..., None])[..., 0], transposed @ jacobian
+
+
+def _finite(squares: Samples, normal: Samples) -> Flags:
+    return np.asarray(np.isfinite(squares) & np.isfinite(normal).all(axis=(1, 2)))
 
 
 def _step(normal: Samples, gradient: Samples, held: Flags, damping: Samples) -> Samples:
     """Return the damped step of each, in which what is held stays."""
     size = np.sqrt(np.einsum("mpp->mp", normal))
     size[size == 0.0] = 1.0
-    scaled = normal / (size[:, :, None] * size[:, None, :])
+    scaled = normal / size[:, :, None] / size[:, None, :]
     scaled[held[:, :, None] | held[:, None, :]] = 0.0
     diagonal = np.einsum("mpp->mp", scaled)
     diagonal[:] = np.where(held, 1.0, diagonal + damping[:, None])

@@ -74,33 +74,3 @@ class PolynomialDiscrepancy:
         response, sensitivities = self.regression.evaluate(parameters[:, :p])
         beside = np.broadcast_to(powers, (len(parameters), *powers.shape))
         return response + parameters[:, p:] @ powers.T, np.concatenate([sensitivities, beside], axis=2)
-
-
-@dataclass(frozen=True, eq=False)
-class InCoordinates:
-    """The same response in other coordinates, of which the parameters are linear functions.
-
-    Bounds are those of the coordinates: linear inequalities between parameters become simple ones.
-
-    Parameters
-    ----------
-    regression : whose own bounds are not looked at.
-    matrix : (p, p), parameters = matrix @ coordinates.
-    names : of the coordinates.
-    lower, upper : (p,), of the coordinates.
-    """
-
-    regression: Regression
-    matrix: Samples
-    names: tuple[str, ...]
-    lower: Samples
-    upper: Samples
-
-    def of(self, parameters: Samples) -> Samples:
-        """Return the coordinates of parameters, (p,)."""
-        return np.asarray(np.linalg.solve(self.matrix, parameters), dtype=np.float64)
-
-    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
-        """Return response and derivatives by the coordinates."""
-        response, sensitivities = self.regression.evaluate(parameters @ self.matrix.T)
-        return response, sensitivities @ self.matrix

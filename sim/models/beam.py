@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.equal_steps import EqualSteps
 from sim.excitation.gaussian_process import GaussianProcess, SampledProcess, squared_exponential
 from sim.lognormal import Lognormal
+from sim.ranges import check_not_negative, check_positive
 
 Samples = NDArray[np.float64]
 Real = float | Samples
@@ -20,7 +21,7 @@ WIDTH, HEIGHT = Lognormal(0.2, 0.005), Lognormal(0.04, 0.0008)
 
 
 @dataclass(frozen=True)
-class StochasticBeam:
+class StochasticBeam(EqualSteps):
     """Deflection at midspan (Ao, Hu and Mahadevan, eq. 29 and Table 1); a section drawn once, loads drawn over time.
 
     Corrected: `weight_density` (rho_st in Table 1) is a weight in N/m^3, so that eq. 29 has no acceleration of
@@ -68,22 +69,10 @@ class StochasticBeam:
     unit: ClassVar[str] = "m"
 
     def __post_init__(self) -> None:
-        for name in ("span", "modulus", "dt", "horizon", "point_load_rate", "distributed_load_rate"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ValueError(f"beam {name} {getattr(self, name)}: must be a positive number")
-        for name in ("weight_density", "noise", "point_load_deviation", "distributed_load_deviation"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
-                raise ValueError(f"beam {name} {getattr(self, name)}: must be zero or more")
-
-    @property
-    def time(self) -> Samples:
-        """(n_times,) in s, from zero to the step nearest the horizon."""
-        return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
-
-    @property
-    def observation_noise(self) -> Samples:
-        """(n_times,) in m, the standard deviation of a synthetic measurement."""
-        return np.full(len(self.time), self.noise)
+        positive = ("span", "modulus", "dt", "horizon", "point_load_rate", "distributed_load_rate")
+        not_negative = ("weight_density", "noise", "point_load_deviation", "distributed_load_deviation")
+        check_positive("beam", **{name: getattr(self, name) for name in positive})
+        check_not_negative("beam", **{name: getattr(self, name) for name in not_negative})
 
     @property
     def discrepancy(self) -> Samples:

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lu_factor, lu_solve
 
-Samples = NDArray[np.float64]
-Signal = Callable[[Samples], Samples]
+from sim.models.delay_elements import DEGREE, PLACES, REACH, DenseSolution, element, operator
+from sim.models.delay_system_input import Samples, Signal, array, function, positive, signal
 
-# on an element that is so short the solution is a polynomial of this degree to 1e-14
-_DEGREE = 12
-_REACH = 2.0
+__all__ = ["DelaySystem", "DenseSolution"]
+
+# for a system of one state; of two, half as many
 _MOST_ELEMENTS = 1_000_000
-# the ends of an element are looked at from inside, because a signal may jump there
-_INSIDE = 1e-12
-
-_ANGLES = np.pi * np.arange(_DEGREE + 1) / _DEGREE
-_NODES = -np.cos(_ANGLES)
-# of barycentric interpolation at Chebyshev's points
-_WEIGHTS = (-1.0) ** np.arange(_DEGREE + 1) * np.where(np.arange(_DEGREE + 1) % _DEGREE, 1.0, 0.5)
-
-
-def _differentiation() -> Samples:
-    gap = _NODES[:, None] - _NODES + np.eye(_DEGREE + 1)
-    matrix = _WEIGHTS / _WEIGHTS[:, None] / gap
-    np.fill_diagonal(matrix, 0.0)
-    np.fill_diagonal(matrix, -matrix.sum(axis=1))
-    return matrix
-
-
-_DERIVATIVE = _differentiation()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +33,7 @@ class DelaySystem:
 
     Raises
     ------
-    ValueError : the shapes do not fit, or a number is out of its range.
+    ValueError : the shapes do not fit, or a number is not finite or out of its range.
     """
 
     a0: Samples
@@ -69,120 +48,93 @@ class DelaySystem:
     longest_element: float = np.inf
 
     def __post_init__(self) -> None:
-        n = len(self.initial)
-        for name in ("a0", "a1"):
-            matrix = getattr(self, name)
-            if matrix is not None and np.shape(matrix) != (n, n):
-                raise ValueError(f"delay system {name}: must be of shape {(n, n)}, not {np.shape(matrix)}")
+        initial = array("initial", self.initial, ("n",))
+        n = len(initial)
+        if not n:
+            raise ValueError("delay system initial: must have one state or more")
+        shapes: dict[str, tuple[int | str, ...]] = {"a0": (n, n), "a1": (n, n), "g": (n, "l"), "c": ("p", n)}
+        # what is looked at is kept as arrays, whatever it came as
+        found: dict[str, object] = {
+            name: array(name, getattr(self, name), shape)
+            for name, shape in shapes.items()
+            if name == "a0" or getattr(self, name) is not None
+        }
+        found["initial"] = initial
+        found["breaks"] = tuple(array("breaks", self.breaks, ("n_breaks",)).tolist())
+        found["delay"] = positive("delay", self.delay)
+        found["longest_element"] = positive("longest_element", self.longest_element, endless=True)
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+        function("history", self.history)
+        function("disturbance", self.disturbance)
         if (self.g is None) != (self.disturbance is None):
             raise ValueError("delay system: g and disturbance belong together, give both")
-        if not (np.isfinite(self.delay) and self.delay > 0.0 and self.longest_element > 0.0):
-            raise ValueError(f"delay system delay {self.delay}, longest_element: must be positive")
 
     def solve(self, end: float) -> DenseSolution:
         """Return the solution from zero to `end` [s].
 
         Raises
         ------
-        ValueError : the end is not positive, or so far away that there is no room for the solution.
+        ValueError : the end is not positive, or so far away that there is no room for the solution or that it
+            overflows; or what the history or the disturbance returns is not of its shape, or not finite.
         """
-        if not (np.isfinite(end) and end > 0.0):
-            raise ValueError(f"delay system end {end}: must be positive")
-        pattern = self._pattern()
+        end = positive("end", end)
+        pattern = self._pattern(end)
         per_delay, n = len(pattern) - 1, len(self.initial)
         n_elements = int(np.ceil(end / self.delay)) * per_delay
-        if n_elements > _MOST_ELEMENTS:
-            raise ValueError(f"delay system end {end}: needs {n_elements} elements, {_MOST_ELEMENTS} are allowed")
-        operators = [_operator(length, self.a0) for length in np.diff(pattern)]
-        values = np.empty((n_elements, _DEGREE + 1, n))
-        edges = np.empty(n_elements + 1)
-        edges[-1] = -(-n_elements // per_delay) * self.delay
-        state = np.asarray(self.initial, dtype=np.float64)
-        for element in range(n_elements):
-            step, place = divmod(element, per_delay)
-            edges[element] = step * self.delay + pattern[place]
-            length = pattern[place + 1] - pattern[place]
-            forcing = self._forcing(edges[element] + length * _INNER, values[element - per_delay] if step else None)
-            pushed = forcing[1:] - (2.0 / length) * np.outer(_DERIVATIVE[1:, 0], state)
-            values[element, 0] = state
-            values[element, 1:] = lu_solve(operators[place], pushed.ravel()).reshape(-1, n)
-            state = values[element, -1]
-        return DenseSolution(edges, values, np.eye(n) if self.c is None else np.asarray(self.c, dtype=np.float64))
+        # numbers that outgrow all others are told below
+        with np.errstate(over="ignore", invalid="ignore"):
+            operators = [operator(length, self.a0) for length in np.diff(pattern)]
+            values = np.empty((n_elements, DEGREE + 1, n))
+            edges = np.empty(n_elements + 1)
+            edges[-1] = (n_elements // per_delay - 1) * self.delay + pattern[-1]
+            state = self.initial
+            for i in range(n_elements):
+                step, place = divmod(i, per_delay)
+                edges[i] = step * self.delay + pattern[place]
+                length = pattern[place + 1] - pattern[place]
+                forcing = self._forcing(edges[i] + length * PLACES, values[i - per_delay] if step else None)
+                values[i] = element(operators[place], length, state, forcing)
+                state = values[i, -1]
+                if not np.isfinite(state).all():
+                    raise ValueError(f"delay system end {end:g}: overflows after {edges[i]:g} s, give an earlier end")
+        return DenseSolution(edges, values, np.eye(n) if self.c is None else self.c)
 
-    def _pattern(self) -> Samples:
-        """Return the edges of the elements in one delay, from zero to the delay."""
-        size = float(np.linalg.norm(self.a0, 2) + (0.0 if self.a1 is None else np.linalg.norm(self.a1, 2)))
-        breaks = np.mod(np.asarray(self.breaks, dtype=np.float64), self.delay)
-        coarse = np.unique(np.concatenate([[0.0, self.delay], breaks]))
-        coarse = coarse[np.append(np.diff(coarse) > 1e-9 * self.delay, True)]
-        coarse[0] = 0.0
-        pieces = [
-            np.linspace(begin, end, self._pieces(end - begin, size) + 1)[:-1]
-            for begin, end in pairwise(coarse.tolist())
-        ]
-        return np.append(np.concatenate(pieces), self.delay)
-
-    def _pieces(self, length: float, size: float) -> int:
-        """Return into how many elements a length [s] is cut, if the matrices are of this size."""
-        return max(int(np.ceil(max(length * size / _REACH, length / self.longest_element))), 1)
-
-    def _forcing(self, time: Samples, delayed: Samples | None) -> Samples:
-        """Return what drives an element beside its own state, at its nodes, (n_nodes, n)."""
-        forcing = np.zeros((len(time), len(self.initial)))
-        if self.a1 is not None:
-            if delayed is None and self.history is not None:
-                delayed = self.history(time - self.delay)
-            if delayed is not None:
-                forcing += delayed @ np.transpose(self.a1)
-        if self.g is not None and self.disturbance is not None:
-            forcing += self.disturbance(time) @ np.transpose(self.g)
-        return forcing
-
-
-_INNER = np.clip(0.5 * (1.0 + _NODES), _INSIDE, 1.0 - _INSIDE)
-
-
-def _operator(length: float, a0: Samples) -> tuple[Samples, NDArray[np.int32]]:
-    """Return what an element's nodes but the first solve, factorised."""
-    n = len(a0)
-    derivative = np.kron((2.0 / length) * _DERIVATIVE[1:, 1:], np.eye(n))
-    factors, pivots = lu_factor(derivative - np.kron(np.eye(_DEGREE), a0))
-    return factors, pivots
-
-
-@dataclass(frozen=True, eq=False)
-class DenseSolution:
-    """A solution at any instant: polynomials, element by element.
-
-    Parameters
-    ----------
-    edges : (n_elements + 1,), s.
-    values : (n_elements, n_nodes, n), at Chebyshev's points of each.
-    c : (p, n), of the output.
-    """
-
-    edges: Samples
-    values: Samples
-    c: Samples
-
-    def __call__(self, time: ArrayLike) -> Samples:
-        """Return the states at (n_times,) s, (n_times, n).
+    def _pattern(self, end: float) -> Samples:
+        """Return the edges of the elements in one delay, from zero to the delay or to the end, if that comes before.
 
         Raises
         ------
-        ValueError : a time is outside of what was solved.
+        ValueError : there would be too many until the end.
         """
-        instants = np.atleast_1d(np.asarray(time, dtype=np.float64))
-        if not ((instants >= 0.0) & (instants <= self.edges[-1])).all():
-            raise ValueError(f"delay system time: must be from 0 to {self.edges[-1]:g} s, which was solved")
-        element = np.clip(np.searchsorted(self.edges, instants, side="right") - 1, 0, len(self.values) - 1)
-        begin, end = self.edges[element], self.edges[element + 1]
-        gap = (2.0 * instants - begin - end)[:, None] / (end - begin)[:, None] - _NODES
-        exact = gap == 0.0
-        share = np.where(exact.any(axis=1, keepdims=True), exact, _WEIGHTS / np.where(exact, 1.0, gap))
-        share /= share.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("tj,tjn->tn", share, self.values[element]))
+        span = min(self.delay, end)
+        breaks = np.mod(np.asarray(self.breaks, dtype=np.float64), self.delay)
+        coarse = np.unique(np.concatenate([[0.0, span], breaks[breaks < span]]))
+        coarse = coarse[np.append(np.diff(coarse) > 1e-9 * span, True)]
+        coarse[0] = 0.0
+        with np.errstate(over="ignore"):
+            size = np.linalg.norm(self.a0, 2) + (0.0 if self.a1 is None else np.linalg.norm(self.a1, 2))
+            lengths = np.diff(coarse)
+            pieces = np.maximum(np.ceil(np.maximum(lengths * size / REACH, lengths / self.longest_element)), 1.0)
+            n_elements = float(np.ceil(np.divide(end, self.delay)) * pieces.sum())
+        most = _MOST_ELEMENTS // len(self.initial)
+        if not n_elements <= most:
+            raise ValueError(f"delay system end {end}: needs {n_elements:.10g} elements, {most} are allowed")
+        cut = [
+            np.linspace(*both, int(count) + 1)[:-1]
+            for both, count in zip(pairwise(coarse.tolist()), pieces.tolist(), strict=True)
+        ]
+        return np.append(np.concatenate(cut), span)
 
-    def output(self, time: ArrayLike) -> Samples:
-        """Return y = C x at (n_times,) s, (n_times, p)."""
-        return self(time) @ self.c.T
+    def _forcing(self, time: Samples, delayed: Samples | None) -> Samples:
+        """Return what drives an element beside its own state, at its nodes, (n_nodes, n)."""
+        n = len(self.initial)
+        forcing = np.zeros((len(time), n))
+        if self.a1 is not None:
+            if delayed is None and self.history is not None:
+                delayed = signal("history", self.history, time - self.delay, n)
+            if delayed is not None:
+                forcing += delayed @ self.a1.T
+        if self.g is not None and self.disturbance is not None:
+            forcing += signal("disturbance", self.disturbance, time, self.g.shape[1]) @ self.g.T
+        return forcing

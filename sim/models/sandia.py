@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.equal_steps import EqualSteps
 from sim.lognormal import Lognormal
 from sim.models.hinged_beam import HingedBeam
+from sim.ranges import check_not_negative, check_positive
 
 Samples = NDArray[np.float64]
 Chain = tuple[Lognormal, Lognormal, Lognormal]
@@ -20,7 +21,7 @@ DAMPING_RATIOS: Chain = (Lognormal(0.025, 0.0005),) * 3
 
 
 @dataclass(frozen=True)
-class SandiaStructure:
+class SandiaStructure(EqualSteps):
     """A beam under a sine, three masses in a chain on it, and a hardening spring between (Ao, Hu, Mahadevan, 4.2).
 
     Inches, pounds and seconds: masses in lb s^2/in. Springs, damping ratios, load, noise and bias are the
@@ -78,29 +79,15 @@ class SandiaStructure:
     def __post_init__(self) -> None:
         if not len(self.masses) == len(self.springs) == len(self.damping_ratios) == 3:
             raise ValueError("structure masses, springs and damping_ratios: must be three each")
-        positive = {f"mass {i}": mass for i, mass in enumerate(self.masses, 1)}
-        positive |= {"horizon": self.horizon, "dt": self.dt, "substeps": self.substeps}
-        for name, value in positive.items():
-            if not (isfinite(value) and value > 0.0):
-                raise ValueError(f"structure {name} {value}: must be a positive number")
-        for name in ("hardening", "modal_damping_ratio", "noise", "onset"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
-                raise ValueError(f"structure {name} {getattr(self, name)}: must be zero or more")
+        masses = {f"mass {i}": mass for i, mass in enumerate(self.masses, 1)}
+        check_positive("structure", **masses, horizon=self.horizon, dt=self.dt, substeps=self.substeps)
+        not_negative = ("hardening", "modal_damping_ratio", "noise", "onset")
+        check_not_negative("structure", **{name: getattr(self, name) for name in not_negative})
         for name in ("load_position", "attachment"):
             if not 0.0 <= getattr(self, name) <= self.beam.length:
                 raise ValueError(f"structure {name} {getattr(self, name)}: must be on the beam of {self.beam.length}")
         if self.beam.n_modes != 3:
             raise ValueError(f"structure beam.n_modes {self.beam.n_modes}: must be 3, as many as are integrated")
-
-    @property
-    def time(self) -> Samples:
-        """(n_times,) in s, from zero to the step nearest the horizon."""
-        return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
-
-    @property
-    def observation_noise(self) -> Samples:
-        """(n_times,) in in/s^2, the standard deviation of a synthetic measurement."""
-        return np.full(len(self.time), self.noise)
 
     @property
     def discrepancy(self) -> Samples:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.equal_steps import EqualSteps
 from sim.models.thermal_population import Conductivity, Population, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, configurations, material
+from sim.ranges import check_not_negative, check_positive
 
 Samples = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ def _best_known() -> Population:
 
 
 @dataclass(frozen=True)
-class ThermalExperiment:
+class ThermalExperiment(EqualSteps):
     """The accreditation test of the thermal challenge, of specimens drawn anew (Dowding, Pilch and Hills 2006).
 
     The specimens are those of Table 4, with a conductivity that rises with temperature. Ours: the fault, a heater
@@ -61,12 +62,9 @@ class ThermalExperiment:
     unit: ClassVar[str] = "degC"
 
     def __post_init__(self) -> None:
-        for name in ("time_scale", "horizon", "dt"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ValueError(f"thermal experiment {name} {getattr(self, name)}: must be a positive number")
-        for name in ("fault", "fault_onset", "noise"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
-                raise ValueError(f"thermal experiment {name} {getattr(self, name)}: must be zero or more")
+        what = "thermal experiment"
+        check_positive(what, time_scale=self.time_scale, horizon=self.horizon, dt=self.dt)
+        check_not_negative(what, fault=self.fault, fault_onset=self.fault_onset, noise=self.noise)
         self.test.depth(self.depth)
 
     @property
@@ -74,16 +72,6 @@ class ThermalExperiment:
         """What is measured, and where."""
         places = {0.0: "on the heated front", 1.0: "on the insulated back"}
         return f"temperature {places.get(self.depth, f'at {self.depth:g} of the thickness')}"
-
-    @property
-    def time(self) -> Samples:
-        """(n_times,) in s of the stream, from zero to the step nearest the horizon."""
-        return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
-
-    @property
-    def observation_noise(self) -> Samples:
-        """(n_times,) in degC, the standard deviation of a synthetic measurement."""
-        return np.full(len(self.time), self.noise)
 
     @property
     def discrepancy(self) -> Samples:

@@ -8,6 +8,8 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.ranges import check_positive
+
 Samples = NDArray[np.float64]
 
 
@@ -31,9 +33,7 @@ class SlabTest:
     initial_temperature: float = 25.0
 
     def __post_init__(self) -> None:
-        for name in ("flux", "thickness"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ValueError(f"slab {name} {getattr(self, name)}: must be a positive number")
+        check_positive("slab", flux=self.flux, thickness=self.thickness)
         if not isfinite(self.initial_temperature):
             raise ValueError(f"slab initial_temperature {self.initial_temperature}: must be a number")
 

@@ -1,4 +1,4 @@
-"""`synchroscope identify` and `synchroscope study delays`: the words of their JSON, tables, pictures, mistakes."""
+"""`synchroscope identify`: the words of its JSON and tables, records of a real rig, bad records, mistakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from monitor.__main__ import main
 
-BRISTOL = Path(__file__).parents[2] / ".." / "shared" / "data" / "bristol_rtht"
+DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
+BRISTOL, OPENFRESCO = DATA / "bristol_rtht", DATA / "openfresco_vrths"
 RATE, GAIN, DELAY = 500.0, 0.9, 0.015
 
 
@@ -44,26 +45,79 @@ def test_the_json_of_a_fit(record, capsys) -> None:
     assert actuator["sigma"] == pytest.approx(1e-4, rel=0.1)
     assert actuator["residuals"]["doubts"] == [] and actuator["converged"]
     assert actuator["explained"] == pytest.approx(1.0, abs=1e-6)
+    assert actuator["at_bound"] == actuator["unidentified"] == actuator["rivals"] == actuator["warnings"] == []
+    assert found["problems"] == []
+
+
+def test_a_delay_at_its_bound_has_no_error_in_the_json(record, capsys) -> None:
+    assert main(["identify", str(record), "--json", "--max-delay", "0.01"]) == 0
+    (actuator,) = json.loads(capsys.readouterr().out)["actuators"]
+    assert actuator["estimates"]["delay"] == 0.01 and actuator["at_bound"] == ["delay"]
+    assert actuator["standard_errors"]["delay"] is None and actuator["correlated_standard_errors"]["delay"] is None
+    assert actuator["standard_errors"]["gain"] > 0.0
+    assert any("delay: stands at the end" in warning for warning in actuator["warnings"])
+    assert main(["identify", str(record), "--max-delay", "0.01"]) == 0
+    said = capsys.readouterr().out
+    (row,) = (line for line in said.splitlines() if line.startswith("│ delay"))
+    assert row.count("—") == 4
+    assert "warning: delay: stands at the end of what was searched" in said
+
+
+def test_what_can_be_fitted_is_printed_beside_what_cannot(record, tmp_path, capsys) -> None:
+    dead = tmp_path / "dead.csv"
+    pd.read_csv(record).assign(measured=0.25).to_csv(dead, index=False)
+    words = f"synchroscope identify: {dead}: command -> measured: the measured signal stands still, at 0.25: "
+    for option in ([], ["--json"]):
+        assert main(["identify", str(dead), *option]) == 2
+        said = capsys.readouterr()
+        assert said.out == "" and said.err.count("\n") == 1 and said.err.startswith(words)
+    assert main(["identify", str(dead), str(record), "--json"]) == 2
+    said = capsys.readouterr()
+    assert json.loads(said.out)["file"] == str(record)
+    assert said.err.startswith(words) and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_no_number_of_the_table_is_cut(columns, record, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("monitor.commands.identify_table.WIDTH", columns)
+    assert main(["identify", str(record), "--lag", "--drift", "3"]) == 0
+    table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    assert len(table) == 6 and max(map(len, table)) <= 80
+    assert not any("…" in line for line in table)
 
 
 def test_the_table_of_a_fit(record, capsys) -> None:
     assert main(["identify", str(record), str(record), "--lag", "--drift", "2", "--max-delay", "0.05"]) == 0
     said = capsys.readouterr().out
     assert said.count("command -> measured") == 2
-    for words in ("gain", "delay", "lag", "beta_2", "ms", "of the measured variance explained"):
+    for words in ("gain", "delay", "lag", "offset", "drift", "ms", "of the measured variance explained"):
         assert words in said
     assert main(["identify", str(record), str(record), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["records"]) == 2
 
 
-@pytest.mark.skipif(not BRISTOL.is_dir(), reason="the Bristol records are not on this machine")
-@pytest.mark.parametrize(("name", "delay"), [("Large*_16.00Hz", 22.2), ("Large*_19.00Hz", 19.4), ("OnTop*", 22.55)])
-def test_a_real_rig_is_as_late_as_fdb_says(name, delay, capsys) -> None:
+@pytest.mark.skipif(not DATA.is_dir(), reason="the records are not on this machine")
+@pytest.mark.usefixtures("warm_kernels")
+@pytest.mark.parametrize("name", ["Large*_16.00Hz", "Large*_19.00Hz", "OnTop*"])
+def test_a_real_rig_is_as_late_as_fdb_says(name, capsys) -> None:
     (path,) = BRISTOL.glob(f"{name}.csv")
-    columns = ["--command", "shaker_front_cmd_V", "--measured", "laser_front_mm"]
-    assert main(["identify", str(path), *columns, "--max-delay", "0.03", "--json"]) == 0
+    words = [str(path), "--command", "shaker_front_cmd_V", "--measured", "laser_front_mm", "--json"]
+    assert main(["identify", *words, "--max-delay", "0.03"]) == 0
     (actuator,) = json.loads(capsys.readouterr().out)["actuators"]
-    assert 1e3 * actuator["estimates"]["delay"] == pytest.approx(delay, abs=0.1)
+    assert main(["assess", *words]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
+    assert 1e3 * actuator["estimates"]["delay"] == pytest.approx(pair["fdb"]["delay_ms"]["median"], abs=0.05)
+    # measured over command, and command over measured
+    assert actuator["estimates"]["gain"] == pytest.approx(1.0 / pair["fdb"]["ratio"]["median"], rel=0.03)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the records are not on this machine")
+def test_a_command_that_was_recorded_twice_is_told(capsys) -> None:
+    assert main(["identify", str(OPENFRESCO / "Elmt_ctrlDsp_Ref.out")]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out.count("only rounding is left: the measured signal is the command itself") == 2
+    assert "e-1" not in said.out.replace("left", "").split("samples compared")[0]
 
 
 @pytest.mark.parametrize(
@@ -76,60 +130,6 @@ def test_a_real_rig_is_as_late_as_fdb_says(name, delay, capsys) -> None:
 )
 def test_mistakes_about_a_fit_are_one_line(words, complaint, record, capsys) -> None:
     assert main(["identify", str(record), *words]) == 2
-    said = capsys.readouterr()
-    assert complaint in said.err
-    assert said.err.count("\n") == 1 and said.out == ""
-
-
-def test_the_json_of_the_study(capsys) -> None:
-    assert main(["study", "delays", "--sigma", "0.1", "--runs", "20", "--seed", "3", "--json"]) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    found = json.loads(said.out)
-    assert (found["study"], found["runs"], found["later_s"]) == ("delays", 20, 30.0)
-    assert [(level["example"], level["sigma"]) for level in found["levels"]] == [(1, 0.1), (2, 0.1), (3, 0.1)]
-    second = found["levels"][1]
-    assert second["truth"] == {"q0": -1.7, "q1": 1.2, "omega": 0.1}
-    assert second["paper"]["method_2"] == {"q0": -1.7387, "q1": 1.1856, "omega": 0.1828}
-    assert set(second["method_1"]["estimates"]) == {"q0", "q1", "beta_1", "beta_2", "beta_3"}
-    histogram = second["method_2"]["estimates"]["omega"]["histogram"]
-    assert sum(histogram["counts"]) == 20 and len(histogram["edges"]) == len(histogram["counts"]) + 1
-    low, high = second["method_2"]["one_run"]["profile_95"]["q0"]
-    assert low < second["method_2"]["one_run"]["estimates"]["q0"] < high
-    assert second["times_closer_later"] > 10.0 and second["with_prior"] is None
-    assert second["unstable"] == {"single": 0, "mean_of_repeated": 0, "repeated_together": 0, "kept_stable": 0}
-    assert found["levels"][0]["unstable"]["kept_stable"] is None
-    assert found["hypothesised_model_alone"]["paper"] == {"q0": -0.63}
-
-
-def test_the_tables_and_pictures_of_the_study(tmp_path, capsys) -> None:
-    words = ["study", "delays", "--sigma", "0.027", "0.1", "--runs", "10", "--pictures", str(tmp_path)]
-    assert main(words) == 0
-    said = capsys.readouterr()
-    for text in (
-        "Example 3: q0 -1.7, q1 1.65, omega 0.2",
-        "the paper prints: 3 of 500 runs unstable, none with repeated observations",
-        "method 2, the disturbance as a parameter",
-        "times closer",
-        "-1.7387",
-        "the paper prints -0.63",
-    ):
-        assert text in said.out
-    assert "nan" not in said.out and all(len(line) <= 118 for line in said.out.splitlines())
-    assert len(said.err.splitlines()) == len(list(tmp_path.glob("delays-*.png"))) == 7
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (["delays", "--case", "i"], "--case: does not belong to the study delays"),
-        (["tracking", "--sigma", "0.1"], "--sigma: does not belong to the study tracking"),
-        (["delays", "--runs", "7"], "7 runs: give 10 or more, a multiple of 5"),
-        (["delays", "--sigma", "-1"], "sigma: must be a positive number"),
-    ],
-)
-def test_mistakes_about_the_study_are_one_line(words, complaint, capsys) -> None:
-    assert main(["study", *words]) == 2
     said = capsys.readouterr()
     assert complaint in said.err
     assert said.err.count("\n") == 1 and said.out == ""

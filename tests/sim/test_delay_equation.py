@@ -118,45 +118,19 @@ def test_the_instants_may_come_in_any_order():
     np.testing.assert_array_equal(equation.response(TIME[order]), equation.response(TIME)[order])
 
 
-@given(q0=st.floats(-3.0, 0.5), q1=st.floats(-2.0, 2.0), r=st.floats(0.3, 2.0))
-def test_the_growth_rate_is_a_root_to_the_right_of_which_there_is_none(q0, q1, r):
-    sigma = DelayEquation(q0, q1, delay=r).growth_rate
-    # for every root |s - q0| = |q1| exp(-Re(s) r); further to the right than its own, none can be
-    frequency = np.linspace(0.0, abs(q1) * np.exp(-min(sigma, 0.0) * r) + 1.0, 20001)
-    on_line = sigma + 1j * frequency
-    assert np.min(np.abs(on_line - q0 - q1 * np.exp(-on_line * r))) < 1e-2
-    # to the right the number of roots is the turns of the characteristic function around zero
-    far = abs(q0) + abs(q1) * np.exp(max(-sigma, 0.0) * r) + 2.0
-    contour = np.concatenate(
-        [
-            sigma + 1e-3 + 1j * np.linspace(far, -far, 20001),
-            np.linspace(sigma + 1e-3, far, 2001) - 1j * far,
-            far + 1j * np.linspace(-far, far, 2001),
-            np.linspace(far, sigma + 1e-3, 2001) + 1j * far,
-        ]
-    )
-    turns = np.diff(np.unwrap(np.angle(contour - q0 - q1 * np.exp(-contour * r)))).sum() / (2 * np.pi)
-    assert round(turns) == 0
-    assert DelayEquation(q0, q1, delay=r).stable <= (sigma < 0.0)
-
-
-def test_it_settles_where_it_should():
-    equation = DelayEquation(-1.7, 1.65, 0.2)
-    assert equation.stable and equation.steady_state == pytest.approx(4.0)
-    assert equation.response([300.0])[0] == pytest.approx(4.0, abs=0.01)
-    assert not DelayEquation(-1.0, 1.1).stable and np.isnan(DelayEquation(-1.0, 1.1, 0.2).steady_state)
-    # stable for a short delay, though not for every one
-    assert not DelayEquation(-1.0, -2.0, delay=0.1).stable
-    assert DelayEquation(-1.0, -2.0, 0.3, delay=0.1).steady_state == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
         (lambda: DelayEquation(np.nan), "delay equation q0 nan: must be a finite number"),
         (lambda: DelayEquation(-1.0, delay=0.0), "delay 0.0: must be positive"),
         (lambda: DelayEquation(-1.0).response([-0.1]), "time: must be finite and not negative"),
+        (
+            lambda: DelayEquation(-1.0).response([[0.1]]),
+            r"time: must be finite and not negative, of shape \(n_times,\)",
+        ),
         (lambda: solve(TIME, np.zeros((1, 5))), "delay equation delay: must be positive"),
+        (lambda: solve(TIME, np.ones((1, 4))), r"parameters: must be of shape \(m, 5\), not \(1, 4\)"),
+        (lambda: solve(TIME, np.ones((1, 5)), np.nan), "history nan: must be a finite number"),
     ],
 )
 def test_mistakes_are_told(make, complaint):

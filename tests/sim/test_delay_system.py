@@ -1,7 +1,6 @@
 """Linear systems with a delay beside the exact scalar one, the matrix exponential and an adaptive solver."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
@@ -94,17 +93,11 @@ def test_the_history_may_jump_where_it_is_said():
     np.testing.assert_allclose(system.solve(1.0)(time)[:, 0], expected, atol=1e-11)
 
 
-@pytest.mark.parametrize(
-    ("make", "complaint"),
-    [
-        (lambda: DelaySystem(np.eye(2), np.zeros(3)), r"a0: must be of shape \(3, 3\), not \(2, 2\)"),
-        (lambda: DelaySystem(np.eye(1), np.zeros(1), g=np.eye(1)), "g and disturbance belong together"),
-        (lambda: DelaySystem(np.eye(1), np.zeros(1), delay=-1.0), "delay -1.0, longest_element: must be positive"),
-        (lambda: DelaySystem(np.eye(1), np.zeros(1)).solve(0.0), "end 0.0: must be positive"),
-        (lambda: DelaySystem(-np.eye(1), np.zeros(1)).solve(1e9), "elements, 1000000 are allowed"),
-        (lambda: DelaySystem(-np.eye(1), np.zeros(1)).solve(1.0)([1.5]), "must be from 0 to 1 s"),
-    ],
-)
-def test_mistakes_are_told(make, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        make()
+def test_an_end_long_before_the_delay_takes_few_elements():
+    initial, time = np.array([1.0, -3.0]), np.linspace(0.0, 2.0, 30)
+    system = DelaySystem(
+        OSCILLATOR, initial, FEEDBACK, 1e9, g=np.eye(2), disturbance=constant(0.0, 0.0), breaks=(0.3,)
+    )
+    solution = system.solve(2.0)
+    assert len(solution.values) < 100 and solution.edges[-1] == 2.0
+    np.testing.assert_allclose(solution(time), [expm(OSCILLATOR * t) @ initial for t in time], atol=1e-11)

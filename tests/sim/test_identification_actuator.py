@@ -9,6 +9,7 @@ from scipy.signal import butter, sosfiltfilt
 from sim.actuator import ActuatorState, Schedule, frequency_response
 from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.fit import fit
+from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy
 
 RATE, NOISE = 500.0, 1e-4
@@ -63,6 +64,29 @@ def test_the_derivatives_by_delay_and_lag(lag):
         slope = (model.evaluate(at + away)[0] - model.evaluate(back)[0]) / width
         found = model.evaluate(at)[1][0, :, i]
         np.testing.assert_allclose(found, slope[0], atol=2e-4 * np.abs(found).max() + 1e-9)
+
+
+def test_a_long_lag_remembers_a_beginning_that_stands_still():
+    # a fit would never come to rest on derivatives that are not those of the response
+    time = np.arange(600) / RATE
+    model = ActuatorResponse(5.0 * time, 1.0 / RATE, with_lag=True)
+    step = np.array([[0.0, 1e-5, 0.0]])
+    at = np.array([[1.0, 0.0411, 0.1]])
+    slope = (model.evaluate(at + step)[0] - model.evaluate(at - step)[0]) / 2e-5
+    np.testing.assert_allclose(model.evaluate(at)[1][0, :, 1], slope[0], rtol=1e-6)
+
+
+def test_a_long_record_converges_from_every_start():
+    # the sum of 40000 squares is not known as well as a step of 1e-5 standard errors would change it
+    generator = np.random.default_rng(8)
+    command = sosfiltfilt(butter(4, 2.0, fs=RATE, output="sos"), generator.standard_normal(41000))
+    model = ActuatorResponse(command, 1.0 / RATE, with_lag=True)
+    measured = model.evaluate(np.array([[1.1, -0.03, 0.05]]))[0][0]
+    measured += 0.1 * command[model.rows] ** 2 / command.std() + 0.01 * generator.standard_normal(len(measured))
+    starts = np.array([1.1, -0.03, 0.05]) + generator.uniform(-0.02, 0.02, (24, 3))
+    found = minimize(model, np.broadcast_to(measured, (24, len(measured))), starts)
+    assert found.converged.all()
+    assert np.ptp(found.sum_of_squares) < 1e-12 * found.sum_of_squares[0]
 
 
 # a longer lead is extrapolated by the simulated actuator, and is then no pure one

@@ -1,0 +1,88 @@
+"""A linear system's solution as polynomials, element after element: collocation at Chebyshev's points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lu_factor, lu_solve
+
+Samples = NDArray[np.float64]
+Factors = tuple[Samples, NDArray[np.int32]]
+
+# where an element's length times the matrices' size is no more, the solution is a polynomial of this degree to 1e-14
+DEGREE = 12
+REACH = 2.0
+# the ends of an element are looked at from inside, because a signal may jump there
+_INSIDE = 1e-12
+
+_NODES = -np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)
+# of barycentric interpolation
+_WEIGHTS = (-1.0) ** np.arange(DEGREE + 1) * np.where(np.arange(DEGREE + 1) % DEGREE, 1.0, 0.5)
+# where forces are looked at, as shares of an element
+PLACES = np.clip(0.5 * (1.0 + _NODES), _INSIDE, 1.0 - _INSIDE)
+
+
+def _differentiation() -> Samples:
+    gap = _NODES[:, None] - _NODES + np.eye(DEGREE + 1)
+    matrix = _WEIGHTS / _WEIGHTS[:, None] / gap
+    np.fill_diagonal(matrix, 0.0)
+    np.fill_diagonal(matrix, -matrix.sum(axis=1))
+    return matrix
+
+
+_DERIVATIVE = _differentiation()
+
+
+def operator(length: float, a0: Samples) -> Factors:
+    """Return what an element's nodes but the first solve, factorised."""
+    derivative = np.kron((2.0 / length) * _DERIVATIVE[1:, 1:], np.eye(len(a0)))
+    factors, pivots = lu_factor(derivative - np.kron(np.eye(DEGREE), a0))
+    return factors, pivots
+
+
+def element(factors: Factors, length: float, state: Samples, forcing: Samples) -> Samples:
+    """Return the states at an element's nodes, (DEGREE + 1, n), from that at its beginning and what drives it."""
+    pushed = forcing[1:] - (2.0 / length) * np.outer(_DERIVATIVE[1:, 0], state)
+    return np.vstack([state, lu_solve(factors, pushed.ravel(), check_finite=False).reshape(-1, len(state))])
+
+
+@dataclass(frozen=True, eq=False)
+class DenseSolution:
+    """A solution at any instant: polynomials, element by element.
+
+    Parameters
+    ----------
+    edges : (n_elements + 1,), s.
+    values : (n_elements, DEGREE + 1, n), at the nodes of each.
+    c : (p, n), of the output.
+    """
+
+    edges: Samples
+    values: Samples
+    c: Samples
+
+    def __call__(self, time: ArrayLike) -> Samples:
+        """Return the states at (n_times,) s, (n_times, n).
+
+        Raises
+        ------
+        ValueError : a time is outside of what was solved, or not a number.
+        """
+        instants = np.atleast_1d(np.asarray(time, dtype=np.float64))
+        if instants.ndim != 1:
+            raise ValueError(f"delay system time: must be of shape (n_times,), not {instants.shape}")
+        if not ((instants >= 0.0) & (instants <= self.edges[-1])).all():
+            raise ValueError(f"delay system time: must be from 0 to {self.edges[-1]:g} s, which was solved")
+        place = np.clip(np.searchsorted(self.edges, instants, side="right") - 1, 0, len(self.values) - 1)
+        begin, end = self.edges[place], self.edges[place + 1]
+        gap = (2.0 * instants - begin - end)[:, None] / (end - begin)[:, None] - _NODES
+        exact = gap == 0.0
+        share = np.where(exact.any(axis=1, keepdims=True), exact, _WEIGHTS / np.where(exact, 1.0, gap))
+        share /= share.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("tj,tjn->tn", share, self.values[place]))
+
+    def output(self, time: ArrayLike) -> Samples:
+        """Return y = C x at (n_times,) s, (n_times, p)."""
+        return self(time) @ self.c.T

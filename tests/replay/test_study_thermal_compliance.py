@@ -1,0 +1,107 @@
+"""Resampled data, the verdict and what a regulator is told."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from replay.studies.thermal_compliance import FailureProbability, Verdict, decide, failure_probabilities, resample
+from replay.studies.thermal_limit import SLOPES, by_quadrature
+from replay.studies.thermal_statement import RULE, statement
+from sim.models.thermal_population import Conductivity, Family, Population, characterize
+from sim.models.thermal_tables import LEVELS, material
+from sim.normal import Normal
+
+KNOWN = {level: characterize(material(level)) for level in LEVELS}
+PLACES = {"1": np.array([0.1, 0.62]), "accreditation": np.array([0.3])}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_normal_theory_finds_the_requirement_missed_too(level):
+    """Student's and chi-square's confidence in line, mean and deviations instead of resampled data."""
+    generator, missed = np.random.default_rng(3), 0
+    line, capacity = KNOWN[level].line, KNOWN[level].capacity
+    for _ in range(1000):
+        wider = [fit.degrees_of_freedom / generator.chisquare(fit.degrees_of_freedom) for fit in (line, capacity)]
+        start, slope = generator.multivariate_normal(line.coefficients, line.covariance * wider[0])
+        middle = generator.normal(capacity.at(0.0), float(capacity.standard_errors[0]) * np.sqrt(wider[1]))
+        k = Normal(start, line.residual_deviation * np.sqrt(wider[0]))
+        if not SLOPES[0] < slope < SLOPES[1]:
+            continue  # nothing is known: not counted as missed
+        with suppress(ValueError):
+            c = Normal(middle, capacity.residual_deviation * np.sqrt(wider[1]))
+            missed += by_quadrature(Population(k, slope, c)) > 0.01
+    assert missed > 950
+
+
+def made_up(value, families, resampled):
+    return FailureProbability(value, 0.002, value, resampled, families)
+
+
+def test_the_statement_says_what_was_shown_and_what_is_carried_on():
+    resampled = np.append(np.full(96, 0.05), np.full(4, 0.005))
+    failure = {which: made_up(0.05 + 0.1 * i, {Family.NORMAL: 0.05 + 0.1 * i, Family.LOGNORMAL: 0.04}, resampled)
+               for i, which in enumerate(reversed(Conductivity))}  # fmt: skip
+    verdict, rests_on, confidence, shown, carried_on = statement("High", failure, PLACES, 12345).splitlines()
+    assert verdict == (
+        "High: the requirement is not met. Of the units 5 % are over 900 degC at 1000 s, where 1 % are allowed."
+    )
+    assert "30 specimens" in rests_on and "16 tests and 2 of accreditation" in rests_on
+    assert "12345 units drawn and computed one by one say 5 ± 0.2 %" in rests_on
+    assert "of 100 data sets" in confidence and "96 say that the requirement is missed" in confidence
+    assert "say 4 to 25 %." in confidence
+    assert "up to 3000 W/m^2 and 735 degC, the 3 measured fronts end with 10 to 62 %" in shown
+    assert carried_on.startswith("Extrapolated: to 3500 W/m^2 and 900 degC, where nothing was tested.")
+    assert "from 20 to 1000 degC" in carried_on
+    # no more than the level has
+    low = statement("Low", failure, PLACES, 12345)
+    assert "6 specimens" in low and "4 tests and 1 of accreditation" in low
+
+
+@pytest.mark.parametrize(
+    ("resampled", "words"),
+    [(0.002, "the requirement is met. Of the units 0.1 %"), (0.02, "whether the requirement is met stays open. Of")],
+)
+def test_the_statement_has_words_for_every_verdict(resampled, words):
+    found = FailureProbability(0.001, 0.0005, 0.001, np.full(50, resampled), {Family.NORMAL: 0.001})
+    assert statement("Low", dict.fromkeys(Conductivity, found), PLACES, 100).startswith(f"Low: {words}")
+
+
+def test_the_rule_is_said_to_be_ours():
+    assert "is ours" in RULE and "with these results in view" in RULE and "95 %" in RULE
+
+
+def test_resampled_data_are_like_the_data():
+    known, data = KNOWN["High"], material("High")
+    others = list(resample(known, data, 1000, np.random.default_rng(1)))
+    lines = np.array([other.line.coefficients for other in others])
+    error = lines.std(axis=0)
+    np.testing.assert_allclose(error, known.line.standard_errors, rtol=0.1)
+    assert (np.abs(lines.mean(axis=0) - known.line.coefficients) < 4.0 * error / np.sqrt(1000)).all()
+    deviations = np.array([other.capacity.residual_deviation for other in others])
+    assert np.sqrt(np.mean(deviations**2)) == pytest.approx(known.capacity.residual_deviation, rel=0.03)
+    assert {other.representative_temperature for other in others} == {known.representative_temperature}
+
+
+def test_a_decision_needs_units_and_data():
+    met = FailureProbability(0.001, 0.0005, 0.001, np.full(100, 0.002), {})
+    assert decide(met) is Verdict.MET
+    assert decide(replace(met, standard_error=0.004)) is Verdict.OPEN
+    assert decide(replace(met, resampled=np.linspace(0.0, 0.011, 100))) is Verdict.OPEN
+    missed = replace(met, value=0.05, resampled=np.linspace(0.009, 0.2, 100))
+    assert decide(missed) is Verdict.NOT_MET
+    assert decide(replace(missed, resampled=np.linspace(0.0, 0.08, 100))) is Verdict.OPEN
+
+
+def test_the_same_seed_gives_the_same_numbers(warm_kernels):
+    number = dict.fromkeys(Conductivity, 64)
+    first, again, other = (
+        failure_probabilities(material("Medium"), number, 3, np.random.default_rng(seed)) for seed in (5, 5, 6)
+    )
+    for which in Conductivity:
+        assert first[which].value == again[which].value
+        np.testing.assert_array_equal(first[which].resampled, again[which].resampled)
+        assert (first[which].resampled != other[which].resampled).any()
