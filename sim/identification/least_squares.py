@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ _OFFSET = 1e-5
 # or takes away less than the rounding of the observations, or than that of the sum of squares lets see
 _ROUNDING = 1e-30
 _UNSEEN = 0.1 * float(np.finfo(float).eps)
+# of a sum of squares, as its rounding grows with the number of terms
+_SUMMED = float(np.finfo(float).eps)
 _RIDGE = 1e-13
 _MOST_DAMPING = 1e14
 
@@ -81,14 +84,15 @@ def minimize(
     damping, growth = np.full(m, 1e-3), np.full(m, 2.0)
     blocked, converged = np.zeros((m, p), dtype=bool), np.zeros(m, dtype=bool)
     live, iteration = np.flatnonzero(~astray), 0
-    degrees, scale = max(observed.shape[1] - p, 1), np.einsum("mn,mn->m", observed, observed)
+    n, scale = observed.shape[1], np.einsum("mn,mn->m", observed, observed)
+    share = max(_OFFSET**2 / max(n - p, 1), _SUMMED * sqrt(n))
     while len(live):
         here, g, h = at[live], gradient[live], normal[live]
         held = ((here <= low[live]) & (g <= 0.0)) | ((here >= high[live]) & (g >= 0.0))
         blocked[live] = held
         free_decrease = np.einsum("mp,mp->m", g, _step(h, g, held, np.full(len(live), _RIDGE)))
         rounding = _ROUNDING * scale[live] + _UNSEEN * np.sqrt(squares[live] * scale[live])
-        enough = _OFFSET**2 * squares[live] / degrees + rounding
+        enough = share * squares[live] + rounding
         done = free_decrease <= enough
         converged[live[done]] = True
         done |= damping[live] > _MOST_DAMPING
