@@ -51,6 +51,15 @@ def identification() -> None:
     prediction(levels).savefig(IMAGES / "identification" / "prediction.png", dpi=90)
 
 
+def thermal() -> None:
+    """Draw the thermal challenge: material, experiments beside models, decision."""
+    from replay.studies.thermal import run_study
+    from replay.studies.thermal_pictures import draw
+
+    (IMAGES / "thermal").mkdir(exist_ok=True, parents=True)
+    draw(run_study(), IMAGES / "thermal")
+
+
 def window() -> None:
     """Photograph the window."""
     from docs.picturing.window import photograph
@@ -62,6 +71,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "tracking": tracking,
     "diagrams": diagrams,
     "identification": identification,
+    "thermal": thermal,
     "terminal": terminal,
     "window": window,
 }
