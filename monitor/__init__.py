@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monitor.blocks import Channel, Role, SignalBlock, Stream
-    from monitor.client.live import Live, ServiceLostError, connect
+    from monitor.client.hearing import ServiceLostError
+    from monitor.client.live import Live, connect
     from monitor.client.rows import Row
     from monitor.engine import Monitor, Update
     from monitor.ensembles.reader import read_ensemble
@@ -98,7 +99,7 @@ _HOME = {
     "Role": "monitor.blocks",
     "RootMeanSquareError": "monitor.indicators.rms_error",
     "Row": "monitor.client.rows",
-    "ServiceLostError": "monitor.client.live",
+    "ServiceLostError": "monitor.client.hearing",
     "SignalBlock": "monitor.blocks",
     "SiteReliability": "monitor.reliability.site",
     "Snapshot": "monitor.indicators.base",

@@ -11,15 +11,13 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-import zmq
-
-from monitor.alarm_report import Alarm, AlarmReport
-from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.alarm_report import Alarm
+from monitor.blocks import Event, ResultBlock
+from monitor.client.asking import PATIENCE, ask
+from monitor.client.hearing import Hearing, ServiceLostError, is_of
 from monitor.client.rows import Row, RowReader
 from monitor.health import Health
-from monitor.requests import AcknowledgeRequest, NoteRequest, Request, RequestError, ResetRequest, ShelveRequest
-from monitor.transfer import TransferBlock
-from monitor.transport.handshakes import refusal
+from monitor.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
 from monitor.transport.key_files import keys_of
 from monitor.transport.subscriber import Kind, Published, ResultSubscriber
 
@@ -27,17 +25,6 @@ DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
 
 _TICK = 0.1  # s of one wait, after which it is seen whether somebody closed
 _PAUSE = 0.005  # s between two looks of an asynchronous loop
-_PATIENCE = 5.0  # s for a service to answer
-_KEPT_EVENTS = 1000
-_REFUSALS = {
-    refusal(event, zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, secured=secured)
-    for event in (zmq.Event.HANDSHAKE_FAILED_AUTH, zmq.Event.HANDSHAKE_FAILED_PROTOCOL)
-    for secured in (False, True)
-}
-
-
-class ServiceLostError(ConnectionError):
-    """The service has said nothing for too long; the text is one line. Whoever goes on asking waits again."""
 
 
 def connect(
@@ -86,7 +73,7 @@ class Live:
     def __init__(
         self, url: str, rig: str, kinds: Sequence[Kind], keys: str, timeout: float | None, follow: bool
     ) -> None:
-        self._rig, self._timeout, self._follow = rig, timeout, follow
+        self._rig, self._follow = rig, follow
         self._security = keys_of(keys)
         # the rig is picked out here: until its first block a service speaks under no name
         wanted = tuple(dict.fromkeys((*kinds, "health")))
@@ -98,20 +85,27 @@ class Live:
         self._rows: Iterator[Row] = iter(())
         self._newest: Row | None = None
         self._over = False
-        self._heard = time.monotonic()
-        self._trouble = ""
-        self._refused = ""
-        self.health: Health | None = None
+        self._hearing = Hearing(url, self._subscriber.endpoint, timeout)
+
+    @property
+    def health(self) -> Health | None:
         """How the service was when it last said so."""
-        self.alarms: tuple[Alarm, ...] = ()
+        return self._hearing.health
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
         """All alarms, as they were told last."""
-        self.events: deque[Event] = deque(maxlen=_KEPT_EVENTS)
+        return self._hearing.alarms
+
+    @property
+    def events(self) -> deque[Event]:
         """The newest events."""
+        return self._hearing.events
 
     @property
     def silence(self) -> float:
         """Seconds since the service last said anything, or since the connection was made."""
-        return time.monotonic() - self._heard
+        return self._hearing.silence
 
     def __iter__(self) -> Iterator[Row]:
         return self
@@ -130,7 +124,7 @@ class Live:
     async def __anext__(self) -> Row:
         while (row := next(self._rows, None)) is None:
             while not self._waiting and not self._over and not self._receive(0.0):
-                self._check()
+                self._hearing.check()
                 await asyncio.sleep(_PAUSE)
             item = self._taken()
             if item is None:
@@ -219,7 +213,7 @@ class Live:
         """Wait for the next; None when all is over."""
         while not self._waiting and not self._over:
             if not self._receive(_TICK):
-                self._check()
+                self._hearing.check()
         return self._taken()
 
     def _taken(self) -> Published | None:
@@ -244,54 +238,16 @@ class Live:
         with self._lock:
             items = [] if self._over else self._subscriber.receive(timeout)
         for item in items:
-            match item:
-                case Health():
-                    self.health = item
-                case AlarmReport():
-                    self.alarms = item.alarms
-                case Event():
-                    self.events.append(item)
-                    if item.kind is EventKind.NOTE:
-                        self._take_note(item.detail)
-                case ResultBlock() | SignalBlock() | TransferBlock() if self._rig not in ("", item.stream.rig):
-                    continue
-            if not isinstance(item, Event):
-                self._heard, self._trouble = time.monotonic(), ""
-            self._waiting.append(item)
+            if is_of(self._rig, item):
+                self._hearing.take(item)
+                self._waiting.append(item)
         return bool(items)
 
-    def _take_note(self, text: str) -> None:
-        # here the option is an argument
-        self._trouble = text.replace("--keys", "keys=")
-        # the service's own notes come only from one that has let us in
-        if self.health is None and text.removeprefix(f"{self._subscriber.endpoint}: ") in _REFUSALS:
-            self._refused = self._trouble
-
-    def _check(self) -> None:
-        if self._refused:
-            refused, self._refused = self._refused, ""
-            raise ServiceLostError(refused)
-        if self._timeout is not None and self.silence > self._timeout:
-            self._heard = time.monotonic()
-            why = f": {self._trouble}" if self._trouble else ""
-            raise ServiceLostError(f"no word from the service at {self.url} for {self._timeout:g} s{why}")
-
     def _ask(self, request: Request) -> None:
-        from monitor.transport.requests import RequestClient, requests_url
-
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while self.health is None:
             if self._over or time.monotonic() > deadline:
                 raise ServiceLostError(f"no word from the service at {self.url}: there is nobody to ask")
             if not self._receive(_TICK):
-                self._check()
-        url = requests_url(self.health.requests, self.url)
-        client = RequestClient(url, patience=_PATIENCE, security=self._security)
-        try:
-            client.send(request)
-            while not (answers := client.answers(_PATIENCE)):
-                pass
-        finally:
-            client.close()
-        if not answers[0].ok:
-            raise RequestError(answers[0].reason)
+                self._hearing.check()
+        ask(request, self.health, self.url, self._security)
