@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from benchmarks.figures import SECONDS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.blocks import Samples
-from replay.studies.delay_examples import NEAR_UNSTABLE, TIME, Example
+from replay.studies.delays.examples import NEAR_UNSTABLE, TIME, Example
 from sim.identification.many_fits import fit_many
 from sim.models.delay_equation import DelayEquation
 

@@ -13,8 +13,8 @@ IMAGES = Path(__file__).parent.resolve() / "images"
 
 def tracking() -> None:
     """Draw the cases of the paper on tracking indicators."""
-    from replay.studies.tracking import PARTS, run_study
-    from replay.studies.tracking_pictures import draw
+    from replay.studies.tracking.pictures import draw
+    from replay.studies.tracking.study import PARTS, run_study
 
     (IMAGES / "tracking").mkdir(exist_ok=True, parents=True)
     draw(run_study(PARTS), IMAGES / "tracking")
@@ -43,8 +43,8 @@ def terminal() -> None:
 
 def identification() -> None:
     """Draw what two methods of parameter estimation predict."""
-    from replay.studies.delays import run_study
-    from replay.studies.delays_pictures import prediction
+    from replay.studies.delays.pictures import prediction
+    from replay.studies.delays.study import run_study
 
     levels = [level for level in run_study([0.1, 0.3]).levels if level.example.number == 3]
     (IMAGES / "identification").mkdir(exist_ok=True, parents=True)
@@ -53,8 +53,8 @@ def identification() -> None:
 
 def thermal() -> None:
     """Draw the thermal challenge: material, experiments beside models, decision."""
-    from replay.studies.thermal import run_study
-    from replay.studies.thermal_pictures import draw
+    from replay.studies.thermal.pictures import draw
+    from replay.studies.thermal.study import run_study
 
     (IMAGES / "thermal").mkdir(exist_ok=True, parents=True)
     draw(run_study(), IMAGES / "thermal")

@@ -11,7 +11,8 @@ from monitor.config import IndicatorSettings
 from monitor.reliability.decision import Limits
 from replay.assessment import assess
 from replay.simulations import simulation
-from replay.studies import reliability, reliability_pictures
+from replay.studies.reliability.pictures import draw
+from replay.studies.reliability.study import run_study
 from replay.validation.picture import draw as draw_validation
 from replay.validation.records import MeasuredRecord
 from replay.validation.site import Site
@@ -51,8 +52,8 @@ def reliabilities(folder: Path) -> None:
     """Draw the examples of reliability, and a validation of the bad beam."""
     folder.mkdir(exist_ok=True)
     for name in ("beam", "sandia"):
-        study = reliability.run_study(name)
-        reliability_pictures.draw(study, folder)
+        study = run_study(name)
+        draw(study, folder)
         if name == "beam":
             instants = study.ensemble.time
             records = [MeasuredRecord(f"r{j}", instants, column, "m") for j, column in enumerate(study.bad.T, 1)]

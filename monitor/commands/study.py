@@ -5,32 +5,31 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+
+from monitor.commands.studies.found import Found
 
 SUMMARY = "run a paper's examples and lay the results beside the paper's own"
 
-# every study, and the options that are its own
-_OPTIONS = {
-    "tracking": ("case",),
-    "beam": ("realizations", "replicates", "policy"),
-    "sandia": ("realizations", "replicates", "policy"),
-    "thermal": ("realizations", "resampled"),
-    "delays": ("sigma", "runs", "priors"),
+# every study, where it is, and the options that are its own
+_STUDIES = {
+    "tracking": ("tracking", ("case",)),
+    "beam": ("reliability", ("realizations", "replicates", "policy")),
+    "sandia": ("reliability", ("realizations", "replicates", "policy")),
+    "thermal": ("thermal", ("realizations", "resampled")),
+    "delays": ("delays", ("sigma", "runs", "priors")),
 }
-
-# what was found, as JSON and as tables, and what draws it
-Found = tuple[Callable[[], dict[str, Any]], Callable[[], None], Callable[[Path], tuple[Path, ...]]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "name",
-        choices=_OPTIONS,
+        choices=_STUDIES,
         metavar="NAME",
         help="tracking: the tracking indicators; beam, sandia: the reliability of a model; thermal: a model from its "
         "material to a requirement; delays: parameter estimation where the model leaves something out",
@@ -67,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what was chosen; print tables, or JSON."""
-    for option in sorted(set().union(*_OPTIONS.values()) - set(_OPTIONS[arguments.name])):
+    module, own = _STUDIES[arguments.name]
+    for option in sorted({option for _, options in _STUDIES.values() for option in options} - set(own)):
         if getattr(arguments, option) is not None:
             raise ValueError(f"--{option}: does not belong to the study {arguments.name}")
     if arguments.seed < 0:
@@ -78,16 +78,16 @@ def run(arguments: argparse.Namespace) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             # whether there may be pictures at all is known before the study, which takes its time
             TemporaryFile(dir=folder).close()
-    as_json, show, draw = _STUDIES[arguments.name](arguments)
+    found: Found = import_module(f"monitor.commands.studies.{module}").run(arguments)
     # what was found is told before anything is drawn: a disk may be full
     if arguments.json:
-        json.dump(as_json(), sys.stdout, indent=2)
+        json.dump(found.as_json(), sys.stdout, indent=2)
         print(flush=True)
     else:
-        show()
+        found.show()
     if folder:
         with _writing(folder):
-            drawn = draw(folder)
+            drawn = found.draw(folder)
         print("\n".join(map(str, drawn)), file=sys.stderr)
     return 0
 
@@ -98,96 +98,3 @@ def _writing(folder: Path | None) -> Iterator[None]:
         yield
     except OSError as problem:
         raise ValueError(f"--pictures {folder}: {problem.strerror or problem}") from problem
-
-
-def _tracking(arguments: argparse.Namespace) -> Found:
-    from monitor.commands.study_json import as_json
-    from monitor.commands.study_tables import print_study
-    from replay.studies.tracking import PARTS, run_study
-
-    study = run_study(arguments.case or PARTS, arguments.seed)
-
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.tracking_pictures import draw
-
-        return draw(study, folder)
-
-    return lambda: as_json(study), lambda: print_study(study), draw
-
-
-def _reliability(arguments: argparse.Namespace) -> Found:
-    from monitor.commands.progress import bar
-    from monitor.commands.study_reliability import as_json, print_study
-    from monitor.reliability.tolerance import Policy
-    from replay.studies.reliability import REPLICATES, run_study
-
-    with bar() as progress:
-        study = run_study(
-            arguments.name,
-            n_realizations=arguments.realizations,
-            n_replicates=REPLICATES if arguments.replicates is None else arguments.replicates,
-            seed=arguments.seed,
-            policy=None if arguments.policy is None else Policy(arguments.policy),
-            progress=progress,
-        )
-
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.reliability_pictures import draw
-
-        return draw(study, folder)
-
-    return lambda: as_json(study), lambda: print_study(study), draw
-
-
-def _thermal(arguments: argparse.Namespace) -> Found:
-    from monitor.commands.progress import bar
-    from monitor.commands.study_thermal import print_study
-    from monitor.commands.study_thermal_json import as_json
-    from replay.studies.thermal import RESAMPLED, run_study
-
-    with bar() as progress:
-        study = run_study(
-            n_realizations=arguments.realizations,
-            n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,
-            seed=arguments.seed,
-            progress=progress,
-        )
-
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.thermal_pictures import draw
-
-        return draw(study, folder)
-
-    return lambda: as_json(study), lambda: print_study(study), draw
-
-
-def _delays(arguments: argparse.Namespace) -> Found:
-    from monitor.commands.progress import bar
-    from monitor.commands.study_delays import print_study
-    from monitor.commands.study_delays_json import as_json
-    from replay.studies.delays import RUNS, SIGMAS, run_study
-
-    with bar() as progress:
-        study = run_study(
-            SIGMAS if arguments.sigma is None else arguments.sigma,
-            n_runs=RUNS if arguments.runs is None else arguments.runs,
-            seed=arguments.seed,
-            priors=bool(arguments.priors),
-            progress=progress,
-        )
-
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.delays_pictures import draw
-
-        return draw(study, folder)
-
-    return lambda: as_json(study), lambda: print_study(study), draw
-
-
-_STUDIES: dict[str, Callable[[argparse.Namespace], Found]] = {
-    "tracking": _tracking,
-    "beam": _reliability,
-    "sandia": _reliability,
-    "thermal": _thermal,
-    "delays": _delays,
-}

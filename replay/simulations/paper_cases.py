@@ -21,7 +21,7 @@ _CASES = {
 
 
 def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
-    from replay.studies.cases import case_recording
+    from replay.studies.tracking.cases import case_recording
     from sim.tracking_cases import tracking_case
 
     if duration > lasts:

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.distributions.lognormal import Lognormal
 from sim.equal_steps import EqualSteps
 from sim.excitation.gaussian_process import GaussianProcess, SampledProcess, squared_exponential
-from sim.lognormal import Lognormal
 from sim.ranges import check_not_negative, check_positive
 
 Samples = NDArray[np.float64]

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.distributions.lognormal import Lognormal
 from sim.equal_steps import EqualSteps
-from sim.lognormal import Lognormal
 from sim.models.hinged_beam import HingedBeam
 from sim.ranges import check_not_negative, check_positive
 

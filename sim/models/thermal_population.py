@@ -9,13 +9,13 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sim.lognormal import Lognormal
+from sim.distributions.lognormal import Lognormal
+from sim.distributions.normal import Normal
+from sim.distributions.resampled import Resampled
 from sim.models.thermal_conduction import conduction_temperature
 from sim.models.thermal_properties import Distribution, PropertyFit, fit_property
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import APPLICATION, LIMIT_TIME, Material, configurations
-from sim.normal import Normal
-from sim.resampled import Resampled
 
 Samples = NDArray[np.float64]
 

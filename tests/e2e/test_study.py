@@ -65,7 +65,7 @@ def test_mistakes_are_one_line(words, complaint, capsys) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_study(monkeypatch, capsys) -> None:
-    monkeypatch.setattr("replay.studies.tracking.run_study", lambda *_: pytest.fail("it has begun"))
+    monkeypatch.setattr("replay.studies.tracking.study.run_study", lambda *_: pytest.fail("it has begun"))
     assert main(["study", "tracking", "--pictures", "/dev/null/x"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -74,7 +74,7 @@ def test_a_disk_that_is_full_when_pictures_are_drawn_costs_no_result(monkeypatch
     def draw(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("replay.studies.tracking_pictures.draw", draw)
+    monkeypatch.setattr("replay.studies.tracking.pictures.draw", draw)
     assert main(["study", "tracking", "--case", "i", "--json", "--pictures", str(tmp_path)]) == 2
     said = capsys.readouterr()
     assert json.loads(said.out)["study"] == "tracking"

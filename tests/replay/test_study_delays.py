@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from replay.studies import delays_pictures
-from replay.studies.delay_examples import BAYARRI, EXAMPLES, LATER, TIME
-from replay.studies.delay_spread import quartiles
-from replay.studies.delays import run_study
+from replay.studies.delays import pictures
+from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
+from replay.studies.delays.spread import quartiles
+from replay.studies.delays.study import run_study
 from sim.models.delay_equation import DelayEquation
 
 
@@ -162,7 +162,7 @@ def test_progress_is_told():
 
 
 def test_pictures(study, tmp_path):
-    drawn = delays_pictures.draw(study, tmp_path)
+    drawn = pictures.draw(study, tmp_path)
     assert [path.name for path in drawn] == [
         *("delays-1-prediction.png", "delays-1-estimates.png", "delays-2-prediction.png", "delays-2-estimates.png"),
         *("delays-2-steady-state.png", "delays-3-prediction.png", "delays-3-estimates.png"),

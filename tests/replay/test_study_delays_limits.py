@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from replay.studies import delays_pictures
-from replay.studies.delay_spread import histogram, quartiles
-from replay.studies.delays import run_study
+from replay.studies.delays import pictures
+from replay.studies.delays.spread import histogram, quartiles
+from replay.studies.delays.study import run_study
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_ends_of_what_is_allowed(sigma, tmp_path):
             assert all(not np.isnan(end) for interval in typical.intervals for end in interval)
     if sigma < 1.0:
         assert all(np.abs(level.free[2].bias / level.free[2].bias_error).max() < 4.0 for level in study.levels)
-    assert len(delays_pictures.draw(study, tmp_path)) == 7
+    assert len(pictures.draw(study, tmp_path)) == 7
 
 
 def test_quartiles_and_histograms_bear_everything():

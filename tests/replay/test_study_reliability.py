@@ -10,9 +10,9 @@ from scipy.integrate import dblquad
 
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.tolerance import Policy, Tolerance
-from replay.studies import reliability_pictures
-from replay.studies.beam_quadrature import instantaneous_by_quadrature
-from replay.studies.reliability import REALIZATIONS, THRESHOLDS, run_study, simulated
+from replay.studies.reliability import pictures
+from replay.studies.reliability.beam_quadrature import instantaneous_by_quadrature
+from replay.studies.reliability.study import REALIZATIONS, THRESHOLDS, run_study, simulated
 from replay.validation.model import judge
 from sim.ensemble import replicates
 from sim.models.beam import StochasticBeam
@@ -219,9 +219,9 @@ def test_pictures(beam, sandia, tmp_path, monkeypatch):
         drawn.append((path.name, width, height, figure.get_suptitle()))
 
     # what they look like on paper is the command's test
-    monkeypatch.setattr(reliability_pictures.Figure, "savefig", note)
+    monkeypatch.setattr(pictures.Figure, "savefig", note)
     for study in (beam, sandia):
-        paths = reliability_pictures.draw(study, tmp_path)
+        paths = pictures.draw(study, tmp_path)
         assert [path.name for path in paths] == [
             f"{study.name}-{what}.png" for what in ("responses", "good", "bad", "tolerances")
         ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.thermal import run_study
-from replay.studies.thermal_compliance import Verdict
-from replay.studies.thermal_validation import JUDGED
+from replay.studies.thermal.compliance import Verdict
+from replay.studies.thermal.study import run_study
+from replay.studies.thermal.validation import JUDGED
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_tables import LEVELS, configurations, material, validation_runs
 

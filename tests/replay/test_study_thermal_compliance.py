@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replay.studies.thermal_compliance import FailureProbability, Verdict, decide, failure_probabilities, resample
-from replay.studies.thermal_limit import SLOPES, by_quadrature
-from replay.studies.thermal_statement import RULE, statement
+from replay.studies.thermal.compliance import FailureProbability, Verdict, decide, failure_probabilities, resample
+from replay.studies.thermal.limit import SLOPES, by_quadrature
+from replay.studies.thermal.statement import RULE, statement
+from sim.distributions.normal import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_tables import LEVELS, material
-from sim.normal import Normal
 
 KNOWN = {level: characterize(material(level)) for level in LEVELS}
 PLACES = {"1": np.array([0.1, 0.62]), "accreditation": np.array([0.3])}

@@ -11,13 +11,13 @@ from scipy.integrate import dblquad, fixed_quad, solve_ivp
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from replay.studies.thermal_limit import CAPACITIES, SLOPES, by_quadrature, by_trying, limit
-from replay.studies.thermal_runs import temperatures
+from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_quadrature, by_trying, limit
+from replay.studies.thermal.runs import temperatures
+from sim.distributions.normal import Normal
 from sim.models.thermal_conduction import conduction_temperature
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material
-from sim.normal import Normal
 
 APPLIED = configurations()[APPLICATION]
 KNOWN = {level: characterize(material(level)) for level in LEVELS}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.thermal_bias import correct_bias
-from replay.studies.thermal_runs import fit_run
-from replay.studies.thermal_validation import accreditation_sites, validation_sites
+from replay.studies.thermal.bias import correct_bias
+from replay.studies.thermal.runs import fit_run
+from replay.studies.thermal.validation import accreditation_sites, validation_sites
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import (

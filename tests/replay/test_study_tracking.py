@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.paei_noise import LEVELS, paei_in_noise
-from replay.studies.plant import study_plant
-from replay.studies.tracking import PARTS, run_study, study_case
+from replay.studies.tracking.paei_noise import LEVELS, paei_in_noise
+from replay.studies.tracking.plant import study_plant
+from replay.studies.tracking.study import PARTS, run_study, study_case
 from sim.tracking_cases import CASES
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")

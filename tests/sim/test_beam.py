@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sim.distributions.lognormal import Lognormal
 from sim.ensemble import realization_blocks, replicates
-from sim.lognormal import Lognormal
 from sim.models.beam import StochasticBeam
 
 BEAM = StochasticBeam()

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sim.distributions.lognormal import Lognormal
 from sim.ensemble import BLOCK, realization_block, replicates
-from sim.lognormal import Lognormal
 from sim.models.hinged_beam import HingedBeam
 from sim.models.sandia import DAMPING_RATIOS, SPRINGS, SandiaStructure
 from tests.oracles.beam_elements import hinged_beam_modes

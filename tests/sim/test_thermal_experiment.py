@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sim.distributions.normal import Normal
 from sim.ensemble import replicates
 from sim.models.thermal_experiment import ThermalExperiment
 from sim.models.thermal_population import Conductivity, Population, Specimens, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import ACCREDITATION, accreditation_runs, configurations, material
-from sim.normal import Normal
 
 EXPERIMENT = ThermalExperiment()
 CERTAIN = Population(Normal(0.06, 0.0), 0.0, Normal(4e5, 0.0))

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sim.lognormal import Lognormal
+from sim.distributions.lognormal import Lognormal
+from sim.distributions.normal import Normal
+from sim.distributions.resampled import Resampled
 from sim.models.thermal_population import Conductivity, Family, characterize
 from sim.models.thermal_properties import fit_property
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material
-from sim.normal import Normal
-from sim.resampled import Resampled
 
 HIGH = characterize(material("High"))
 DISTRIBUTIONS = {

@@ -1,0 +1,32 @@
+"""The study of parameter estimation where the model leaves something out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from monitor.commands.studies.found import Found
+
+
+def run(arguments: argparse.Namespace) -> Found:
+    """Run it as the options say."""
+    from monitor.commands.progress import bar
+    from monitor.commands.studies.delays_json import as_json
+    from monitor.commands.studies.delays_report import print_study
+    from replay.studies.delays.study import RUNS, SIGMAS, run_study
+
+    with bar() as progress:
+        study = run_study(
+            SIGMAS if arguments.sigma is None else arguments.sigma,
+            n_runs=RUNS if arguments.runs is None else arguments.runs,
+            seed=arguments.seed,
+            priors=bool(arguments.priors),
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.delays.pictures import draw
+
+        return draw(study, folder)
+
+    return Found(lambda: as_json(study), lambda: print_study(study), draw)

@@ -1,0 +1,33 @@
+"""The study of the reliability of a model of a beam and of the Sandia structure."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from monitor.commands.studies.found import Found
+
+
+def run(arguments: argparse.Namespace) -> Found:
+    """Run it as the options say."""
+    from monitor.commands.progress import bar
+    from monitor.commands.studies.reliability_report import as_json, print_study
+    from monitor.reliability.tolerance import Policy
+    from replay.studies.reliability.study import REPLICATES, run_study
+
+    with bar() as progress:
+        study = run_study(
+            arguments.name,
+            n_realizations=arguments.realizations,
+            n_replicates=REPLICATES if arguments.replicates is None else arguments.replicates,
+            seed=arguments.seed,
+            policy=None if arguments.policy is None else Policy(arguments.policy),
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.reliability.pictures import draw
+
+        return draw(study, folder)
+
+    return Found(lambda: as_json(study), lambda: print_study(study), draw)

@@ -1,0 +1,31 @@
+"""The study of the thermal challenge."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from monitor.commands.studies.found import Found
+
+
+def run(arguments: argparse.Namespace) -> Found:
+    """Run it as the options say."""
+    from monitor.commands.progress import bar
+    from monitor.commands.studies.thermal_json import as_json
+    from monitor.commands.studies.thermal_report import print_study
+    from replay.studies.thermal.study import RESAMPLED, run_study
+
+    with bar() as progress:
+        study = run_study(
+            n_realizations=arguments.realizations,
+            n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,
+            seed=arguments.seed,
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.thermal.pictures import draw
+
+        return draw(study, folder)
+
+    return Found(lambda: as_json(study), lambda: print_study(study), draw)

@@ -1,0 +1,66 @@
+"""The study of the tracking indicators as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from monitor.commands.json_values import criteria_json, number, numbers
+
+if TYPE_CHECKING:
+    from replay.studies.tracking.plant import PlantStudy
+    from replay.studies.tracking.study import CaseStudy, Reading, TrackingStudy
+
+
+def as_json(study: TrackingStudy) -> dict[str, Any]:
+    """Return the study; SI and rad but for the criteria, which name their units; null where there is no value."""
+    found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
+    if study.growth is not None:
+        found["growth_from_ii_a_to_ii_b"] = numbers(study.growth)
+    if study.noise is not None:
+        found["noise"] = [numbers(asdict(row)) for row in study.noise]
+    if study.plant is not None:
+        found["plant"] = _plant(study.plant)
+    return found
+
+
+def _case(study: CaseStudy) -> dict[str, Any]:
+    case, pair = study.case, study.assessment.pairs[0]
+    return {
+        "case": case.name,
+        "title": case.title,
+        "virtual": case.virtual,
+        "sample_rate": case.sample_rate,
+        "window_s": study.assessment.settings.window,
+        "known": {reading.column: number(reading.known) for reading in study.readings},
+        "indicators": {reading.column: _reading(reading) for reading in study.readings},
+        "totals": numbers(pair.totals),
+        "fei": numbers(pair.whole.fei._asdict()),
+        "fei_tapered": numbers(pair.whole.fei_tapered._asdict()),
+        "criteria": criteria_json(pair.whole.criteria),
+        "paper": dict(case.printed),
+    }
+
+
+def _reading(reading: Reading) -> dict[str, float | None]:
+    return numbers({name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")})
+
+
+def _plant(study: PlantStudy) -> dict[str, Any]:
+    transfer = study.transfer
+    known = np.isfinite(transfer.of("plant", "coherence"))
+    curves = {
+        "frequency_hz": transfer.frequency,
+        "ratio": transfer.of("plant", "ratio"),
+        "phase": transfer.of("plant", "phase"),
+        "coherence": transfer.of("plant", "coherence"),
+        "known_ratio": 1.0 / np.abs(study.known_transfer),
+        "known_phase": np.angle(study.known_transfer),
+    }
+    return {
+        "sines": [numbers(asdict(row)) for row in study.sines],
+        "transfer": {name: [number(v) for v in curve[known].tolist()] for name, curve in curves.items()},
+        "criteria": criteria_json(study.criteria),
+    }

@@ -1,0 +1,124 @@
+"""The study of the tracking indicators as tables."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from replay.studies.tracking.paei_noise import NoisyPhase
+    from replay.studies.tracking.plant import PlantStudy
+    from replay.studies.tracking.study import CaseStudy, TrackingStudy
+
+_DEGREES = 180.0 / math.pi
+_SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES), "m": ("mm", 1e3)}
+
+
+def print_study(study: TrackingStudy) -> None:
+    """Print every case beside what is known and what the paper prints."""
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110)
+    for case in study.cases:
+        _print_case(console, case)
+    if study.growth is not None:
+        _print_growth(console, study.growth)
+    if study.noise is not None:
+        _print_noise(console, study.noise)
+    if study.plant is not None:
+        _print_plant(console, study.plant)
+
+
+def _table(title: str, first: str, *headings: str) -> Table:
+    table = Table(title=Text(title, "bold"), title_justify="left")
+    table.add_column(first, no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _print_case(console: Console, study: CaseStudy) -> None:
+    case, pair = study.case, study.assessment.pairs[0]
+    window = study.assessment.settings.window
+    title = f"Case ({case.name}): {case.title}, window {window:.3g} s"
+    table = _table(title, "indicator", "unit", "known", "mean", "deviation", "rms error", "largest")
+    for reading in study.readings:
+        unit, factor = _SHOWN_AS.get(reading.unit, (reading.unit, 1.0))
+        if not math.isfinite(reading.mean):
+            continue
+        numbers = (reading.known, reading.mean, reading.deviation, reading.error, reading.worst)
+        table.add_row(reading.column, unit, *(_number(factor * number) for number in numbers))
+    console.print(table)
+    for name, fei in (("FEI", pair.whole.fei), ("FEI under a Hann taper", pair.whole.fei_tapered)):
+        console.print(
+            f"whole record: {name} ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)} deg, delay "
+            f"{_number(1e3 * fei.delay)} ms"
+        )
+    criteria = pair.whole.criteria
+    console.print(f"J1 {_number(criteria.j1)} ms, J2 {_number(criteria.j2)} %, J3 {_number(criteria.j3)} %")
+    units = {column.name: column.unit for column in study.assessment.series.columns}
+    for name, total in pair.totals.items():
+        if math.isfinite(total):
+            console.print(f"{name} {_number(total)} {units[name]}")
+    for name, value in case.printed.items():
+        other = " (of the other sign than ours)" if "phase" in name and case.prints_lead_negative else ""
+        console.print(Text(f"the paper prints: {name} {value}{other}"), style="cyan")
+    console.print()
+
+
+def _print_growth(console: Console, growth: dict[str, float]) -> None:
+    table = _table("Case (ii-b) over case (ii-a), where the load is twice as large", "indicator", "factor")
+    for name, factor in growth.items():
+        if math.isfinite(factor):
+            table.add_row(name, _number(factor))
+    console.print(table)
+
+
+def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
+    title = "Case (i) in white noise, 200 runs: phase in degrees"
+    table = _table(title, "indicator", "noise %", "known", "mean", "deviation", "deviation told")
+    for row in rows:
+        numbers = (_DEGREES * value for value in (row.known, row.mean, row.deviation, row.told))
+        table.add_row(row.indicator, _number(100.0 * row.level), *map(_number, numbers))
+    console.print(table)
+
+
+def _print_plant(console: Console, study: PlantStudy) -> None:
+    title = "The benchmark plant under sines"
+    table = _table(title, "indicator", "Hz", "ratio", "known", "error %", "phase rad", "known", "error rad")
+    for row in study.sines:
+        numbers = (
+            row.frequency,
+            row.ratio,
+            row.known_ratio,
+            100.0 * (row.ratio / row.known_ratio - 1.0),
+            row.phase,
+            row.known_phase,
+            row.phase - row.known_phase,
+        )
+        table.add_row(row.indicator, *map(_number, numbers))
+    console.print(table)
+    transfer, known = study.transfer, study.known_transfer
+    table = _table("The same under noise from 0.3 to 8 Hz", "Hz", "coherence", "ratio", "known", "phase rad", "known")
+    frequency, coherence = transfer.frequency, transfer.of("plant", "coherence")
+    driven = np.flatnonzero((frequency >= 0.3) & (frequency <= 8.0))
+    for i in driven[:: max(1, len(driven) // 10)].tolist():
+        row_numbers = (
+            coherence[i],
+            transfer.of("plant", "ratio")[i],
+            1.0 / abs(known[i]),
+            transfer.of("plant", "phase")[i],
+            float(np.angle(known[i])),
+        )
+        table.add_row(_number(frequency[i]), *map(_number, row_numbers))
+    console.print(table)
+    criteria = study.criteria
+    console.print(f"J1 {_number(criteria.j1)} ms, J2 {_number(criteria.j2)} %, J3 {_number(criteria.j3)} %")
+
+
+def _number(value: float) -> str:
+    return f"{value:.5g}" if math.isfinite(value) else "—"

@@ -1,0 +1,116 @@
+"""The examples with delays as pictures, with the numbers of the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from monitor.blocks import Samples
+from replay.studies.delays.examples import LATER, TIME
+from replay.studies.delays.level import Level
+from replay.studies.delays.spread import histogram, quartiles
+from replay.studies.delays.study import REPEATS, DelayStudy
+
+_COLOURS = {1: "tab:orange", 2: "tab:blue"}
+_WORDS = {1: "method 1: polynomial", 2: "method 2: disturbance"}
+_FIGURES = {"q0": 3, "q1": 4, "omega": 5}
+_BINS = 30
+# the first runs, so that their spread is seen
+_DRAWN = 20
+
+
+def draw(study: DelayStudy, folder: Path) -> tuple[Path, ...]:
+    """Write the pictures into a folder that is there; return the files."""
+    figures: dict[str, Figure] = {}
+    for number in sorted({level.example.number for level in study.levels}):
+        levels = [level for level in study.levels if level.example.number == number]
+        figures[f"delays-{number}-prediction.png"] = prediction(levels)
+        figures[f"delays-{number}-estimates.png"] = _estimates(levels)
+        if number == 2:
+            figures["delays-2-steady-state.png"] = _steady_states(levels)
+    for name, figure in figures.items():
+        figure.savefig(folder / name, dpi=110)
+    return tuple(folder / name for name in figures)
+
+
+def prediction(levels: Sequence[Level]) -> Figure:
+    """Return what both methods make of one example, during the observations and later, at each level of noise."""
+    figure = Figure(figsize=(11.0, 3.2 * len(levels)), layout="constrained")
+    number = levels[0].example.number
+    also = "; left as Fig. 1 of the paper" if number == 2 else ""
+    figure.suptitle(f"Example {number}: fit to t = {TIME[-1]:g}, prediction to t = {LATER:g}; {_DRAWN} runs{also}")
+    axes = figure.subplots(len(levels), 2, squeeze=False)
+    later = np.linspace(0.0, LATER, 301)
+    for row, level in zip(axes, levels, strict=True):
+        row[0].plot(TIME, level.observed[0], ".", color="0.6", markersize=3.0, label="observed, one run")
+        for axis, time in zip(row, (TIME, later), strict=True):
+            _curves(axis, level, time)
+            axis.set_title(f"σ = {level.sigma:g}", fontsize="medium")
+            axis.set_xlabel("time [s]")
+            axis.grid(alpha=0.3)
+        row[0].set_ylabel("x")
+        limit = 2.0 * float(np.max(level.example.truth.response(later)))
+        row[1].set_ylim(-limit, limit)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize="small", loc="outside lower center", ncols=len(labels))
+    return figure
+
+
+def _curves(axis: Axes, level: Level, time: Samples) -> None:
+    for method, runs in level.free.items():
+        curves = level.example.predict(method, runs.fits.parameters[:_DRAWN], time)
+        axis.plot(time, curves.T, color=_COLOURS[method], alpha=0.35, linewidth=0.8)
+        axis.plot([], [], color=_COLOURS[method], label=_WORDS[method])
+    axis.plot(time, level.example.truth.response(time), "k--", linewidth=1.3, label="truth")
+
+
+def _estimates(levels: list[Level]) -> Figure:
+    names = levels[0].free[2].fits.names
+    number = levels[0].example.number
+    figure = Figure(figsize=(11.0, 2.6 * len(levels)), layout="constrained")
+    figure.suptitle(
+        f"Example {number}: estimates of method 2, {len(levels[0].observed)} runs; dashed: truth, green: mean"
+    )
+    axes = figure.subplots(len(levels), len(names), squeeze=False)
+    for row, level in zip(axes, levels, strict=True):
+        for axis, name in zip(row, names, strict=True):
+            _histogram(axis, level.free[2].fits.of(name), level.example.known(name))
+            figures = f"Fig. {_FIGURES[name]}: " if number == 3 else ""
+            axis.set_title(f"{figures}{name}, σ = {level.sigma:g}", fontsize="medium")
+    return figure
+
+
+def _steady_states(levels: list[Level]) -> Figure:
+    figure = Figure(figsize=(11.0, 3.6), layout="constrained")
+    number = len(levels[0].mean_parameters)
+    what = f"Fig. 2: steady state of {number} runs of {REPEATS} repeated observations"
+    printed = levels[0].example.printed_steady_state["mean_of_repeated"]
+    figure.suptitle(
+        f"{what}\ndashed: truth, green: mean, dotted: the paper's mean {printed}, triangles: ± 2σ, bar: quartiles",
+        fontsize="medium",
+    )
+    for axis, level in zip(figure.subplots(1, len(levels), squeeze=False)[0], levels, strict=True):
+        states = level.steady_states["mean_of_repeated"]
+        axis.set_title(f"σ = {level.sigma:g}", fontsize="medium")
+        if len(states) < 2:
+            continue
+        _histogram(axis, states, level.example.truth.steady_state)
+        axis.axvline(printed, color="tab:green", linestyle=":", linewidth=1.2)
+        low, median, high = quartiles(states)
+        mean, deviation = states.mean(), states.std(ddof=1)
+        axis.plot([mean - 2.0 * deviation, mean + 2.0 * deviation], [0.0, 0.0], "k^", clip_on=False)
+        axis.plot([low, high], [0.0, 0.0], color="black", linewidth=3.0, clip_on=False)
+        axis.set_title(f"σ = {level.sigma:g}: mean {mean:.4f}, median {median:.4f}", fontsize="medium")
+    return figure
+
+
+def _histogram(axis: Axes, values: Samples, known: float) -> None:
+    counts, edges = histogram(values, min(_BINS, max(len(values) // 6, 5)))
+    axis.stairs(counts, edges, fill=True, color=_COLOURS[2], alpha=0.7)
+    axis.axvline(known, color="black", linestyle="--", linewidth=1.2)
+    axis.axvline(float(values.mean()), color="tab:green", linewidth=1.2)
+    axis.grid(alpha=0.3)

@@ -1,0 +1,1 @@
+"""The examples of the paper on reliability, beside what each must come to."""

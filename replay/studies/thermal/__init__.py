@@ -1,0 +1,1 @@
+"""The thermal challenge, from the material to the requirement."""

@@ -1,0 +1,157 @@
+"""When a unit of the application is hotter than allowed, and how probable that is: by quadrature, and by trying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from monitor.blocks import Samples
+from replay.ensembles import Progress, silent
+from replay.studies.thermal.runs import temperatures
+from sim.models.thermal_conduction import conduction_temperature
+from sim.models.thermal_population import Population, Specimens
+from sim.models.thermal_slab import series_temperature
+from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurations
+
+# of a quadrature over the heat capacity: twice as many change nothing that a realization could show
+NODES = 64
+# where the limit is known: J/(m^3 K), and W/(m K^2). A unit that takes up less is too hot for any conductivity that
+# the data allow, one that takes up more too cool; no resampled data have slopes beyond
+CAPACITIES, SLOPES = (2.3e5, 6.0e5), (-1.5e-5, 5.5e-5)
+# of the specimens: how many may be taken for too hot or too cool because their capacity lies outside
+_UNTOLD = 1e-3
+_DEGREE_CAPACITY, _DEGREE_SLOPE = 14, 8
+# degC: conductivities there are nearly the limit's, whatever the slope, and that within this factor
+_MIDDLE, _FACTOR = 500.0, 1.2
+_LEAST, _MOST = 0.02, 0.4  # W/(m K), of a constant one
+_ROUNDS = 9
+_FOUND = 1e-9  # degC
+_CELLS = 96
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limit:
+    """The conductivity under which a specimen is too hot: a polynomial in heat capacity and slope.
+
+    Parameters
+    ----------
+    coefficients : Chebyshev's, of one over the conductivity at 500 degC.
+    sloped : whether it knows of slopes.
+    """
+
+    coefficients: Samples
+    sloped: bool
+
+    def conductivity(self, heat_capacity: Samples, slope: float) -> Samples:
+        """Return (n,) in W/(m K), at 0 degC.
+
+        Raises
+        ------
+        ValueError : a heat capacity or the slope lies where the limit was not sought.
+        """
+        _refuse_outside("heat capacity", heat_capacity, CAPACITIES, "J/(m^3 K)")
+        x = _unit(heat_capacity, CAPACITIES)
+        if not self.sloped:
+            return np.asarray(1.0 / chebyshev.chebval(x, self.coefficients[:, 0]))
+        _refuse_outside("slope", np.array([slope]), SLOPES, "W/(m K^2)")
+        y = np.full(len(x), _unit(np.array(slope), SLOPES))
+        return np.asarray(1.0 / chebyshev.chebval2d(x, y, self.coefficients) - _MIDDLE * slope)
+
+
+@cache
+def limit(*, sloped: bool) -> Limit:
+    """Return the limit of the application, by eq. 2 or, where slopes matter, by finite volumes."""
+    capacities, to_capacity = _nodes(CAPACITIES, _DEGREE_CAPACITY)
+    test = configurations()[APPLICATION]
+
+    def front_of_constant(k: Samples) -> Samples:
+        return np.asarray(series_temperature(test, LIMIT_TIME, k, capacities)[0])
+
+    constant = _critical(front_of_constant, np.full(len(capacities), _LEAST), np.full(len(capacities), _MOST))
+    if not sloped:
+        return Limit((to_capacity @ (1.0 / constant))[:, None], sloped)
+    slopes, to_slope = _nodes(SLOPES, _DEGREE_SLOPE)
+    capacity, slope = (each.ravel() for each in np.meshgrid(capacities, slopes, indexing="ij"))
+
+    def front(middle: Samples) -> Samples:
+        k = middle - _MIDDLE * slope
+        found = conduction_temperature(test, LIMIT_TIME, k, slope, capacity, n_cells=_CELLS, n_steps=_CELLS)
+        return np.asarray(found[0, 0])
+
+    near = np.repeat(constant, len(slopes))
+    middle = _critical(front, near / _FACTOR, near * _FACTOR).reshape(len(capacities), len(slopes))
+    return Limit(to_capacity @ (1.0 / middle) @ to_slope.T, sloped)
+
+
+def _critical(front: Callable[[Samples], Samples], low: Samples, high: Samples) -> Samples:
+    """Return the conductivities at which the front just reaches the limit, near those two.
+
+    By secants in one over k, which the front is nearly straight in.
+    """
+    last, here = 1.0 / low, 1.0 / high
+    was, now = front(low) - LIMIT, front(high) - LIMIT
+    for _ in range(_ROUNDS):
+        rise = now - was
+        # where nothing changes any more it is found
+        step = np.divide(now * (here - last), rise, out=np.zeros_like(rise), where=np.abs(rise) > _FOUND)
+        last, was, here = here, now, here - step
+        now = front(1.0 / here) - LIMIT
+    return np.asarray(1.0 / here)
+
+
+def by_quadrature(population: Population, nodes: int = NODES) -> float:
+    """Return the share of the specimens that is too hot, integrated over their properties.
+
+    Given the heat capacity, those are too hot whose conductivity is under the limit. A choice of ours: of a capacity
+    under 2.3e5 J/(m^3 K) all are too hot, of one over 6.0e5 none. At the ends themselves the limit leaves next to no
+    other specimens; how many it leaves, times how many have such a capacity, bounds what the choice can change.
+
+    Raises
+    ------
+    ValueError : the choice could change the share by more than 0.001, or the slope is out of the limit's range.
+    """
+    capacities, weights = population.heat_capacity.nodes(nodes)
+    known, k = limit(sloped=bool(population.slope)), population.conductivity
+    low, high = (np.asarray(capacities < CAPACITIES[0]), np.asarray(capacities > CAPACITIES[1]))
+    at_low, at_high = k.share_below(known.conductivity(np.array(CAPACITIES), population.slope)).tolist()
+    untold = float(weights[low].sum() * (1.0 - at_low) + weights[high].sum() * at_high)
+    if untold > _UNTOLD:
+        raise ValueError(
+            f"heat capacities from {CAPACITIES[0]:g} to {CAPACITIES[1]:g} J/(m^3 K): up to {100.0 * untold:.2g} % of "
+            "the specimens lie outside and may be too hot or not; the limit must be sought farther"
+        )
+    inside = ~(low | high)
+    shares = k.share_below(known.conductivity(capacities[inside], population.slope))
+    return float(weights[inside] @ shares + weights[low].sum())
+
+
+def by_trying(specimens: Specimens, progress: Progress = silent, what: str = "specimens") -> tuple[float, float]:
+    """Return the share of these specimens that is too hot, and its standard error: each is computed."""
+    test = configurations()[APPLICATION]
+    front = temperatures(test, np.array([LIMIT_TIME]), specimens, progress=progress, what=what)[0, 0]
+    share = float(np.mean(front > LIMIT))
+    return share, sqrt(share * (1.0 - share) / len(specimens))
+
+
+def _refuse_outside(what: str, values: Samples, ends: tuple[float, float], unit: str) -> None:
+    outside = values[~((values >= ends[0]) & (values <= ends[1]))]
+    if outside.size:
+        raise ValueError(f"{what} {outside[0]:g} {unit}: the limit is known from {ends[0]:g} to {ends[1]:g}")
+
+
+def _unit(value: Samples, ends: tuple[float, float]) -> Samples:
+    return np.asarray((2.0 * value - ends[0] - ends[1]) / (ends[1] - ends[0]))
+
+
+def _nodes(ends: tuple[float, float], degree: int) -> tuple[Samples, Samples]:
+    """Return Chebyshev's points between the ends, and what makes coefficients of the values there."""
+    points = chebyshev.chebpts1(degree + 1)
+    values = chebyshev.chebvander(points, degree)
+    return 0.5 * (ends[0] + ends[1] + (ends[1] - ends[0]) * points), np.asarray(
+        np.linalg.inv(values), dtype=np.float64
+    )

@@ -1,0 +1,145 @@
+"""The thermal challenge as pictures: the material, the experiments beside the models, and the decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, PercentFormatter
+
+from replay.studies.thermal.study import ThermalStudy
+from replay.studies.thermal.validation import JUDGED
+from sim.models.thermal_population import Characterization, Conductivity
+from sim.models.thermal_slab import SlabTest
+from sim.models.thermal_tables import (
+    ACCREDITATION,
+    ALLOWED,
+    DEPTHS,
+    LEVELS,
+    Runs,
+    accreditation_runs,
+    configurations,
+    material,
+    validation_runs,
+)
+
+_COLOURS = {"constant": "tab:orange", "representative": "tab:green", "temperature_dependent": "tab:blue"}
+_WORDS = {"constant": "constant k", "representative": "k at one temperature", "temperature_dependent": "k(T)"}
+# of the specimens that a band leaves out at each side
+_TAIL = 0.05
+_SHARE = f"{100.0 * (1.0 - 2.0 * _TAIL):.0f} %"
+_DRAWN = 1000
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_DPI = 110
+
+
+def draw(study: ThermalStudy, folder: Path) -> tuple[Path, ...]:
+    """Write the pictures into a folder that is there; return the files."""
+    figures = {
+        "thermal-material.png": _material(study),
+        "thermal-validation.png": _validation(study),
+        "thermal-accreditation.png": _accreditation(study),
+        "thermal-decision.png": _decision(study),
+    }
+    for name, figure in figures.items():
+        figure.savefig(folder / name, dpi=_DPI)
+    return tuple(folder / name for name in figures)
+
+
+def _material(study: ThermalStudy) -> Figure:
+    figure = Figure(figsize=(11.0, 3.8), layout="constrained")
+    known, data = study.levels[-1].characterization, material(LEVELS[-1])
+    figure.suptitle(f"Table 4: {len(data.temperature)} specimens, and what is taken for the population")
+    axes = figure.subplots(1, 2)
+    ends = np.array([0.0, 1000.0])
+    rows = (
+        (data.conductivity, known.line, known.constant, "conductivity [W/(m K)]"),
+        (data.heat_capacity, known.capacity_line, known.capacity, "heat capacity [J/(m³ K)]"),
+    )
+    for axis, (values, line, constant, label) in zip(axes, rows, strict=True):
+        axis.plot(data.temperature, values, "k.", label="measured")
+        for fit, colour, words in ((line, "tab:blue", "line"), (constant, "tab:orange", "constant")):
+            mean = np.array([fit.at(end) for end in ends])
+            axis.plot(ends, mean, color=colour, label=f"{words} ± deviation")
+            deviation = fit.residual_deviation
+            axis.fill_between(ends, mean - deviation, mean + deviation, color=colour, alpha=0.15, linewidth=0.0)
+        axis.set_xlabel("temperature [°C]")
+        axis.set_ylabel(label)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small")
+    return figure
+
+
+def _validation(study: ThermalStudy) -> Figure:
+    figure = Figure(figsize=(11.0, 7.6), layout="constrained")
+    figure.suptitle(f"Table 6: fronts measured, and {_SHARE} of the specimens of two models")
+    axes = figure.subplots(2, 2, sharex=True)
+    for axis, (name, runs) in zip(axes.ravel(), validation_runs().items(), strict=True):
+        test = configurations()[name]
+        _experiments(axis, study.levels[-1].characterization, test, runs, 0.0)
+        axis.set_title(f"{name}: {test.flux:g} W/m², {1e3 * test.thickness:g} mm", fontsize="medium")
+    axes[0, 0].legend(fontsize="small")
+    for axis in axes[1]:
+        axis.set_xlabel("time [s]")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("temperature of the front [°C]")
+    return figure
+
+
+def _accreditation(study: ThermalStudy) -> Figure:
+    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+    test = configurations()[ACCREDITATION]
+    figure.suptitle(
+        f"Table 8: {test.flux:g} W/m², {1e3 * test.thickness:g} mm, and {_SHARE} of the specimens of two models"
+    )
+    axes = figure.subplots(1, len(DEPTHS))
+    for axis, (name, depth) in zip(axes, DEPTHS.items(), strict=True):
+        _experiments(axis, study.levels[-1].characterization, test, accreditation_runs()[name], depth)
+        axis.set_title(name, fontsize="medium")
+        axis.set_xlabel("time [s]")
+    axes[0].legend(fontsize="small")
+    axes[0].set_ylabel("temperature [°C]")
+    return figure
+
+
+def _experiments(axis: Axes, known: Characterization, test: SlabTest, runs: Runs, depth: float) -> None:
+    """Draw what was measured over what the two models say: an area for k(T), two lines for constant k."""
+    for which in JUDGED:
+        specimens = known.population(which).sample(np.random.default_rng(1), _DRAWN)
+        low, high = np.quantile(specimens.temperature(test, runs.time, (depth,))[:, 0], [_TAIL, 1.0 - _TAIL], axis=1)
+        colour, words = _COLOURS[which], _WORDS[which]
+        if which is Conductivity.CONSTANT:
+            axis.plot(runs.time, low, "--", color=colour, label=words)
+            axis.plot(runs.time, high, "--", color=colour)
+        else:
+            axis.fill_between(runs.time, low, high, color=colour, alpha=0.3, linewidth=0.0, label=words)
+    for line in axis.plot(runs.time, runs.temperature, "k", linewidth=1.0)[:1]:
+        line.set_label("measured")
+    axis.grid(alpha=0.3)
+
+
+def _decision(study: ThermalStudy) -> Figure:
+    figure = Figure(figsize=(8.0, 4.2), layout="constrained")
+    axis = figure.subplots()
+    for place, which in enumerate(Conductivity):
+        found = [level.failure[which] for level in study.levels]
+        at = np.arange(len(found)) + 0.2 * (place - 1)
+        values = np.array([each.quadrature for each in found])
+        low, high = np.array([each.interval for each in found]).T
+        error = np.maximum([values - low, high - values], 0.0)
+        axis.errorbar(at, values, error, fmt="o", capsize=4.0, color=_COLOURS[which], label=_WORDS[which])
+    axis.axhline(ALLOWED, color="tab:red", label="allowed")
+    axis.set_xticks(range(len(study.levels)), [level.level for level in study.levels])
+    axis.set_xlim(-0.6, len(study.levels) - 0.4)
+    axis.set_ylabel("units over 900 °C at 1000 s")
+    axis.set_yscale("log")
+    axis.set_ylim(0.5 * ALLOWED, 1.0)
+    axis.set_yticks(_SHARES)
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_title("The share that eq. 1 limits, and 5 to 95 % of resampled data", fontsize="medium")
+    axis.grid(alpha=0.3, which="both")
+    axis.legend(fontsize="small", ncols=2, loc="upper right")
+    return figure

@@ -1,0 +1,148 @@
+"""The thermal challenge from the material's data to the regulator's question, at each level of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.blocks import Samples
+from replay.ensembles import Progress, silent
+from replay.studies.thermal.bias import BiasCorrection, correct_bias
+from replay.studies.thermal.compliance import FailureProbability, Verdict, decide, failure_probabilities
+from replay.studies.thermal.limit import limit
+from replay.studies.thermal.statement import statement
+from replay.studies.thermal.validation import JUDGED, TOLERANCES, Judgement, accreditation_sites, validation_sites
+from replay.studies.thermal.verification import Convergence, Fits, convergence, fit_all_runs, table_2
+from sim.models.thermal_population import Characterization, Conductivity, characterize
+from sim.models.thermal_tables import ACCREDITATION, LEVELS, material
+
+Judgements = dict[Conductivity, tuple[Judgement, ...]]
+
+REALIZATIONS = 20_000
+RESAMPLED = 500
+# eq. 2 takes next to no time: of its units there are as many more
+_CHEAP = 5
+# of each model, that the experiments are laid beside: never more than of the units
+_SPECIMENS = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelStudy:
+    """All four activities at one level of data.
+
+    Parameters
+    ----------
+    level : Low, Medium or High.
+    characterization : of the material.
+    validation, accreditation : by the assumption on the conductivity, one at each tolerance.
+    places : by the assumption and by configuration, what share of the model's specimens has a cooler front than each
+        experiment, at its end.
+    failure : by the assumption on the conductivity.
+    bias : the model-bias correction.
+    statement : for the regulator.
+    """
+
+    level: str
+    characterization: Characterization
+    validation: Mapping[Conductivity, tuple[Judgement, ...]]
+    accreditation: Mapping[Conductivity, tuple[Judgement, ...]]
+    places: Mapping[Conductivity, Mapping[str, Samples]]
+    failure: Mapping[Conductivity, FailureProbability]
+    bias: BiasCorrection
+    statement: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """By the best of the models, whose conductivity depends on temperature."""
+        return decide(self.failure[Conductivity.TEMPERATURE_DEPENDENT])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThermalStudy:
+    """The challenge as a whole.
+
+    Parameters
+    ----------
+    check : (10, 3): time in s, Table 2, and eq. 2 by us.
+    convergence : of the heat equation's solution.
+    fits : by the assumption on the conductivity and by configuration, one a run; the slope is that of High.
+    levels : of data.
+    n_units, n_specimens : drawn for the application with a slope in k, and beside the experiments.
+    """
+
+    check: Samples
+    convergence: Convergence
+    fits: Fits
+    levels: tuple[LevelStudy, ...]
+    n_units: int
+    n_specimens: int
+
+    @property
+    def table2_max_error(self) -> float:
+        """The largest difference to Table 2, degC."""
+        return float(np.abs(self.check[:, 1] - self.check[:, 2]).max())
+
+
+def run_study(
+    *,
+    n_realizations: int | None = None,
+    n_resampled: int = RESAMPLED,
+    seed: int = 1,
+    progress: Progress = silent,
+) -> ThermalStudy:
+    """Do the four activities at each level of data.
+
+    Parameters
+    ----------
+    n_realizations : units of the application, with a conductivity that depends on temperature; of those where it is
+        constant there are five times as many.
+    n_resampled : data sets like those there are.
+    seed : of everything random.
+    progress : told what is done.
+
+    Raises
+    ------
+    ValueError : a number is out of range.
+    """
+    n_units = REALIZATIONS if n_realizations is None else n_realizations
+    if n_units < 2 or n_resampled < 2:
+        raise ValueError(f"{n_units} realizations and {n_resampled} resampled data sets: a study needs two each")
+    n_specimens = min(n_units, _SPECIMENS)
+    for done, sloped in enumerate((False, True), 1):
+        limit(sloped=sloped)
+        progress("limit of the application", done, 2)
+    fits = fit_all_runs(progress)
+    levels = tuple(
+        _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
+        for place, level in enumerate(LEVELS)
+    )
+    return ThermalStudy(table_2(), convergence(), fits, levels, n_units, n_specimens)
+
+
+def _level(
+    level: str, n_units: int, n_specimens: int, n_resampled: int, seed: np.random.SeedSequence, progress: Progress
+) -> LevelStudy:
+    characterization = characterize(material(level))
+    of_units, of_bias, of_specimens = seed.spawn(3)
+    validation: Judgements = {}
+    accreditation: Judgements = {}
+    places: dict[Conductivity, dict[str, Samples]] = {}
+    for which in JUDGED:
+        # the same deviates whatever is assumed
+        specimens = characterization.population(which).sample(np.random.default_rng(of_specimens), n_specimens)
+        at_fronts, at_depths = validation_sites(level, specimens), accreditation_sites(level, specimens)
+        validation[which], accreditation[which] = (
+            tuple(sites.judge(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
+        )
+        places[which] = at_fronts.places() | {ACCREDITATION: at_depths.places()["front"]}
+        progress(f"{level}: experiments", len(places), len(JUDGED))
+    number = {
+        which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CHEAP * n_units for which in Conductivity
+    }
+    generator = np.random.default_rng(of_units)
+    failure = failure_probabilities(material(level), number, n_resampled, generator, progress, level)
+    bias = correct_bias(characterization, level, _CHEAP * n_units, n_resampled, np.random.default_rng(of_bias))
+    told = statement(level, failure, places[Conductivity.TEMPERATURE_DEPENDENT], n_units)
+    return LevelStudy(level, characterization, validation, accreditation, places, failure, bias, told)

@@ -1,0 +1,163 @@
+"""The seven cases of the paper on tracking indicators: every indicator on each, beside what is known and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Samples
+from monitor.config import IndicatorSettings
+from replay.assessment import Assessment, assess
+from replay.studies.tracking.cases import case_recording
+from replay.studies.tracking.paei_noise import NoisyPhase, paei_in_noise
+from replay.studies.tracking.plant import PlantStudy, study_plant
+from replay.window_choice import choose_window
+from sim.tracking_cases import CASES, TrackingCase, tracking_case
+
+# column of the results, and what of the truth it should be
+_READINGS = {
+    "fdb_ratio": "ratio",
+    "fdb_phase": "phase",
+    "fdb_delay": "delay",
+    "paei_ratio": "ratio",
+    "paei_amplitude_error": "amplitude_error",
+    "paei_phase": "phase",
+    "paei_delay": "delay",
+    "paei_adaptive_ratio": "ratio",
+    "paei_adaptive_phase": "phase",
+    "paei_adaptive_delay": "delay",
+    "xcorr_delay": "delay",
+    "broadband_ratio": "ratio",
+    "broadband_delay": "delay",
+}
+_STILL = 1e-9
+PARTS = (*CASES, "noise", "plant")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One indicator against the truth, where the truth did not change within the window; SI and rad.
+
+    ``mean`` and ``deviation`` of the values, ``error`` the root mean square deviation from the truth, ``worst`` the
+    largest; NaN where there is nothing to compare.
+    """
+
+    column: str
+    unit: str
+    known: float
+    mean: float
+    deviation: float
+    error: float
+    worst: float
+
+
+@dataclass(frozen=True)
+class CaseStudy:
+    """One case: its signals, what the indicators say of them, and how far that is from the truth."""
+
+    case: TrackingCase
+    assessment: Assessment
+    readings: tuple[Reading, ...]
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """(n,): s, of the values."""
+        return self.assessment.series.time
+
+    def values(self, column: str) -> NDArray[np.float64]:
+        """Return (n,): one indicator over time."""
+        names = [column.name for column in self.assessment.series.columns]
+        return self.assessment.series.values[:, names.index(column)]
+
+
+def study_case(name: str, seed: int = 1) -> CaseStudy:
+    """Run one case, one of `CASES`, through the engine.
+
+    Raises
+    ------
+    ValueError : there is no such case; the text lists those there are.
+    """
+    case = tracking_case(name, seed=seed)
+    recording = case_recording(case)
+    settings = IndicatorSettings()
+    window, _ = choose_window(recording, settings.window)
+    found = assess(recording, settings.model_copy(update={"window": window}), thin=False)
+    return CaseStudy(case, found, tuple(_readings(case, found)))
+
+
+@dataclass(frozen=True)
+class TrackingStudy:
+    """The cases that were asked for, PAEI in noise, and the benchmark plant; None for what was not asked for."""
+
+    cases: tuple[CaseStudy, ...]
+    noise: tuple[NoisyPhase, ...] | None
+    plant: PlantStudy | None
+
+    @property
+    def growth(self) -> dict[str, float] | None:
+        """By what factor everything is larger in case (ii-b), where the load is twice that of (ii-a)."""
+        by_name = {study.case.name: study for study in self.cases}
+        return growth(by_name["ii-a"], by_name["ii-b"]) if {"ii-a", "ii-b"} <= set(by_name) else None
+
+
+def run_study(parts: Iterable[str], seed: int = 1) -> TrackingStudy:
+    """Run what `parts` names: any of `PARTS`, or ``ii`` for both halves of that case.
+
+    Raises
+    ------
+    ValueError : a name is none of these.
+    """
+    wanted = [part for name in parts for part in (("ii-a", "ii-b") if name == "ii" else (name,))]
+    for name in wanted:
+        if name not in PARTS:
+            raise ValueError(f"there is no case {name!r}: choose among {', '.join(PARTS)}")
+    return TrackingStudy(
+        tuple(study_case(name, seed) for name in CASES if name in wanted),
+        paei_in_noise(seed=seed) if "noise" in wanted else None,
+        study_plant(seed) if "plant" in wanted else None,
+    )
+
+
+def growth(small: CaseStudy, large: CaseStudy) -> dict[str, float]:
+    """Return by what factor each total, and each mean reading, is larger in the second case."""
+    totals = zip(small.assessment.pairs[0].totals.items(), large.assessment.pairs[0].totals.values(), strict=True)
+    factors = {name: b / a for (name, a), b in totals}
+    for a, b in zip(small.readings, large.readings, strict=True):
+        factors[a.column] = b.mean / a.mean
+    return factors
+
+
+def _readings(case: TrackingCase, found: Assessment) -> Iterator[Reading]:
+    n_window = round(found.settings.window * case.sample_rate)
+    # a window with a switch in it has no one truth, whichever quantity switched
+    settled = _unchanged(case.true_ratio, n_window) & _unchanged(case.true_delay, n_window)
+    rows = np.rint((found.series.time - found.series.time[0]) * case.sample_rate).astype(np.intp)
+    for i, column in enumerate(found.series.columns):
+        if column.name not in _READINGS:
+            continue
+        truth: Samples = getattr(case, f"true_{_READINGS[column.name]}")
+        values = found.series.values[:, i]
+        good = settled[rows] & np.isfinite(values) & np.isfinite(truth[rows])
+        if not good.any():
+            yield Reading(column.name, column.unit, *[np.nan] * 5)
+            continue
+        error = values[good] - truth[rows][good]
+        yield Reading(
+            column.name,
+            column.unit,
+            float(truth[rows][good].mean()),
+            float(values[good].mean()),
+            float(values[good].std()),
+            float(np.sqrt(np.mean(error**2))),
+            float(np.abs(error).max()),
+        )
+
+
+def _unchanged(truth: Samples, n_window: int) -> NDArray[np.bool_]:
+    """Return (n,): whether the window that ends at each sample is full and the truth the same throughout."""
+    changed = np.append(True, ~(np.abs(np.diff(truth)) <= _STILL))
+    since = np.arange(len(truth)) - np.maximum.accumulate(np.where(changed, np.arange(len(truth)), 0))
+    return since >= n_window - 1

@@ -1,0 +1,1 @@
+"""Random variables of positive quantities."""

@@ -1,0 +1,31 @@
+"""Normal variables that stand for positive quantities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.distributions.transformed_normal import TransformedNormal, standardized
+
+Samples = NDArray[np.float64]
+
+# of the mean: no realization is less
+_LEAST = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Normal(TransformedNormal):
+    """A normal variable of positive mean; the realizations under a hundredth of it, next to none, are put there."""
+
+    family: ClassVar[str] = "normal"
+
+    def at(self, deviate: ArrayLike) -> Samples:
+        """Return the values that belong to standard normal deviates, of their shape."""
+        return np.maximum(self.mean + self.standard_deviation * np.asarray(deviate), _LEAST * self.mean)
+
+    def deviate(self, value: ArrayLike) -> Samples:
+        """Return the standard normal deviates that belong to values."""
+        return standardized(np.asarray(value) - self.mean, self.standard_deviation)
