@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.ranges import check_positive
+
 Samples = NDArray[np.float64]
 Response = NDArray[np.complex128]
 
@@ -64,8 +66,7 @@ class ActuatorState:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.gain) and self.gain > 0.0):
-            raise ValueError(f"actuator gain {self.gain}: must be a positive number")
+        check_positive("actuator", gain=self.gain)
         if not 0.0 <= self.lag <= LONGEST:
             raise ValueError(f"actuator lag {self.lag}: give it in seconds, from 0 to {LONGEST}")
         if not abs(self.delay) <= LONGEST:

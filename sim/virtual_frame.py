@@ -8,14 +8,15 @@ every other number here is assumed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from math import isfinite, pi
+from dataclasses import asdict, dataclass, replace
+from math import pi
 
 import numpy as np
 
 from sim.actuator import ActuatorState, Samples, Schedule, tracking_truth
 from sim.excitation import Earthquake
 from sim.hybrid import HybridRecord, HybridTest, Structure, simulate
+from sim.ranges import check_positive
 
 NATURAL_FREQUENCY = 5.5 / (2.0 * pi)
 SAMPLE_RATE = 1024.0
@@ -44,10 +45,7 @@ class ElastomericDampers:
     thinning: float = 0.008
 
     def __post_init__(self) -> None:
-        for name in ("elastic", "viscous", "relaxation", "thinning"):
-            value = getattr(self, name)
-            if not (isfinite(value) and value > 0.0):
-                raise ValueError(f"damper {name} {value}: must be a positive number")
+        check_positive("damper", **asdict(self))
 
     @property
     def stiffness(self) -> float:

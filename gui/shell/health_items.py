@@ -105,7 +105,7 @@ def _troubles(health: Health) -> Iterator[HealthItem]:
         ("duplicates", counts.duplicates, "samples that came twice; left out", 9),
         ("too late", counts.reordered, "samples that came too late; left out", 10),
         ("restarts", counts.restarts, "times that the rig started again", 9),
-        ("rejected", counts.rejected, "messages that were none", 9),
+        ("refused", counts.rejected, "messages that were none", 9),
     ):
         if number:
             yield HealthItem(key, f"▲ {key} {count(number)}", f"{count(number)} {meaning}", Level.WARN, 2)

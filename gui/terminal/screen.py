@@ -131,7 +131,7 @@ class Screen:
                     ("lost", counts.lost),
                     ("duplicates", counts.duplicates),
                     ("restarts", counts.restarts),
-                    ("rejected", counts.rejected),
+                    ("refused", counts.rejected),
                 )
             ),
         ]

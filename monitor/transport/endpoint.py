@@ -46,6 +46,14 @@ def check(url: str, *, bind: bool) -> None:
         raise TransportError(f"{url} names no single port of one host: only a bind may leave them open")
 
 
+def host_and_port(url: str) -> tuple[str, int] | None:
+    """Return where an endpoint over TCP is; None where it is of another kind, or names no single port."""
+    match = _TCP.fullmatch(url)
+    if match is None or match["port"] == "*":
+        return None
+    return match["host"].strip("[]"), int(match["port"])
+
+
 def is_local(url: str) -> bool:
     """Tell whether only programs on this machine can reach a socket bound to `url`."""
     match = _TCP.fullmatch(url)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from math import isfinite, pi, sqrt
+from math import pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sim.ranges import check_positive
 
 Samples = NDArray[np.float64]
 
@@ -40,9 +42,7 @@ class HingedBeam:
     n_modes: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("length", "width", "height", "modulus", "density", "end_spring", "n_modes"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"beam {name} {getattr(self, name)}: must be a positive number")
+        check_positive("beam", **asdict(self))
 
     @property
     def bending_stiffness(self) -> float:

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from contextlib import suppress
 
 import pytest
 import zmq
@@ -51,6 +52,31 @@ def test_one_that_speaks_something_else_wants_nothing(answer):
         thread.start()
         assert mechanism(f"tcp://127.0.0.1:{server.getsockname()[1]}") == ""
         thread.join()
+
+
+def test_one_that_says_a_byte_now_and_then_is_not_waited_for():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        over = threading.Event()
+        said = []
+
+        def serve():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                while len(said) < 64 and not over.wait(0.02):
+                    connection.sendall(b"\xff")
+                    said.append(1)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert mechanism(f"tcp://127.0.0.1:{server.getsockname()[1]}", 0.1) == ""
+        over.set()
+        thread.join()
+        # it had more to say
+        assert len(said) < 64
+
+
+def test_a_name_that_is_none():
+    assert mechanism(f"tcp://{'x' * 64}.lab:5555") == ""
 
 
 def test_one_that_says_nothing_or_is_not_there():

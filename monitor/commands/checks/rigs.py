@@ -11,7 +11,8 @@ from monitor.blocks import Event, EventKind, Stream
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.commands.security import Guard
 from monitor.config import StreamSettings
-from monitor.transport.greeting import TCP, mechanism
+from monitor.transport.endpoint import host_and_port
+from monitor.transport.greeting import mechanism
 from monitor.transport.zeromq import ZmqSource
 
 PATIENCE = 3.0
@@ -143,11 +144,11 @@ def _several(count: int, what: str) -> str:
 
 def _answers(url: str) -> bool:
     """Tell whether something listens at an endpoint; True also where that cannot be told."""
-    match = TCP.fullmatch(url)
-    if match is None:
+    where = host_and_port(url)
+    if where is None:
         return True
     try:
-        socket.create_connection((match["host"], int(match["port"])), timeout=1.0).close()
-    except OSError:
+        socket.create_connection(where, timeout=1.0).close()
+    except (OSError, UnicodeError):
         return False
     return True

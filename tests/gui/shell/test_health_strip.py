@@ -62,7 +62,7 @@ def test_a_good_service_in_full(qtbot):
         "duplicates 0",
         "too late 0",
         "restarts 0",
-        "rejected 0",
+        "refused 0",
         "latency 4.2 ms",
         "● recording 2026-11-21-frame.h5: 59 s, 59,000 samples safe",
         "disk 120 GB left",
@@ -76,7 +76,7 @@ def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):
     counts = Counts(received=60_000, lost=1280, duplicates=3, reordered=2, restarts=1, rejected=7)
     strip = strip_of(qtbot, replace(GOOD, counts=counts, unrecorded=12), dropped=34)
     told = set(strip.texts)
-    assert {"▲ lost 1,280", "▲ duplicates 3", "▲ too late 2", "▲ restarts 1", "▲ rejected 7"} <= told
+    assert {"▲ lost 1,280", "▲ duplicates 3", "▲ too late 2", "▲ restarts 1", "▲ refused 7"} <= told
     assert {"■ not kept 12", "▲ window dropped 34"} <= told
     label = next(label for label in strip.findChildren(QLabel) if "1,280" in label.text())
     assert label.palette().color(QPalette.ColorRole.WindowText).name() == LIGHT.warn
