@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from monitor.blocks import Column
+    from monitor.blocks import Channel, Column
     from monitor.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
 
@@ -24,6 +24,8 @@ _FREQUENCIES = 8
 _COHERENT = 0.5
 # added damping below this is worth a warning
 _NEGATIVE = -0.002
+# and an amplitude that is so many times the other one: nothing that tracks
+_UNLIKE = 10.0
 
 
 def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> None:
@@ -43,7 +45,7 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
         if assessment.transfer is not None:
             table = _transfer(assessment.transfer, found.pair.actuator)
             console.print(table if table.row_count else "no frequency is coherent enough for a transfer function")
-        for warning in _warnings(found):
+        for warning in _warnings(found, assessment.stream.channels):
             console.print(Text(f"warning: {warning}"), style="bold red")
     for note in notes:
         console.print(Text(f"note: {note}"), style="yellow")
@@ -107,8 +109,19 @@ def _transfer(transfer: TransferBlock, actuator: str) -> Table:
     return table
 
 
-def _warnings(found: PairAssessment) -> Iterator[str]:
-    """Say that the actuator takes damping away: where the force tells, else where the phase does."""
+def _warnings(found: PairAssessment, channels: Sequence[Channel]) -> Iterator[str]:
+    """Say that the signals are no pair; else that damping is taken away, where the force tells, or the phase."""
+    from monitor.blocks import units_differ
+
+    ratio = next((found.spreads[name].median for name in ("fdb_ratio", "paei_ratio") if name in found.spreads), 1.0)
+    told_apart = units_differ(channels[found.pair.command], channels[found.pair.measured])
+    if math.isfinite(ratio) and not (told_apart or 1.0 / _UNLIKE < ratio < _UNLIKE):
+        which, times = ("smaller", ratio) if ratio > 1.0 else ("larger", 1.0 / ratio)
+        yield (
+            f"the measured signal is {times:.3g} times {which} than the command: other units, a dead channel or a "
+            "wrong column; the rest means little"
+        )
+        return
     for name in ("hsem_added_damping", "fdb_added_damping"):
         spread = found.spreads.get(name)
         if spread is not None and math.isfinite(spread.median):
