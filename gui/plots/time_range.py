@@ -75,7 +75,7 @@ class ValueRange:
         if not self._known:
             self._take(wanted)
         elif low < self.low or high > self.high:
-            self._take(round_limits(min(low, self.low), max(high, self.high)) if not hurry else wanted)
+            self._take(wanted if hurry else self._grown(low, high))
         elif wanted[1] - wanted[0] > _SMALL * (self.high - self.low):
             self._rest()
         else:
@@ -99,6 +99,11 @@ class ValueRange:
         self._rest()
         if self.fixed is not None:
             self.low, self.high = self.fixed
+
+    def _grown(self, low: float, high: float) -> tuple[float, float]:
+        # room is made only where there was none: the other end would go farther and farther with every look
+        grown = round_limits(min(low, self.low), max(high, self.high))
+        return grown[0] if low < self.low else self.low, grown[1] if high > self.high else self.high
 
     def _take(self, limits: tuple[float, float]) -> None:
         self.low, self.high = limits

@@ -34,6 +34,18 @@ def test_a_signal_that_swings_within_its_scale_does_not_move_it():
     assert (found.low, found.high) == before
 
 
+def test_a_signal_that_rises_and_rises_makes_no_room_below():
+    found = ValueRange()
+    for high in range(30, 1071):
+        found.follow(25.0, float(high))
+    assert 0.0 <= found.low <= 25.0
+    assert 1070.0 <= found.high <= 1300.0
+    for low in range(25, -500, -1):
+        found.follow(float(low), 1070.0)
+    assert -700.0 <= found.low <= -499.0
+    assert 1070.0 <= found.high <= 1300.0
+
+
 def test_it_shrinks_after_some_patience_and_only_as_far_as_was_needed_meanwhile():
     found = ValueRange()
     found.follow(-10.0, 10.0)
