@@ -8,6 +8,8 @@ import numpy as np
 
 from monitor.blocks import Channel, Samples, units_differ
 from replay.identification_record import frozen_samples
+from replay.identification_trials import suggestions
+from replay.lag_choice import Chosen
 from sim.actuator import LONGEST
 from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.delay_correlation import delay_correlation
@@ -18,65 +20,83 @@ _LARGEST_GAIN = 30.0
 # what leaves more of the variance unexplained is not what moved the specimen
 _LEAST_EXPLAINED = 0.5
 _DOUBTFUL = 0.01
+# s; a controller that compensates for too much leads by less
+_LONG_LEAD = 0.005
+# standard errors
+_CERTAIN = 4.0
 # of the measured signal; less left is rounding
 _ROUNDING = 1e-9
 
 
-def warnings_of(
-    fitted: Fit,
-    rivals: Samples,
-    explained: float,
-    actuator: ActuatorResponse,
-    measured: Samples,
-    channels: tuple[Channel, Channel],
-) -> tuple[str, ...]:
+def warnings_of(chosen: Chosen, explained: float, channels: tuple[Channel, Channel]) -> tuple[str, ...]:
     """Return why not to trust the estimates.
 
     Parameters
     ----------
-    rivals : (n_rivals, p), parameters that fit as well.
+    chosen : the fit.
     explained : the share of the variance.
-    actuator, measured : what was fitted to what, (n_samples,).
     channels : command and measured.
     """
+    fitted, actuator, measured = chosen.fit, chosen.regression.actuator, chosen.regression.measured
     return (
-        *([] if fitted.converged else ["the fit did not converge: its estimates mean nothing"]),
-        *(_at_bound(name, fitted.of(name), actuator) for name in fitted.bounded),
-        *_rivals(fitted, rivals),
+        *_no_lag(chosen.why_no_lag),
+        *(_at_bound(name, actuator) for name in fitted.bounded),
+        *_rivals(fitted, chosen.rivals),
         *_unidentified(fitted),
         *_gain(fitted.of("gain"), channels),
+        *_lead(chosen),
         *_beyond(explained, actuator, measured),
         *_unexplained(fitted, explained),
         *_frozen(actuator, measured),
     )
 
 
-def notes_on(fitted: Fit, observed: Samples, every: int, n_stretch: int, n_samples: int) -> tuple[str, ...]:
-    """Return what was taken for granted, and what the residuals say.
+def notes_on(chosen: Chosen, n_samples: int, unit: str) -> tuple[str, ...]:
+    """Return what was taken for granted, what the residuals say, and what would make them smaller.
 
     Parameters
     ----------
-    observed : (n,), what was compared.
-    every : each so many of the samples.
-    n_stretch, n_samples : of the stretch that was fitted, and of the record.
+    n_samples : of the record.
+    unit : of the measured signal.
     """
-    notes = []
+    notes, fitted, regression = [], chosen.fit, chosen.regression
+    n_stretch, n_compared = len(regression.measured), len(regression.observed)
     if n_stretch < n_samples:
         notes.append(f"only the longest stretch without a hole is fitted: {n_stretch} of {n_samples} samples")
-    if every > 1:
-        notes.append(f"a long record: every {every}-th sample is compared")
-    if fitted.sigma <= _ROUNDING * float(observed.std()):
+    if regression.every > 1:
+        notes.append(f"a long record: every {regression.every}-th sample is compared")
+    elif n_compared < 0.5 * n_stretch:
+        times = "three times that " if regression.with_lag else ""
+        notes.append(
+            f"{n_compared} of {n_stretch} samples are compared: --max-delay is left out at the end, and {times}"
+            "at the beginning; a smaller one leaves more"
+        )
+    if fitted.sigma <= _ROUNDING * float(regression.observed.std()):
         notes.append("only rounding is left: the measured signal is the command itself, or was made from it")
         return tuple(notes)
     notes += fitted.checks.doubts(_DOUBTFUL)
     if np.isnan(fitted.correlated_covariance).all():
-        notes.append("the record is too short for standard errors: the residuals hang together over much of it")
+        notes.append("no standard errors: the residuals hang together over much of the record")
+    if fitted.checks.independence < _DOUBTFUL:
+        notes += suggestions(chosen, unit)
     return tuple(notes)
 
 
-def _at_bound(name: str, value: float, actuator: ActuatorResponse) -> str:
-    if name == "lag" and value <= 0.0:
-        return "lag: none is seen; it stands at zero, and its standard error is not known"
+def _no_lag(why: str) -> Iterator[str]:
+    if why:
+        yield f"lag: {why}; given is the fit without, whose delay is both together and whose ± hold if there is none"
+
+
+def _lead(chosen: Chosen) -> Iterator[str]:
+    fitted, place = chosen.fit, chosen.fit.names.index("delay")
+    delay, error = fitted.of("delay"), np.fmax(fitted.standard_errors, fitted.correlated_standard_errors)[place]
+    # of a motion that repeats itself a lead may be a delay of nearly a cycle
+    late = any(each[0] > 0.0 and each[place] > 0.0 for each in chosen.rivals)
+    if delay + _CERTAIN * np.nan_to_num(error) < -max(_LONG_LEAD, chosen.regression.dt) and not late:
+        yield f"a lead of {-1e3 * delay:.4g} ms: an actuator is late; are command and measured signal swapped?"
+
+
+def _at_bound(name: str, actuator: ActuatorResponse) -> str:
     return (
         f"{name}: stands at the end of what was searched, and its standard error is not known; give a --max-delay of "
         f"more than {actuator.max_delay:g}"
@@ -94,8 +114,7 @@ def _rivals(fitted: Fit, rivals: Samples) -> Iterator[str]:
 def _unidentified(fitted: Fit) -> Iterator[str]:
     if fitted.unidentified:
         names = " and ".join(fitted.unidentified)
-        needed = "a motion of several frequencies" if "lag" in fitted.names else "a command that moves for longer"
-        yield f"the record does not tell {names} apart, so that they mean nothing: that needs {needed}"
+        yield f"the record does not tell {names} apart: that needs a command that moves for longer"
 
 
 def _gain(gain: float, channels: tuple[Channel, Channel]) -> Iterator[str]:
@@ -121,7 +140,7 @@ def _beyond(explained: float, actuator: ActuatorResponse, measured: Samples) -> 
 
 def _unexplained(fitted: Fit, explained: float) -> Iterator[str]:
     if explained < _LEAST_EXPLAINED and fitted.checks.independence < _DOUBTFUL:
-        share = f"{100.0 * explained:.2g} %"
+        share = f"{100.0 * max(explained, 0.0):.2g} %"
         yield f"only {share} of the measured variance is explained: something else moves it, or it is another channel"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.blocks import Pair, Samples
 from replay.formats import Recording
-from replay.whole_record import longest_stretch
+from replay.longest_stretch import Stretch, longest_stretch
 
 # a signal that varies by less than this share of its largest value stands still, but for rounding
 _STILL = 1e-12
@@ -17,36 +17,43 @@ _FAINTEST = 1e-50
 _FEWEST, _COMPARED = 32, 24
 
 
-def fitted_stretch(
-    recording: Recording, pair: Pair, max_delay: float, with_lag: bool
-) -> tuple[Samples, Samples, int]:
-    """Return command and measured signal of the longest stretch without a hole, and how many samples are left out.
+def enough_for(n: int, max_delay: float, dt: float, with_lag: bool) -> bool:
+    """Return whether a stretch of n samples leaves enough to compare; with a lag four times max_delay is left out."""
+    return max_delay <= _longest_delay(n, dt, with_lag)
+
+
+def _longest_delay(n: int, dt: float, with_lag: bool) -> float:
+    # a lag forgets the beginning in three times as long
+    return (n - _COMPARED) * dt / (4.0 if with_lag else 2.0)
+
+
+def fitted_stretch(recording: Recording, pair: Pair, max_delay: float, with_lag: bool) -> Stretch:
+    """Return the longest stretch without a hole.
 
     Raises
     ------
     ValueError : there are too few samples, or one of the two stands still.
     """
-    both, left_out = longest_stretch(recording, pair)
-    command, measured = np.ascontiguousarray(both.T)
-    if len(command) < _FEWEST:
+    stretch = longest_stretch(recording, pair)
+    n, dt = len(stretch.samples), 1.0 / recording.stream.sample_rate
+    if n < _FEWEST:
         raise ValueError(
-            f"the longest stretch of numbers without a hole has {len(command)} of {recording.n_samples} samples: "
+            f"the longest stretch of numbers without a hole has {n} of {recording.n_samples} samples: "
             f"a fit needs {_FEWEST}"
         )
-    # a lag forgets the beginning in three times as long
-    seconds, ends = len(command) / recording.stream.sample_rate, 4.0 if with_lag else 2.0
-    possible = (len(command) - _COMPARED) / recording.stream.sample_rate / ends
-    if max_delay > possible:
-        advised = min(possible, 0.5 * seconds / ends)
+    if not enough_for(n, max_delay, dt, with_lag):
+        advised = min(_longest_delay(n, dt, with_lag), 0.5 * n * dt / (4.0 if with_lag else 2.0))
         digit = 10.0 ** (math.floor(math.log10(advised)) - 1)
+        otherwise = ", or leave --lag out" if with_lag and enough_for(n, max_delay, dt, False) else ""
         raise ValueError(
-            f"{seconds:.3g} s without a hole are too short to seek a delay of up to {max_delay:g} s: give "
-            f"--max-delay {math.floor(advised / digit) * digit:.2g} or less"
+            f"{n * dt:.3g} s without a hole are too short to seek a delay of up to {max_delay:g} s"
+            f"{' and a lag' if with_lag else ''}: give "
+            f"--max-delay {math.floor(advised / digit) * digit:.2g} or less{otherwise}"
         )
-    for name, signal in (("command", command), ("measured signal", measured)):
+    for name, signal in zip(("command", "measured signal"), stretch.samples.T, strict=True):
         if np.ptp(signal) <= max(_STILL * float(np.abs(signal).max()), _FAINTEST):
-            raise ValueError(f"the {name} stands still, at {signal[0]:.4g}: a dead channel, or a wrong column")
-    return command, measured, left_out
+            raise ValueError(f"the {name} stands still, at {signal[0] + 0.0:.4g}: a dead channel, or a wrong column")
+    return stretch
 
 
 def frozen_samples(command: Samples, measured: Samples, reach: int) -> int:

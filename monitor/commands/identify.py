@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, column_selection, positive
+
+if TYPE_CHECKING:
+    from replay.formats import Recording, Selection
+    from replay.identification import Identified
 
 SUMMARY = "fit gain, delay and lag of the actuators to recorded runs, with what the fit does not know"
 
@@ -24,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest delay that is sought (default 0.1, 1 at most)",
     )
     group.add_argument(
-        "--lag", action="store_true", help="fit a first-order lag, too: needs a motion of several frequencies"
+        "--lag",
+        action="store_true",
+        help="fit a first-order lag, too, where the record shows one: needs a motion of several frequencies",
     )
     group.add_argument(
         "--drift",
@@ -41,32 +48,44 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.commands.identify_json import as_json
     from monitor.commands.identify_table import print_fits
     from monitor.commands.json_values import print_records
-    from monitor.commands.progress import bar
-    from replay.formats import open_recording
-    from replay.identification import identify
+    from replay.identification import check_settings
 
     selection = column_selection(arguments)
+    check_settings(arguments.max_delay, arguments.drift)
     records, problems = [], []
     for path in arguments.files:
+        recording, found = _identified(path, selection, arguments)
+        # a script has them in the JSON as well, and sees by the code that there are some
+        problems += [problem if str(path) in problem else f"{path}: {problem}" for problem in found.problems]
+        if arguments.json:
+            records.append(as_json(path, recording, found))
+        elif recording and found.fits:
+            print_fits(path, recording.stream, found.fits, recording.notes)
+    if arguments.json:
+        print_records(records)
+    for problem in problems:
+        print(f"synchroscope identify: {problem}", file=sys.stderr)
+    return 2 if problems else 0
+
+
+def _identified(
+    path: Path, selection: Selection, arguments: argparse.Namespace
+) -> tuple[Recording | None, Identified]:
+    """Return a record, if it can be read, and what was found of it; what goes wrong is a problem of it alone."""
+    from monitor.commands.progress import bar
+    from replay.formats import open_recording
+    from replay.identification import Identified, identify
+
+    recording = None
+    try:
         recording = open_recording(path, selection)
         with bar() as progress:
-            found = identify(
+            return recording, identify(
                 recording,
                 max_delay=arguments.max_delay,
                 with_lag=arguments.lag,
                 n_drift=arguments.drift,
                 progress=progress,
             )
-        problems += [f"{path}: {problem}" for problem in found.problems]
-        if not found.fits:
-            continue
-        if arguments.json:
-            records.append(as_json(path, recording.stream, found, recording.notes))
-        else:
-            print_fits(path, recording.stream, found.fits, recording.notes)
-    if records:
-        print_records(records)
-    # beside what could be fitted; a script sees it by the code
-    for problem in problems:
-        print(f"synchroscope identify: {problem}", file=sys.stderr)
-    return 2 if problems else 0
+    except (ValueError, OSError) as problem:
+        return recording, Identified((), (str(problem),))

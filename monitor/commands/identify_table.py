@@ -8,21 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.blocks import ratio_unit
+from monitor.commands.identify_names import shown
 
 if TYPE_CHECKING:
-    from monitor.blocks import Channel, Stream
+    from monitor.blocks import Stream
     from replay.identification import ActuatorFit
 
 # in a pipe, which has no width of its own
 WIDTH = 110
-# how a parameter is shown: as what, in what, and times what
-_SHOWN_AS = {"delay": ("ms", 1e3), "lag": ("ms", 1e3)}
-_NORMAL_95 = 1.96
 _MOST_DIGITS = 7
 _ROUNDING = 1e-12
 
@@ -53,31 +51,19 @@ def _parameters(found: ActuatorFit, stream: Stream) -> Table:
     table.add_column("parameter", no_wrap=True)
     for heading in ("unit", "estimate", "±", "95 % from", "to", "± if white"):
         table.add_column(heading, justify="left" if heading == "unit" else "right")
-    columns = found.fit.names, found.fit.parameters, found.standard_errors, found.fit.standard_errors
-    for name, value, error, white in zip(*columns, strict=True):
-        unit, factor = _SHOWN_AS[name] if name in _SHOWN_AS else (_unit(name, command, measured), 1.0)
-        value, error, white = (factor * number for number in (value, error, white))
-        known = error if math.isfinite(error) else white
-        ends = (_number(value + side * _NORMAL_95 * error, known) for side in (-1.0, 1.0))
-        row = _number(value, known), _number(error, error), *ends, _number(white, white)
-        table.add_row(_name(name), Text(unit), *row)
+    errors, white_errors = found.fit.correlated_standard_errors, found.fit.standard_errors
+    columns = np.column_stack([found.fit.parameters, errors, found.fit.intervals(), white_errors])
+    rows = dict(zip(found.fit.names, columns, strict=True))
+    for name in ("gain", "delay", "lag", *(name for name in rows if name.startswith("beta_"))):
+        as_what = shown(name, command, measured)
+        if name in rows:
+            value, error, low, high, white = (as_what.factor * rows[name]).tolist()
+            known = error if math.isfinite(error) else white
+            row = _number(value, known), _number(error, error), _number(low, known), _number(high, known)
+            table.add_row(as_what.name, Text(as_what.unit), *row, _number(white, white))
+        elif name in found.not_told:
+            table.add_row(as_what.name, Text(as_what.unit), *"—" * 5)
     return table
-
-
-def _name(name: str) -> str:
-    """Return the polynomial's terms by what they are."""
-    if not name.startswith("beta_"):
-        return name
-    power = int(name.removeprefix("beta_")) - 1
-    return ("offset", "drift")[power] if power < 2 else f"drift t^{power}"
-
-
-def _unit(name: str, command: Channel, measured: Channel) -> str:
-    """Return the unit of the gain, measured over command, or of a term of the polynomial."""
-    if name == "gain":
-        return ratio_unit(measured, command)
-    power, unit = int(name.removeprefix("beta_")) - 1, measured.unit
-    return unit if not power else f"{unit or '1'}/s" + (f"^{power}" if power > 1 else "")
 
 
 def _number(value: float, error: float) -> str:

@@ -53,12 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reliability.add_argument(
         "--policy", choices=policies, help="what the tolerance is a share of (default literal; sandia floored)"
     )
-    reliability.add_argument("--resampled", type=int, metavar="N", help="data sets of thermal (default 500)")
+    reliability.add_argument(
+        "--resampled", type=int, metavar="N", help="bootstrap sets of thermal (default 500)"
+    )
     delays = parser.add_argument_group("delays")
     delays.add_argument(
-        "--sigma", type=float, nargs="+", metavar="S", help="deviations of the noise (default 0.027 0.1 0.3)"
+        "--sigma",
+        type=float,
+        nargs="+",
+        metavar="S",
+        help="deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3)",
     )
-    delays.add_argument("--runs", type=int, metavar="N", help="of each example (default 500), a multiple of five")
+    delays.add_argument(
+        "--runs", type=int, metavar="N", help="of each example (default 500): a multiple of five, 10 to 20000"
+    )
     delays.add_argument(
         "--priors", action="store_true", default=None, help="sample posteriors, too (needs emcee: the extra bayes)"
     )

@@ -40,5 +40,7 @@ class Lognormal(TransformedNormal):
         return np.exp(self.log_mean + self.log_standard_deviation * np.asarray(deviate, dtype=np.float64))
 
     def deviate(self, value: ArrayLike) -> Samples:
-        """Return the standard normal deviates that belong to values, which must be positive."""
-        return standardized(np.log(np.asarray(value)) - self.log_mean, self.log_standard_deviation)
+        """Return the largest standard normal deviates that give no more than these values."""
+        value = np.asarray(value, dtype=np.float64)
+        logarithm = np.log(value, out=np.full(value.shape, -np.inf), where=~(value <= 0.0))
+        return standardized(logarithm - self.log_mean, self.log_standard_deviation)

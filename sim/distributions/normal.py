@@ -18,7 +18,7 @@ _LEAST = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Normal(TransformedNormal):
-    """A normal variable of positive mean; the realizations under a hundredth of it, next to none, are put there."""
+    """A normal variable of positive mean, censored: what is under a hundredth of it, next to nothing, is there."""
 
     family: ClassVar[str] = "normal"
 
@@ -27,5 +27,7 @@ class Normal(TransformedNormal):
         return np.maximum(self.mean + self.standard_deviation * np.asarray(deviate), _LEAST * self.mean)
 
     def deviate(self, value: ArrayLike) -> Samples:
-        """Return the standard normal deviates that belong to values."""
-        return standardized(np.asarray(value) - self.mean, self.standard_deviation)
+        """Return the largest standard normal deviates that give no more than these values."""
+        value = np.asarray(value, dtype=np.float64)
+        deviate = standardized(value - self.mean, self.standard_deviation)
+        return np.where(value < _LEAST * self.mean, -np.inf, deviate)

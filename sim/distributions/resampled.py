@@ -26,13 +26,18 @@ class Resampled:
         if not self.values or not all(isfinite(value) and value > 0.0 for value in self.values):
             raise ValueError("resampled values: must be positive numbers, one or more")
 
+    @property
+    def mean(self) -> float:
+        """Of all of them."""
+        return sum(self.values) / len(self.values)
+
     def sample(self, generator: np.random.Generator, number: int) -> Samples:
         """Return (number,) of them, with replacement."""
         return generator.choice(np.array(self.values), number)
 
-    def share_below(self, value: ArrayLike) -> Samples:
-        """Return the share of them that is less than each value."""
-        below = np.searchsorted(np.sort(self.values), np.asarray(value), side="left")
+    def cdf(self, value: ArrayLike) -> Samples:
+        """Return the share of them that is each value or less."""
+        below = np.searchsorted(np.sort(self.values), np.asarray(value), side="right")
         return np.asarray(below / len(self.values))
 
     def nodes(self, number: int) -> tuple[Samples, Samples]:  # noqa: ARG002 - they are as many as they are

@@ -39,14 +39,14 @@ class TransformedNormal(ABC):
 
     @abstractmethod
     def deviate(self, value: ArrayLike) -> Samples:
-        """Return the standard normal deviates that belong to values: infinite where all is certain."""
+        """Return the largest standard normal deviates that give no more than these values, which may be infinite."""
 
     def sample(self, generator: np.random.Generator, number: int) -> Samples:
         """Return (number,) realizations."""
         return self.at(generator.standard_normal(number))
 
-    def share_below(self, value: ArrayLike) -> Samples:
-        """Return the probability of less than each value."""
+    def cdf(self, value: ArrayLike) -> Samples:
+        """Return the probability of each value or less."""
         from scipy.special import ndtr
 
         return np.asarray(ndtr(self.deviate(value)))
@@ -58,8 +58,8 @@ class TransformedNormal(ABC):
 
 
 def standardized(away: Samples, spread: float) -> Samples:
-    """Return distances from the middle in spreads; without a spread, infinite: nothing is up to the middle itself."""
-    return np.asarray(away / spread if spread else np.where(away > 0.0, np.inf, -np.inf))
+    """Return distances from the middle in spreads; without a spread, infinite: all is up to the middle itself."""
+    return np.asarray(away / spread if spread else np.where(away >= 0.0, np.inf, -np.inf))
 
 
 @cache

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.signal import lfilter
 
 from sim.actuator import LONGEST
 from sim.identification.delay_correlation import delay_correlation, peaks
+from sim.identification.first_order_lag import lagged
 from sim.identification.regression import Samples
+from sim.ranges import check_positive
 
 _STARTS = 4
 # what is less alike, for this share, is no start: the fit would only fall back to a better one
@@ -20,10 +20,12 @@ _NEARLY_AS_ALIKE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class ActuatorResponse:
-    """gain u(t - delay), where a first-order lag may smooth u; the same actuator as `sim.actuator.ActuatorState`.
+    """gain u(t - delay), where a first-order lag may smooth u.
 
-    The command between its samples is a cubic spline, through the lag a straight line. A delay and a lag are told
-    apart only by a motion of several frequencies; without a lag the delay is both together.
+    The command between its samples is a cubic spline, and the lag is that of the spline, exactly. The simulated
+    actuator of `sim.actuator` takes straight lines instead: its lag is found longer by dt^2/(12 lag), its delay
+    shorter by as much. A delay and a lag are told apart only by a motion of several frequencies; without a lag the
+    delay is both together.
 
     Parameters
     ----------
@@ -46,7 +48,10 @@ class ActuatorResponse:
     every: int = 1
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.max_delay <= LONGEST and self.dt > 0.0 and self.every >= 1):
+        check_positive("actuator", dt=self.dt)
+        if self.every < 1:
+            raise ValueError(f"actuator every {self.every}: must be 1 or more")
+        if not 0.0 < self.max_delay <= LONGEST:
             raise ValueError(f"actuator max_delay {self.max_delay}: must be positive, {LONGEST} s at most")
         if len(self.command[self.rows]) < 16:
             n = len(self.command)
@@ -79,27 +84,26 @@ class ActuatorResponse:
         return np.asarray(self.dt * np.arange(len(self.command))[self.rows], dtype=np.float64)
 
     @cached_property
-    def _curve(self) -> CubicSpline:
-        return CubicSpline(self.dt * np.arange(len(self.command)), self.command)
+    def _pieces(self) -> Samples:
+        """(4, n_samples - 1), the derivatives 0 to 3 of the spline at each sample; a sample is the unit of time."""
+        from scipy.interpolate import CubicSpline
+
+        cubic, square, slope, value = CubicSpline(np.arange(len(self.command)), self.command).c
+        return np.array([value, slope, 2.0 * square, 6.0 * cubic])
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return the responses, (m, n), and their derivatives, (m, n, p)."""
         n = len(self.command[self.rows])
         response, sensitivities = np.empty((len(parameters), n)), np.empty((len(parameters), len(self.names), n))
         for i, (gain, delay, *lag) in enumerate(parameters.tolist()):
+            # every instant lies in its piece as far from the beginning as all others
+            whole = int(np.floor(-delay / self.dt))
+            which = slice(self.rows.start + whole, self.rows.stop + whole, self.every)
+            moved = lagged(self._pieces, lag[0] / self.dt if lag else 0.0, which, -delay / self.dt - whole)
+            response[i] = gain * moved.value
+            sensitivities[i, 0], sensitivities[i, 1] = moved.value, -gain / self.dt * moved.by_time
             if lag:
-                # the filter needs every sample; what lies outside of the record stands still, and is not compared
-                wanted = self.dt * np.arange(len(self.command)) - delay
-                instants = np.clip(wanted, 0.0, self.dt * (len(self.command) - 1))
-                smooth, by_lag = _lagged(self._curve(instants), lag[0] / self.dt)
-                speed = np.where(wanted == instants, self._curve(instants, 1), 0.0)
-                moved, rate = smooth[self.rows], _lagged(speed, lag[0] / self.dt)[0][self.rows]
-                sensitivities[i, 2] = gain / self.dt * by_lag[self.rows]
-            else:
-                instants = self.time - delay
-                moved, rate = self._curve(instants), self._curve(instants, 1)
-            response[i] = gain * moved
-            sensitivities[i, 0], sensitivities[i, 1] = moved, -gain * rate
+                sensitivities[i, 2] = gain / self.dt * moved.by_lag
         return response, sensitivities.transpose(0, 2, 1)
 
     def starts(self, measured: Samples) -> Samples:
@@ -122,17 +126,3 @@ class ActuatorResponse:
         # what is late is so by delay, or by lag
         lags = self.dt, 0.5 * self.max_delay
         return np.vstack([np.column_stack([gain, delay - lag, np.full(len(best), lag)]) for lag in lags])
-
-
-def _lagged(signal: Samples, lag: float) -> tuple[Samples, Samples]:
-    """Return a signal through a lag of so many samples, exact for straight pieces, and its derivative by the lag."""
-    if lag < 1e-3:
-        # the limit: a lag takes its time from the slope
-        return signal - lag * np.diff(signal, prepend=signal[0]), -np.diff(signal, prepend=signal[0])
-    decay, grown = np.exp(-1.0 / lag), -lag * np.expm1(-1.0 / lag)
-    steepness, growth = decay / lag**2, grown / lag - decay / lag
-    before = np.append(signal[0], signal[:-1])
-    smooth, _ = lfilter([1.0 - grown, grown - decay], [1.0, -decay], signal, zi=[signal[0] * grown])
-    past = np.append(smooth[0], smooth[:-1])
-    by_lag = lfilter([1.0], [1.0, -decay], steepness * (past - before) + growth * (before - signal))
-    return smooth, by_lag

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from sim.identification.least_squares import Flags
 from sim.identification.regression import Regression, Samples
+from sim.identification.steps import Flags
 
 # fewer steps than so many autocorrelation times, and their estimate means little (emcee's documentation)
 _ENOUGH = 50.0
@@ -88,7 +88,9 @@ def sample_posterior(
     try:
         import emcee
     except ImportError as problem:
-        raise ValueError("a fit with priors needs emcee: pip install synchroscope[bayes]") from problem
+        raise ValueError(
+            "a fit with priors needs emcee: pip install synchroscope[bayes], in a clone pip install -e .[bayes]"
+        ) from problem
     if not set(priors) <= set(regression.names):
         raise ValueError(f"priors of {', '.join(priors)}: the parameters are {', '.join(regression.names)}")
     observed = np.atleast_2d(observed)

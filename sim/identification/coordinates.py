@@ -35,7 +35,7 @@ class InCoordinates:
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return response and derivatives by the coordinates."""
-        response, sensitivities = self.regression.evaluate(parameters @ self.matrix.T)
+        response, sensitivities = self.regression.evaluate(np.atleast_2d(parameters) @ self.matrix.T)
         return response, sensitivities @ self.matrix
 
 

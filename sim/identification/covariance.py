@@ -1,22 +1,19 @@
-"""How far estimates can be trusted: covariances for white errors and for such as hang together over time."""
+"""How far estimates can be trusted: what observations tell of parameters, and the covariances that follow."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import correlate
+from numpy.typing import NDArray
 
-from sim.identification.least_squares import Flags
 from sim.identification.regression import Samples
+from sim.identification.steps import Flags
 
 # a direction that a normal matrix of unit diagonal sees so many times less than the best seen is not seen at all
 _WORST_CONDITION = 1e13
 # a parameter has a part in such a direction if this share of it lies there; less is rounding
 _SHARE = 1e-4
-_BLOCKS, _FEWEST_BLOCKS = 32, 10
-# how many times longer a stretch is than the errors hang together
-_STRETCH = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +36,7 @@ class Information:
     matrix: Samples
     at_bound: Flags
     unidentified: Flags
-    rank: Samples
+    rank: NDArray[np.int64]
 
     def covariance(self, variance: Samples) -> Samples:
         """Return (m, p, p) for white errors of these variances, (m,).
@@ -48,15 +45,8 @@ class Information:
         """
         return self._marked(self.matrix @ (self.inverse * variance[:, None, None]) @ self.matrix.T)
 
-    def correlated_covariance(self, sensitivities: Samples, residual: Samples) -> Samples:
-        """Return the covariance, (m, p, p), for errors that hang together, from how the scores of stretches scatter.
-
-        Parameters
-        ----------
-        sensitivities : (m, n, p), by the coordinates.
-        residual : (m, n); NaN is returned where these hang together too long for the length of the record.
-        """
-        scores = np.array([_scores(*each) for each in zip(sensitivities, residual, strict=True)])
+    def sandwich(self, scores: Samples) -> Samples:
+        """Return the covariance, (m, p, p), of estimates whose scores J'e have these covariances, (m, p, p)."""
         return self._marked(self.matrix @ (self.inverse @ scores @ self.inverse) @ self.matrix.T)
 
     def _marked(self, covariance: Samples) -> Samples:
@@ -90,18 +80,3 @@ def information(normal: Samples, held: Flags, matrix: Samples) -> Information:
         np.asarray(unidentified),
         normal.shape[1] - null.sum(axis=1),
     )
-
-
-def _scores(sensitivities: Samples, residual: Samples) -> Samples:
-    """Return the products of scores, (p, p), of consecutive stretches, each longer than errors hang together."""
-    n, p = sensitivities.shape
-    # so many samples the errors hang together: the sum of their correlations up to where these first change sign
-    products = correlate(residual, residual, method="fft")[n - 1 :]
-    positive = np.logical_and.accumulate(products > 0.0)
-    together = 2.0 * float(products[positive].sum()) / products[0] - 1.0 if positive[0] else 1.0
-    blocks = min(_BLOCKS, int(n / (_STRETCH * together)))
-    if blocks < _FEWEST_BLOCKS:
-        return np.full((p, p), np.nan)
-    edges = np.linspace(0, n, blocks + 1).astype(np.int64)[:-1]
-    scores = np.add.reduceat(sensitivities * residual[:, None], edges, axis=0)
-    return np.asarray(scores.T @ scores * (blocks / (blocks - 1.0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import correlate
+from scipy.fft import irfft, next_fast_len, rfft
 
 from sim.identification.regression import Samples
 
@@ -34,7 +34,8 @@ def delay_correlation(command: Samples, measured: Samples, reach: int) -> Sample
     reference = command - command.mean()
     kept = measured[reach : reach + n] - measured[reach : reach + n].mean()
     # the earliest stretch of the command stands first, which is the longest delay
-    products = correlate(reference, kept, mode="valid", method="fft")[::-1]
+    length = next_fast_len(len(command), real=True)
+    products = irfft(rfft(reference, length) * rfft(kept, length).conj(), length)[2 * reach :: -1]
     sums, squares = (np.concatenate([[0.0], np.cumsum(reference**power)]) for power in (1, 2))
     sizes = ((squares[n:] - squares[:-n]) - (sums[n:] - sums[:-n]) ** 2 / n)[::-1]
     moving = sizes > _STILL * sizes.max()

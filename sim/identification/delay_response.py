@@ -52,7 +52,7 @@ class DelayResponse:
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return the solutions, (m, n), and their derivatives by what is free, (m, n, p)."""
-        places = [PARAMETERS.index(name) for name in self.free]
+        places, parameters = [PARAMETERS.index(name) for name in self.free], np.atleast_2d(parameters)
         everything = np.tile(self.equation.parameters, (len(parameters), 1))
         everything[:, places] = parameters
         response, sensitivities = solve(self.time, everything, self.equation.history)

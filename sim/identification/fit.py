@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from sim.identification.coordinates import own_parameters
+from sim.identification.correlated_errors import correlated_covariance
 from sim.identification.covariance import information
-from sim.identification.least_squares import Flags, minimize
+from sim.identification.least_squares import minimize
 from sim.identification.local_minima import distinct
 from sim.identification.regression import Regression, Samples
 from sim.identification.residual_checks import ResidualChecks, check_residuals
+from sim.identification.steps import Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,26 +25,28 @@ class Fit:
     ----------
     names : (p,).
     parameters : (p,).
-    covariance : (p, p), for white errors. NaN for what stands at a bound: it is not known there; the others' is then
-        that with the bound for given. The variance of what the data do not determine is infinite.
-    correlated_covariance : (p, p), for errors that hang together over time: from how the scores of consecutive
-        stretches scatter; all NaN where the record is too short for it, else NaN and infinite as the other.
+    covariance : (p, p), for white errors. What stands at a bound has NaN, as nothing is known there, and the others
+        have that of a fit in which it is held. The variance of what the data do not determine is infinite.
+    correlated_covariance : (p, p), for errors that are autocorrelated; all NaN where these are so over too much of
+        the record, else NaN and infinite as the other.
+    correlated_degrees_of_freedom : of it: so many independent errors would tell as much, less the parameters.
     sigma, sum_of_squares : of the errors.
     degrees_of_freedom : observations less the parameters that they determine.
     at_bound : (p,), parameters in which an active bound has a part.
     converged : whether the best start did.
     residuals : (n_observations, n), observed minus fitted.
     checks : of the residuals.
-    minima : sums of squares of the distinct minima that the starts led to, the least first; more than one: the least
-        may not be the right one.
+    minima : sums of squares of the distinct minima that the starts led to, the least first, which is that of the
+        best start in any case; more than one: the least may not be the right one.
     minima_at : (n_minima, p), where they are.
-    unconverged : how many starts led nowhere.
+    unconverged : how many starts did not converge.
     """
 
     names: tuple[str, ...]
     parameters: Samples
     covariance: Samples
     correlated_covariance: Samples
+    correlated_degrees_of_freedom: float
     sigma: float
     sum_of_squares: float
     degrees_of_freedom: int
@@ -61,6 +66,16 @@ class Fit:
     def standard_errors(self) -> Samples:
         """(p,), for white errors; NaN at a bound, infinite where the data do not tell."""
         return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def correlated_standard_errors(self) -> Samples:
+        """(p,), for errors that are autocorrelated, never less than for white ones; NaN where they are not known."""
+        return np.asarray(np.sqrt(np.diag(self.correlated_covariance)))
+
+    def intervals(self, confidence: float = 0.95) -> Samples:
+        """Return (p, 2), the ends of Student's interval of each parameter, for errors that are autocorrelated."""
+        reach = float(stdtrit(self.correlated_degrees_of_freedom, 0.5 + 0.5 * confidence))
+        return np.asarray(self.parameters[:, None] + np.outer(self.correlated_standard_errors, [-reach, reach]))
 
     @property
     def correlation(self) -> Samples:
@@ -83,6 +98,7 @@ class Fit:
         return (
             *(() if self.converged else ("the fit did not converge",)),
             *((f"another start led to a different minimum ({len(self.minima)} in all)",) * (len(self.minima) > 1)),
+            *((f"{self.unconverged} of the starts did not converge",) * (self.converged and self.unconverged > 0)),
             *(f"{name} stands at a bound: its standard error is not known" for name in self.bounded),
             *(f"{name} is not determined by the data" for name in self.unidentified),
             *self.checks.doubts(),
@@ -97,6 +113,7 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
 
     Parameters
     ----------
+    regression : the model.
     observed : (n,), or (n_observations, n).
     starts : (p,), or (k, p); the least of the minima is taken.
     sigma : of the errors, where it is known: the checks then compare.
@@ -106,6 +123,8 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
     ValueError : there are no more observations than parameters, no start has a finite response, or see `minimize`.
     """
     observed, starts = np.atleast_2d(observed), np.atleast_2d(starts)
+    if observed.ndim > 2 or starts.ndim > 2:
+        raise ValueError(f"fit: observed {observed.shape} and starts {starts.shape}: must be rows")
     # the sum over repeated observations is least where that of their mean is
     mean, repeated = observed.mean(axis=0), len(observed)
     found = minimize(regression, np.broadcast_to(mean, (len(starts), len(mean))), starts)
@@ -119,19 +138,22 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
     told = information(found.normal[best : best + 1], found.at_bound[best : best + 1], matrix)
     rank = int(told.rank[0])
     degrees = observed.size - rank
+    white = told.covariance(np.array([squares / degrees / repeated]))[0]
+    correlated, correlated_degrees = correlated_covariance(told, sensitivities[0], (mean - response)[0], white)
     minima = distinct(found, mean)
     return Fit(
         names,
         (at @ matrix.T)[0],
-        told.covariance(np.array([squares / degrees / repeated]))[0],
-        told.correlated_covariance(sensitivities, mean - response)[0],
+        white,
+        correlated,
+        correlated_degrees,
         float(np.sqrt(squares / degrees)),
         squares,
         degrees,
         told.at_bound[0],
         bool(found.converged[best]),
         residuals,
-        check_residuals(residuals, rank, sigma),
+        check_residuals(residuals, sensitivities[0][:, ~found.at_bound[best]], sigma),
         tuple((squares + repeated * (found.sum_of_squares[minima] - found.sum_of_squares[best])).tolist()),
         found.parameters[minima] @ matrix.T,
         int(np.sum(~found.converged)),
@@ -141,6 +163,8 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
 def refuse_unfitted(observations: int, parameters: int, squares: float) -> None:
     """Raise ValueError where observations are too few, or the sum of squares is not finite."""
     if observations <= parameters:
-        raise ValueError(f"fit of {parameters} parameters: needs more than {observations} observations")
+        raise ValueError(
+            f"fit of {parameters} parameters: needs more than {parameters} observations, there are {observations}"
+        )
     if not np.isfinite(squares):
         raise ValueError("fit: the response at the start is not finite, begin elsewhere")

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sim.identification.regression import Regression, Samples
-
-Flags = NDArray[np.bool_]
+from sim.identification.regression import Regression, Samples, evaluated
+from sim.identification.stalled import BESIDE, places_beside
+from sim.identification.steps import Flags, damped_step
 
 # done where the next step is shorter than so many standard errors: the relative offset of Bates and Watts (1981)
 _OFFSET = 1e-5
@@ -19,8 +18,7 @@ _ROUNDING = 1e-30
 _UNSEEN = 0.1 * float(np.finfo(float).eps)
 # of a sum of squares, as its rounding grows with the number of terms
 _SUMMED = float(np.finfo(float).eps)
-_RIDGE = 1e-13
-_MOST_DAMPING = 1e14
+_LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +32,6 @@ class Minimum:
     normal : (m, p, p), the sensitivities' products J'J there.
     at_bound : (m, p), which parameters a bound holds back.
     converged : (m,); false where the steps ran out, or where there was no start.
-    iterations : of all together.
     """
 
     parameters: Samples
@@ -42,7 +39,6 @@ class Minimum:
     normal: Samples
     at_bound: Flags
     converged: Flags
-    iterations: int
 
 
 def minimize(
@@ -56,7 +52,8 @@ def minimize(
 ) -> Minimum:
     """Minimise the sum of squared differences between responses and observations, each problem for itself.
 
-    A step that a bound stops goes on along the bound. Damping follows Nielsen (1999).
+    A step that a bound stops goes on along the bound. Damping follows Nielsen (1999). A minimum is where the next
+    step is too short to matter, or where no step leads down and nothing beside is better: a kink.
 
     Parameters
     ----------
@@ -64,6 +61,7 @@ def minimize(
     observed : (m, n).
     start : (m, p); where it is out of bounds, the nearest point within is taken.
     lower, upper : (p,) or (m, p), instead of the regression's own; equal ones hold a parameter.
+    most_iterations : so many steps are tried, better ones and others.
 
     Raises
     ------
@@ -77,11 +75,10 @@ def minimize(
     low = np.broadcast_to(regression.lower if lower is None else lower, start.shape)
     high = np.broadcast_to(regression.upper if upper is None else upper, start.shape)
     at = np.clip(start, low, high)
-    residual, jacobian = _residuals(regression, observed, at)
-    squares, gradient, normal = _products(residual, jacobian)
+    squares, gradient, normal = _products(*_residuals(regression, observed, at))
     astray = ~_finite(squares, normal)
     squares[astray], gradient[astray], normal[astray] = np.inf, 0.0, 0.0
-    damping, growth = np.full(m, 1e-3), np.full(m, 2.0)
+    damping, growth = np.full(m, _LEAST_DAMPING), np.full(m, 2.0)
     blocked, converged = np.zeros((m, p), dtype=bool), np.zeros(m, dtype=bool)
     live, iteration = np.flatnonzero(~astray), 0
     n, scale = observed.shape[1], np.einsum("mn,mn->m", observed, observed)
@@ -90,22 +87,34 @@ def minimize(
         here, g, h = at[live], gradient[live], normal[live]
         held = ((here <= low[live]) & (g <= 0.0)) | ((here >= high[live]) & (g >= 0.0))
         blocked[live] = held
-        free_decrease = np.einsum("mp,mp->m", g, _step(h, g, held, np.full(len(live), _RIDGE)))
+        free_decrease = np.einsum("mp,mp->m", g, damped_step(h, g, held, np.zeros(len(live))))
         rounding = _ROUNDING * scale[live] + _UNSEEN * np.sqrt(squares[live] * scale[live])
         enough = share * squares[live] + rounding
         done = free_decrease <= enough
         converged[live[done]] = True
-        done |= damping[live] > _MOST_DAMPING
-        live = live[~done]
+        stalled = ~done & (damping[live] > _MOST_DAMPING)
+        for i in live[stalled].tolist():
+            variance = squares[i] / max(n - p, 1)
+            beside = places_beside(at[i], normal[i], gradient[i], blocked[i], sqrt(variance))
+            beside = np.clip(beside, low[i], high[i])
+            found, slopes, products = _products(*_residuals(regression, observed[i], beside))
+            found[~_finite(found, products)] = np.inf
+            best = int(np.argmin(found))
+            converged[i] = not found[best] < squares[i] - BESIDE**2 * variance
+            if not converged[i]:
+                at[i], squares[i], gradient[i], normal[i] = beside[best], found[best], slopes[best], products[best]
+                damping[i], growth[i] = _LEAST_DAMPING, 2.0
+        live = live[~converged[live]]
         if not len(live) or iteration == most_iterations:
             break
         iteration += 1
+        if stalled.any():
+            continue
         g, h, held = g[~done], h[~done], held[~done]
-        trial = np.clip(at[live] + _step(h, g, held, damping[live]), low[live], high[live])
+        trial = np.clip(at[live] + damped_step(h, g, held, damping[live]), low[live], high[live])
         trial = np.where(np.isfinite(trial), trial, at[live])
         moved = trial - at[live]
-        residual, jacobian = _residuals(regression, observed[live], trial)
-        found, slopes, products = _products(residual, jacobian)
+        found, slopes, products = _products(*_residuals(regression, observed[live], trial))
         with np.errstate(all="ignore"):
             predicted = 2.0 * np.einsum("mp,mp->m", g, moved) - np.einsum("mp,mpq,mq->m", moved, h, moved)
             gain = (squares[live] - found) / predicted
@@ -117,13 +126,13 @@ def minimize(
         growth[accepted] = 2.0
         damping[refused] *= growth[refused]
         growth[refused] *= 2.0
-    return Minimum(at, squares, normal, blocked, converged, iteration)
+    return Minimum(at, squares, normal, blocked, converged)
 
 
 def _residuals(regression: Regression, observed: Samples, parameters: Samples) -> tuple[Samples, Samples]:
     # a step may go where the response overflows; it is refused then
     with np.errstate(all="ignore"):
-        response, jacobian = regression.evaluate(parameters)
+        response, jacobian = evaluated(regression, parameters, observed.shape[-1])
         return observed - response, jacobian
 
 
@@ -136,17 +145,3 @@ def _products(residual: Samples, jacobian: Samples) -> tuple[Samples, Samples, S
 
 def _finite(squares: Samples, normal: Samples) -> Flags:
     return np.asarray(np.isfinite(squares) & np.isfinite(normal).all(axis=(1, 2)))
-
-
-def _step(normal: Samples, gradient: Samples, held: Flags, damping: Samples) -> Samples:
-    """Return the damped step of each, in which what is held stays."""
-    size = np.sqrt(np.einsum("mpp->mp", normal))
-    size[size == 0.0] = 1.0
-    scaled = normal / size[:, :, None] / size[:, None, :]
-    scaled[held[:, :, None] | held[:, None, :]] = 0.0
-    diagonal = np.einsum("mpp->mp", scaled)
-    diagonal[:] = np.where(held, 1.0, diagonal + damping[:, None])
-    # a parameter without any effect has no diagonal
-    diagonal[diagonal == 0.0] = 1.0
-    push = np.where(held, 0.0, gradient / size)
-    return np.asarray(np.linalg.solve(scaled, push[..., None])[..., 0] / size)

@@ -9,8 +9,9 @@ import numpy as np
 from sim.identification.coordinates import own_parameters
 from sim.identification.covariance import information
 from sim.identification.fit import refuse_unfitted
-from sim.identification.least_squares import Flags, minimize
+from sim.identification.least_squares import minimize
 from sim.identification.regression import Regression, Samples
+from sim.identification.steps import Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +52,7 @@ def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:
 
     Parameters
     ----------
+    regression : the model, one for all.
     observed : (m, n).
     start : (p,), or (m, p).
 

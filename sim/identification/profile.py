@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from sim.identification.covariance import information
 from sim.identification.fit import Fit
 from sim.identification.least_squares import minimize
 from sim.identification.regression import Regression, Samples
 
-_REACH = 4.0  # standard errors to each side
+# standard errors to each side; with few degrees of freedom so many times the ends of the interval of 95 %
+_REACH, _BEYOND = 4.0, 1.5
 _POINTS = 33
 
 
@@ -44,7 +45,7 @@ class Profile:
 
         A side ends at the bound where the profile does; it is infinite where the profile does not reach far enough.
         """
-        limit = float(t.ppf(0.5 + 0.5 * confidence, self.degrees_of_freedom))
+        limit = float(stdtrit(self.degrees_of_freedom, 0.5 + 0.5 * confidence))
         low, high = np.interp([-limit, limit], np.maximum.accumulate(self.root), self.values).tolist()
         return (
             low if self.root[0] < -limit else self.lower if self.values[0] == self.lower else -np.inf,
@@ -54,6 +55,8 @@ class Profile:
 
 def profile(regression: Regression, observed: Samples, fitted: Fit, name: str) -> Profile:
     """Return the profile of one parameter of a fit, over four standard errors to each side, within its bounds.
+
+    With few degrees of freedom it goes further, past the interval of 95 %.
 
     What stands at a bound has the standard error it would have without. Of what the data do not determine, and of a
     fit without residuals, the profile is the estimate alone, and its interval has no ends.
@@ -74,8 +77,9 @@ def profile(regression: Regression, observed: Samples, fitted: Fit, name: str) -
     estimate, sigma, degrees = fitted.parameters[i], fitted.sigma, fitted.degrees_of_freedom
     lower, upper = float(regression.lower[i]), float(regression.upper[i])
     error, slope = _scale(regression, fitted, i, len(observed))
+    reach = max(_REACH, _BEYOND * float(stdtrit(degrees, 0.975)))
     # no scale, no values beside the estimate
-    away = np.linspace(-_REACH, _REACH, _POINTS) * (error if np.isfinite(error) else 0.0)
+    away = np.linspace(-reach, reach, _POINTS) * (error if np.isfinite(error) else 0.0)
     held = np.unique(np.clip(estimate + away, lower, upper))
     if len(held) < 3 or sigma == 0.0:
         only = np.array([estimate]), np.array([fitted.sum_of_squares]), np.zeros(1)

@@ -12,7 +12,10 @@ Samples = NDArray[np.float64]
 
 
 class Regression(Protocol):
-    """A response that depends on parameters: p of them, n instants, m sets of parameters at once."""
+    """A response that depends on parameters: p of them, n instants, m sets of parameters at once.
+
+    Any class with these four can be fitted.
+    """
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -30,6 +33,26 @@ class Regression(Protocol):
         """Return the responses to (m, p) parameters, (m, n), and their derivatives by them, (m, n, p)."""
 
 
+def evaluated(regression: Regression, parameters: Samples, n: int) -> tuple[Samples, Samples]:
+    """Return the responses to (m, p) parameters, (m, n), and their derivatives by them, (m, n, p).
+
+    Raises
+    ------
+    ValueError : what the regression returns has other shapes, or there is another number of instants than n.
+    """
+    (m, p), found = parameters.shape, regression.evaluate(parameters)
+    shapes = [np.shape(each) for each in found] if isinstance(found, tuple) else [np.shape(found)]
+    if shapes != [(m, n), (m, n, p)]:
+        k = shapes[0][-1] if shapes[0] else 0
+        if shapes == [(m, k), (m, k, p)]:
+            raise ValueError(f"fit: {n} observations of a response at {k} instants: give one for each")
+        raise ValueError(
+            f"fit: evaluate of {type(regression).__name__} returned {' and '.join(map(str, shapes))}: of parameters "
+            f"{(m, p)} it must be a tuple of responses {(m, n)} and derivatives {(m, n, p)}"
+        )
+    return found
+
+
 def unbounded(p: int) -> Samples:
     """Return (p,) infinities."""
     return np.full(p, np.inf)
@@ -37,14 +60,16 @@ def unbounded(p: int) -> Samples:
 
 @dataclass(frozen=True, eq=False)
 class PolynomialDiscrepancy:
-    """A response and a polynomial in time beside it, for what the model leaves out (eq. 4): the paper's Method 1.
+    """A response and a polynomial in time beside it, for what the model leaves out: Method 1.
 
-    Outside of the observed times the polynomial means nothing, and it grows without bound.
+    It is eq. 4 of Burns, Cliff and Farlow. Outside of the observed times the polynomial means nothing, and it grows
+    without bound. Standard errors are those of a polynomial that is right; where it only comes near to what the model
+    leaves out the estimates are biased by more, and residuals need not show it.
 
     Parameters
     ----------
     regression : the model.
-    time : (n,), s.
+    time : (n,), s, those of the model.
     n_terms : beta_1 + beta_2 t + ... so many; none leaves the model alone.
     """
 
@@ -69,8 +94,8 @@ class PolynomialDiscrepancy:
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return response and derivatives, (m, n) and (m, n, p + n_terms)."""
-        p = len(self.regression.names)
+        p, parameters = len(self.regression.names), np.atleast_2d(parameters)
         powers = np.vander(self.time, self.n_terms, increasing=True)
-        response, sensitivities = self.regression.evaluate(parameters[:, :p])
+        response, sensitivities = evaluated(self.regression, parameters[:, :p], len(self.time))
         beside = np.broadcast_to(powers, (len(parameters), *powers.shape))
         return response + parameters[:, p:] @ powers.T, np.concatenate([sensitivities, beside], axis=2)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, normaltest, t
+from scipy.special import chdtr, chdtrc, stdtr
 
+from sim.identification.normality import normality
 from sim.identification.regression import Samples
 
 _LAGS = 10
-# normality is not tested on fewer
-_FEWEST = 20
+# a direction that the derivatives show so many times less than the best is not seen, as for the covariance
+_WORST_CONDITION = 3e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class ResidualChecks:
     Parameters
     ----------
     mean : Student's test of a mean of zero.
-    independence : Ljung and Box's test over ten lags.
+    independence : Ljung and Box's test over ten lags, with the moments of residuals in the place of those of errors.
     normality : D'Agostino and Pearson's test.
     deviation : two-sided test of their size against a known one; NaN where none is known.
     lag_one : the correlation of neighbours.
@@ -45,12 +46,12 @@ class ResidualChecks:
         return tuple(text for name, text in words.items() if getattr(self, name) < level)
 
 
-def check_residuals(residuals: Samples, n_parameters: int, sigma: float | None = None) -> ResidualChecks:
+def check_residuals(residuals: Samples, sensitivities: Samples, sigma: float | None = None) -> ResidualChecks:
     """Return the checks of (n_observations, n) residuals.
 
     Parameters
     ----------
-    n_parameters : that were fitted.
+    sensitivities : (n, p), the derivatives by what was fitted and is not held by a bound; (n, 0) for errors.
     sigma : of the errors, where it is known.
     """
     number, n = residuals.shape
@@ -58,19 +59,51 @@ def check_residuals(residuals: Samples, n_parameters: int, sigma: float | None =
     total = float(everything @ everything)
     if total == 0.0:
         return ResidualChecks(np.nan, np.nan, np.nan, np.nan, np.nan)
-    degrees = everything.size - n_parameters
-    spread = np.sqrt(total / degrees)
-    student = everything.mean() / spread * np.sqrt(everything.size)
+    fitted = _basis(sensitivities)
+    degrees = everything.size - fitted.shape[1]
+    student = everything.mean() / np.sqrt(total / degrees) * np.sqrt(everything.size)
     lags = min(_LAGS, n // 5)
     correlations = np.array([np.sum(residuals[:, lag:] * residuals[:, :-lag]) / total for lag in range(1, lags + 1)])
-    weights = 1.0 / (n - np.arange(1.0, lags + 1.0))
-    box = number * n * (n + 2.0) * float(np.sum(weights * correlations**2))
-    low = float(chi2.cdf(total / sigma**2, degrees)) if sigma else np.nan
+    mean, variance = _moments(fitted, number, lags)
+    box = float(np.sum((correlations - mean) ** 2 / variance))
+    low = float(chdtr(degrees, total / sigma**2)) if sigma else np.nan
     return ResidualChecks(
-        float(2.0 * t.sf(abs(student), degrees)),
-        # what was fitted takes no freedom from the lags, as it does where the errors themselves are modelled
-        float(chi2.sf(box, lags)) if lags else np.nan,
-        float(normaltest(everything).pvalue) if everything.size >= _FEWEST else np.nan,
+        float(2.0 * stdtr(degrees, -abs(student))),
+        float(chdtrc(lags, box)) if lags else np.nan,
+        normality(everything),
         2.0 * min(low, 1.0 - low) if sigma else np.nan,
         float(correlations[0]) if lags else np.nan,
     )
+
+
+def _basis(sensitivities: Samples) -> Samples:
+    """Return an orthonormal basis, (n, rank), of what the fit can follow."""
+    size = np.linalg.norm(sensitivities, axis=0)
+    basis, seen, _ = np.linalg.svd(sensitivities / np.where(size > 0.0, size, 1.0), full_matrices=False)
+    return np.asarray(basis[:, seen * _WORST_CONDITION > seen.max(initial=0.0)])
+
+
+def _moments(fitted: Samples, number: int, lags: int) -> tuple[Samples, Samples]:
+    """Return mean and variance, (lags,), of the correlations of residuals e = (I - QQ') of independent normal errors.
+
+    They are the moments of a ratio e'Se / e'e, with S half the sum of the shifts by a lag to either side: exact, and
+    without a fit nearly those of Ljung and Box, zero and (n - lag) / (n (n + 2)).
+
+    Parameters
+    ----------
+    fitted : (n, p), Q.
+    number : of repeated observations, (n,) each.
+    """
+    n, p = fitted.shape
+    degrees = number * n - p
+    mean, variance = np.empty(lags), np.empty(lags)
+    for lag in range(1, lags + 1):
+        shifted = np.zeros_like(fitted)
+        shifted[lag:] += 0.5 * fitted[:-lag]
+        shifted[:-lag] += 0.5 * fitted[lag:]
+        within = fitted.T @ shifted
+        trace = -float(np.trace(within))
+        squared = 0.5 * number * (n - lag) - 2.0 * float(np.sum(shifted**2)) + float(np.sum(within**2))
+        mean[lag - 1] = trace / degrees
+        variance[lag - 1] = 2.0 * (degrees * squared - trace**2) / (degrees**2 * (degrees + 2.0))
+    return mean, variance

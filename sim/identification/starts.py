@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import qmc
 
 from sim.identification.regression import Samples
 
@@ -14,6 +13,8 @@ def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) ->
     Parameters
     ----------
     lower, upper : (p,), of the box.
+    number : each parameter has one start in each of so many parts of its side.
+    seed : of the random places within.
 
     Raises
     ------
@@ -21,5 +22,7 @@ def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) ->
     """
     if number < 1 or not (np.isfinite(lower) & np.isfinite(upper) & (lower < upper)).all():
         raise ValueError("fit starts: need one at least, and a box with finite lower and upper ends")
-    share = qmc.LatinHypercube(len(lower), rng=np.random.default_rng(seed)).random(number)
+    generator = np.random.default_rng(seed)
+    parts = generator.permuted(np.tile(np.arange(number), (len(lower), 1)), axis=1).T
+    share = (parts + generator.random(parts.shape)) / number
     return np.asarray(lower + share * (upper - lower))

@@ -18,7 +18,8 @@ _SHARE = 1e-5
 class SystemResponse:
     """The output of a delay system whose matrices depend on parameters (Burns, Cliff and Farlow, eq. 5 to 7).
 
-    Derivatives are central differences: the solution behind them is good to 1e-12.
+    Derivatives are central differences, of two solves for each parameter. Several outputs stand one after the other,
+    first all instants of the first, and so must what was observed of them: `observed.T.ravel()` of (n, n_outputs).
 
     Parameters
     ----------
@@ -35,6 +36,7 @@ class SystemResponse:
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return the outputs one after the other, (m, n_outputs n), and their derivatives."""
+        parameters = np.atleast_2d(parameters)
         response = np.array([self._output(each) for each in parameters])
         sensitivities = np.empty((*response.shape, parameters.shape[1]))
         for i in range(parameters.shape[1]):
@@ -44,6 +46,10 @@ class SystemResponse:
                 both = self._output(each + step), self._output(each - step)
                 sensitivities[j, :, i] = (both[0] - both[1]) / (2.0 * step[i])
         return response, sensitivities
+
+    def at(self, parameters: Samples) -> DelaySystem:
+        """Return the system with these parameters, (p,); solve it as far as is wanted."""
+        return self.build(parameters)
 
     def _output(self, parameters: Samples) -> Samples:
         return self.build(parameters).solve(float(self.time[-1])).output(self.time).T.ravel()

@@ -33,6 +33,15 @@ def _differentiation() -> Samples:
 
 
 _DERIVATIVE = _differentiation()
+# of the last two Chebyshev coefficients, (2, DEGREE + 1)
+_LAST = np.cos(np.pi / DEGREE * np.outer([DEGREE - 1, DEGREE], np.arange(DEGREE, -1, -1))) / DEGREE
+_LAST[:, [0, -1]] /= 2.0
+_LAST[0] *= 2.0
+
+
+def last_coefficients(values: Samples) -> Samples:
+    """Return the larger of the last two Chebyshev coefficients of (..., DEGREE + 1, n) nodes, (..., n)."""
+    return np.asarray(np.abs(_LAST @ values).max(axis=-2))
 
 
 def operator(length: float, a0: Samples) -> Factors:

@@ -8,13 +8,14 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sim.models.delay_kernel import LONGEST, follow
-from sim.models.delay_roots import growth_rate
+from sim.models.delay_stability import growth_rate, is_stable, steady_state
 
 Samples = NDArray[np.float64]
 
 # what the solution depends on, in the order of `solve`
 PARAMETERS = ("q0", "q1", "omega", "initial", "delay")
+# the most that a piece is long, in the time (|q0| + |q1|)^-1
+LONGEST_PIECE = 4.0
 # of one equation: its delays up to the last time, and the pieces into which they are cut
 _MOST_PIECES = 1_000_000
 
@@ -57,8 +58,8 @@ class DelayEquation:
 
     @property
     def stable(self) -> bool:
-        """Whether q0 + |q1| < 0, which makes it stable whatever the delay; some others are stable too."""
-        return self.q0 + abs(self.q1) < 0.0
+        """Whether it settles: the growth rate is negative, as always where q0 + |q1| < 0, whatever the delay."""
+        return bool(is_stable(self.q0, self.q1, self.delay))
 
     @property
     def growth_rate(self) -> float:
@@ -68,8 +69,7 @@ class DelayEquation:
     @property
     def steady_state(self) -> float:
         """-omega / (q0 + q1), where the equation is stable; else NaN."""
-        settles = self.q0 + self.q1 < 0.0 and self.growth_rate < 0.0
-        return -self.omega / (self.q0 + self.q1) if settles else np.nan
+        return float(steady_state(self.q0, self.q1, self.omega, self.delay))
 
     def response(self, time: ArrayLike) -> Samples:
         """Return x at the times, (n_times,) in s from zero on.
@@ -131,6 +131,8 @@ def solve(time: ArrayLike, parameters: ArrayLike, history: float = 0.0) -> tuple
     ------
     ValueError : a shape is wrong, a time is negative or not finite, a delay not positive, or the history not finite.
     """
+    from sim.models.delay_kernel import follow  # numba is slow to import
+
     instants = np.atleast_1d(np.asarray(time, dtype=np.float64))
     equations = np.ascontiguousarray(parameters, dtype=np.float64)
     if equations.ndim != 2 or equations.shape[1] != len(PARAMETERS):
@@ -159,6 +161,6 @@ def _divided(instants: Samples, equations: Samples) -> tuple[Samples, Samples, S
     # numbers beyond all others, and those that are none, are refused by who asks
     with np.errstate(over="ignore", invalid="ignore"):
         rate = np.abs(equations[:, 0]) + np.abs(equations[:, 1])
-        pieces = np.maximum(np.ceil(rate * span / LONGEST), 1.0)
+        pieces = np.maximum(np.ceil(rate * span / LONGEST_PIECE), 1.0)
         delays = np.maximum(np.ceil(last / delay), 1.0)
         return pieces, span / pieces, delays, pieces * delays

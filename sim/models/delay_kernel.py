@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 Samples = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# the most that a piece is long, in the time (|q0| + |q1|)^-1
-LONGEST = 4.0
-# what happened more delays ago adds less than the rounding: LONGEST^j / j! and what a decay has lost since
+# what happened more delays ago adds less than the rounding: LONGEST_PIECE^j / j! and what a decay has lost since
 _TERMS = 48
 _NEGLIGIBLE = 1e-18
 # 1 / j

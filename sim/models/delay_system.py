@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from sim.models.delay_elements import DEGREE, PLACES, REACH, DenseSolution, element, operator
+from sim.models.delay_refinement import Drive, refined
 from sim.models.delay_system_input import Samples, Signal, array, function, positive, signal
 
 __all__ = ["DelaySystem", "DenseSolution"]
@@ -28,8 +29,9 @@ class DelaySystem:
     history : x at (n_times,) s in [-r, 0), as (n_times, n); by default zero.
     g, disturbance : (n, l), and w at (n_times,) s as (n_times, l); by default none.
     c : (p, n); by default all states are measured.
-    breaks : s, where the disturbance or the history is not smooth; multiples of the delay need not be named.
-    longest_element : s; give a fraction of a period where the disturbance is faster than the system.
+    breaks : s, where the disturbance or the history is not smooth; multiples of the delay need not be named. A jump
+        that is not named is looked for, and found to a billionth of the delay.
+    longest_element : s; give one where the disturbance or the history has pulses so short that no element sees them.
 
     Raises
     ------
@@ -79,7 +81,7 @@ class DelaySystem:
             overflows; or what the history or the disturbance returns is not of its shape, or not finite.
         """
         end = positive("end", end)
-        pattern = self._pattern(end)
+        pattern = refined(self._pattern(end), self._drives(end), self._most // int(np.ceil(end / self.delay)))
         per_delay, n = len(pattern) - 1, len(self.initial)
         n_elements = int(np.ceil(end / self.delay)) * per_delay
         # numbers that outgrow all others are told below
@@ -87,7 +89,8 @@ class DelaySystem:
             operators = [operator(length, self.a0) for length in np.diff(pattern)]
             values = np.empty((n_elements, DEGREE + 1, n))
             edges = np.empty(n_elements + 1)
-            edges[-1] = (n_elements // per_delay - 1) * self.delay + pattern[-1]
+            # rounding must not leave the end out
+            edges[-1] = max((n_elements // per_delay - 1) * self.delay + pattern[-1], end)
             state = self.initial
             for i in range(n_elements):
                 step, place = divmod(i, per_delay)
@@ -99,6 +102,29 @@ class DelaySystem:
                 if not np.isfinite(state).all():
                     raise ValueError(f"delay system end {end:g}: overflows after {edges[i]:g} s, give an earlier end")
         return DenseSolution(edges, values, np.eye(n) if self.c is None else self.c)
+
+    @property
+    def _most(self) -> int:
+        return _MOST_ELEMENTS // len(self.initial)
+
+    def _drives(self, end: float) -> list[Drive]:
+        """Return what drives from outside: the history in the first delay, the disturbance in all until the end."""
+        drives = []
+        if self.history is not None:
+            drives.append(Drive(self._past, np.array([-self.delay])))
+        if self.disturbance is not None:
+            drives.append(Drive(self._push, np.arange(np.ceil(end / self.delay), dtype=np.float64) * self.delay))
+        return drives
+
+    def _past(self, time: Samples) -> Samples:
+        if self.a1 is None or self.history is None:
+            return np.zeros((len(time), len(self.initial)))
+        return signal("history", self.history, time, len(self.initial)) @ self.a1.T
+
+    def _push(self, time: Samples) -> Samples:
+        if self.g is None or self.disturbance is None:
+            return np.zeros((len(time), len(self.initial)))
+        return signal("disturbance", self.disturbance, time, self.g.shape[1]) @ self.g.T
 
     def _pattern(self, end: float) -> Samples:
         """Return the edges of the elements in one delay, from zero to the delay or to the end, if that comes before.
@@ -117,9 +143,8 @@ class DelaySystem:
             lengths = np.diff(coarse)
             pieces = np.maximum(np.ceil(np.maximum(lengths * size / REACH, lengths / self.longest_element)), 1.0)
             n_elements = float(np.ceil(np.divide(end, self.delay)) * pieces.sum())
-        most = _MOST_ELEMENTS // len(self.initial)
-        if not n_elements <= most:
-            raise ValueError(f"delay system end {end}: needs {n_elements:.10g} elements, {most} are allowed")
+        if not n_elements <= self._most:
+            raise ValueError(f"delay system end {end}: needs {n_elements:.10g} elements, {self._most} are allowed")
         cut = [
             np.linspace(*both, int(count) + 1)[:-1]
             for both, count in zip(pairwise(coarse.tolist()), pieces.tolist(), strict=True)
@@ -128,13 +153,7 @@ class DelaySystem:
 
     def _forcing(self, time: Samples, delayed: Samples | None) -> Samples:
         """Return what drives an element beside its own state, at its nodes, (n_nodes, n)."""
-        n = len(self.initial)
-        forcing = np.zeros((len(time), n))
+        forcing = self._push(time)
         if self.a1 is not None:
-            if delayed is None and self.history is not None:
-                delayed = signal("history", self.history, time - self.delay, n)
-            if delayed is not None:
-                forcing += delayed @ self.a1.T
-        if self.g is not None and self.disturbance is not None:
-            forcing += signal("disturbance", self.disturbance, time, self.g.shape[1]) @ self.g.T
+            forcing += self._past(time - self.delay) if delayed is None else delayed @ self.a1.T
         return forcing

@@ -32,7 +32,7 @@ def conduction_temperature(
     a diagonally implicit Runge-Kutta rule of order two that damps every mode (Alexander 1977); Newton's method solves
     its stages. The steps grow from time zero on, because the temperature begins as the root of the time. The error
     falls by four for twice as many cells and steps: with the defaults it is about 0.2 degC at the first instants of
-    the challenge and 0.04 degC at its last.
+    the challenge, and at the end of the application 0.03 degC with a slope of zero and 0.02 with that of its data.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sim.equal_steps import EqualSteps
 from sim.models.thermal_population import Conductivity, Population, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature
-from sim.models.thermal_tables import ACCREDITATION, configurations, material
+from sim.models.thermal_tables import ACCREDITATION, LIMIT_TIME, configurations, material
 from sim.ranges import check_not_negative, check_positive
 
 Samples = NDArray[np.float64]
@@ -75,14 +75,19 @@ class ThermalExperiment(EqualSteps):
 
     @property
     def discrepancy(self) -> Samples:
-        """(n_times,) in degC: what the additional flux heats, by eq. 2, where constant properties add up."""
+        """(n_times,) in degC: what the additional flux heats, by eq. 2, where constant properties add up.
+
+        They are those of the population's mean specimen, its conductivity that at half way between front and back
+        after 1000 s of the test, however long it lasts.
+        """
         since = np.maximum(self.time - self.fault_onset, 0.0) * self.time_scale
         if not self.fault:
             return np.zeros(len(since))
         more = SlabTest(self.fault * self.test.flux, self.test.thickness, 0.0)
-        middle = characterize(material("High"))
-        k = middle.line.at(middle.representative_temperature)
-        return series_temperature(more, since, k, middle.capacity.at(0.0), self.depth)[:, 0]
+        mean = self.population.mean()
+        half_way = mean.temperature(self.test, [LIMIT_TIME], (0.0, 1.0)).mean()
+        k = mean.conductivity + mean.slope * half_way
+        return series_temperature(more, since, k, mean.heat_capacity, self.depth)[:, 0]
 
     def realize(self, generator: np.random.Generator, number: int) -> Samples:
         """Return (n_times, number) temperatures in degC, each of a specimen of its own."""

@@ -29,6 +29,15 @@ class Conductivity(StrEnum):
     REPRESENTATIVE = "representative"
     TEMPERATURE_DEPENDENT = "temperature_dependent"
 
+    @property
+    def label(self) -> str:
+        """For a reader of tables and pictures."""
+        return {
+            Conductivity.CONSTANT: "constant k",
+            Conductivity.REPRESENTATIVE: "representative k",
+            Conductivity.TEMPERATURE_DEPENDENT: "k(T)",
+        }[self]
+
 
 class Family(StrEnum):
     """How properties are distributed from specimen to specimen."""
@@ -93,6 +102,10 @@ class Population:
         """Return so many specimens."""
         conductivity = self.conductivity.sample(generator, number)
         return Specimens(conductivity, self.slope, self.heat_capacity.sample(generator, number))
+
+    def mean(self) -> Specimens:
+        """Return one specimen, whose properties are the means."""
+        return Specimens(np.array([self.conductivity.mean]), self.slope, np.array([self.heat_capacity.mean]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,5 +179,5 @@ def _half_way(line: PropertyFit, capacity: PropertyFit) -> float:
 
 def _distribution(fit: PropertyFit, mean: float, family: Family) -> Distribution:
     if family is Family.RESAMPLED:
-        return Resampled(tuple((mean + fit.scatter).tolist()))
+        return Resampled(tuple((mean + fit.rescaled_residuals).tolist()))
     return (Lognormal if family is Family.LOGNORMAL else Normal)(mean, fit.residual_deviation)

@@ -15,11 +15,15 @@ Samples = NDArray[np.float64]
 class Distribution(Protocol):
     """Of a property, from specimen to specimen."""
 
+    @property
+    def mean(self) -> float:
+        """In the property's unit."""
+
     def sample(self, generator: np.random.Generator, number: int) -> Samples:
         """Return (number,) realizations."""
 
-    def share_below(self, value: ArrayLike) -> Samples:
-        """Return the probability of less than each value."""
+    def cdf(self, value: ArrayLike) -> Samples:
+        """Return the probability of each value or less."""
 
     def nodes(self, number: int) -> tuple[Samples, Samples]:
         """Return values and weights of a rule that integrates over the distribution, `number` each at the most."""
@@ -71,7 +75,7 @@ class PropertyFit:
         return float(2.0 * stats.t.sf(size, self.degrees_of_freedom))
 
     @property
-    def scatter(self) -> Samples:
+    def rescaled_residuals(self) -> Samples:
         """(n,): the residuals as large as those of specimens that the fit does not know, about a mean of zero."""
         scaled = self.residuals / np.sqrt(1.0 - self.leverages)
         return np.asarray(scaled - scaled.mean())
@@ -110,17 +114,22 @@ def fit_property(temperature: Samples, values: Samples, *, trend: bool) -> Prope
     ------
     ValueError : there are too few values, or all are at one temperature.
     """
-    design = np.column_stack([np.ones(len(values)), temperature] if trend else [np.ones(len(values))])
-    free = len(values) - design.shape[1]
-    if free < 1 or (trend and np.ptp(temperature) == 0.0):
-        raise ValueError(
-            f"{len(values)} values for {design.shape[1]} coefficients: give more, at several temperatures"
-        )
-    orthogonal, triangle = np.linalg.qr(design)
-    coefficients = np.linalg.solve(triangle, orthogonal.T @ values)
-    fitted = design @ coefficients
+    n, n_coefficients = len(values), 2 if trend else 1
+    if n <= n_coefficients or (trend and np.ptp(temperature) == 0.0):
+        raise ValueError(f"{n} values for {n_coefficients} coefficients: give more, at several temperatures")
+    leverages = np.full(n, 1.0 / n)
+    mean = float(values.mean())
+    fitted, coefficients, covariance = np.full(n, mean), np.array([mean]), np.array([[1.0 / n]])
+    if trend:
+        # about the mean temperature the mean and the slope know nothing of each other
+        middle = float(temperature.mean())
+        away = temperature - middle
+        extent = float(away @ away)
+        slope = float(away @ values) / extent
+        leverages += away**2 / extent
+        fitted += slope * away
+        coefficients = np.array([mean - slope * middle, slope])
+        covariance = np.array([[1.0 / n + middle**2 / extent, -middle / extent], [-middle / extent, 1.0 / extent]])
     residuals = values - fitted
-    variance = float(residuals @ residuals) / free
-    inverse = np.linalg.inv(triangle)
-    leverages = np.einsum("ij,ij->i", orthogonal, orthogonal)
-    return PropertyFit(coefficients, variance * inverse @ inverse.T, fitted, residuals, leverages, sqrt(variance))
+    variance = float(residuals @ residuals) / (n - n_coefficients)
+    return PropertyFit(coefficients, variance * covariance, fitted, residuals, leverages, sqrt(variance))

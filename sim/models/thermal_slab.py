@@ -57,7 +57,9 @@ def series_temperature(
     depth: float = 0.0,
     n_terms: int = 6,
 ) -> Samples:
-    """Return the temperature of specimens whose properties do not change with it (eq. 2).
+    """Return the temperature of specimens whose properties do not change with it.
+
+    Dowding, Pilch and Hills (2006), eq. 2.
 
     Six terms are the challenge's. They leave less than 1e-6 flux * thickness / k of the whole series from
     0.02 L^2/alpha on, where alpha is k/(rho C_p); earlier, 1.2 L/sqrt(alpha t) of them are needed. Where t = 0 the

@@ -26,7 +26,7 @@ DEPTHS = {"front": 0.0, "middle": 0.5, "back": 1.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs:
+class MeasuredRuns:
     """Records of nominally identical tests, without measurement error.
 
     Parameters
@@ -76,7 +76,7 @@ def configurations() -> Mapping[str, SlabTest]:
 
 
 @cache
-def validation_runs(level: str = LEVELS[-1]) -> Mapping[str, Runs]:
+def validation_runs(level: str = LEVELS[-1]) -> Mapping[str, MeasuredRuns]:
     """Return the experiments of Table 6 that a level has, by configuration: 1, 2 or 4 of each.
 
     Raises
@@ -88,7 +88,7 @@ def validation_runs(level: str = LEVELS[-1]) -> Mapping[str, Runs]:
 
 
 @cache
-def accreditation_runs(level: str = LEVELS[-1]) -> Mapping[str, Runs]:
+def accreditation_runs(level: str = LEVELS[-1]) -> Mapping[str, MeasuredRuns]:
     """Return the experiments of Table 8 that a level has, by depth (`DEPTHS`): 1, 1 or 2.
 
     Raises
@@ -100,17 +100,29 @@ def accreditation_runs(level: str = LEVELS[-1]) -> Mapping[str, Runs]:
 
 
 @cache
-def check_values() -> Runs:
+def front_runs(level: str = LEVELS[-1]) -> Mapping[str, MeasuredRuns]:
+    """Return all fronts that a level has, of Tables 6 and 8, by the name of the configuration.
+
+    Raises
+    ------
+    ValueError : there is no such level.
+    """
+    fronts = dict(validation_runs(level)) | {ACCREDITATION: accreditation_runs(level)["front"]}
+    return MappingProxyType(fronts)
+
+
+@cache
+def check_values() -> MeasuredRuns:
     """Return Table 2: eq. 2 at the front for the numbers of Table 1, (10,) and (10, 1)."""
     time, temperature = _fixed(np.array(_rows("check"), dtype=np.float64).T)
-    return Runs(time, temperature[:, None])
+    return MeasuredRuns(time, temperature[:, None])
 
 
-def _runs(name: str, before: str, after: str, number: int) -> Runs:
+def _runs(name: str, before: str, after: str, number: int) -> MeasuredRuns:
     header, *_ = _lines(name)
     columns = [header.index(f"{before}{experiment}{after}") for experiment in range(1, number + 1)]
     values = np.array(_rows(name), dtype=np.float64)
-    return Runs(*_fixed((values[:, 0], values[:, columns])))
+    return MeasuredRuns(*_fixed((values[:, 0], values[:, columns])))
 
 
 def _experiments(level: str, column: int) -> int:

@@ -1,4 +1,4 @@
-"""`synchroscope identify`: the words of its JSON and tables, records of a real rig, bad records, mistakes."""
+"""`synchroscope identify`: the words of its JSON and tables, bad records, mistakes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 
 from monitor.__main__ import main
 
-DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
-BRISTOL, OPENFRESCO = DATA / "bristol_rtht", DATA / "openfresco_vrths"
 RATE, GAIN, DELAY = 500.0, 0.9, 0.015
 
 
@@ -40,8 +38,12 @@ def test_the_json_of_a_fit(record, capsys) -> None:
     assert (actuator["command"], actuator["measured"]) == ("command", "measured")
     estimates, errors = actuator["estimates"], actuator["correlated_standard_errors"]
     # the spline's own error at its ends is a thousandth of the noise
-    for name, value in (("gain", GAIN), ("delay", DELAY), ("beta_1", -3.0 - 7.0 * GAIN)):
+    for name, value in (("gain", GAIN), ("delay_s", DELAY), ("offset", -3.0 - 7.0 * GAIN)):
         assert abs(estimates[name] - value) < 5.0 * errors[name]
+        low, high = actuator["interval_95"][name]
+        # Student's t of so many degrees of freedom is the normal deviate
+        assert (high - low) / 2.0 == pytest.approx(1.96 * errors[name], rel=0.01)
+        assert (high + low) / 2.0 == pytest.approx(estimates[name])
     assert actuator["sigma"] == pytest.approx(1e-4, rel=0.1)
     assert actuator["residuals"]["doubts"] == [] and actuator["converged"]
     assert actuator["explained"] == pytest.approx(1.0, abs=1e-6)
@@ -52,8 +54,9 @@ def test_the_json_of_a_fit(record, capsys) -> None:
 def test_a_delay_at_its_bound_has_no_error_in_the_json(record, capsys) -> None:
     assert main(["identify", str(record), "--json", "--max-delay", "0.01"]) == 0
     (actuator,) = json.loads(capsys.readouterr().out)["actuators"]
-    assert actuator["estimates"]["delay"] == 0.01 and actuator["at_bound"] == ["delay"]
-    assert actuator["standard_errors"]["delay"] is None and actuator["correlated_standard_errors"]["delay"] is None
+    assert actuator["estimates"]["delay_s"] == 0.01 and actuator["at_bound"] == ["delay_s"]
+    assert actuator["standard_errors"]["delay_s"] is actuator["correlated_standard_errors"]["delay_s"] is None
+    assert actuator["interval_95"]["delay_s"] == [None, None]
     assert actuator["standard_errors"]["gain"] > 0.0
     assert any("delay: stands at the end" in warning for warning in actuator["warnings"])
     assert main(["identify", str(record), "--max-delay", "0.01"]) == 0
@@ -64,17 +67,51 @@ def test_a_delay_at_its_bound_has_no_error_in_the_json(record, capsys) -> None:
 
 
 def test_what_can_be_fitted_is_printed_beside_what_cannot(record, tmp_path, capsys) -> None:
-    dead = tmp_path / "dead.csv"
+    dead, missing, empty = (tmp_path / f"{name}.csv" for name in ("dead", "missing", "empty"))
     pd.read_csv(record).assign(measured=0.25).to_csv(dead, index=False)
-    words = f"synchroscope identify: {dead}: command -> measured: the measured signal stands still, at 0.25: "
-    for option in ([], ["--json"]):
-        assert main(["identify", str(dead), *option]) == 2
-        said = capsys.readouterr()
-        assert said.out == "" and said.err.count("\n") == 1 and said.err.startswith(words)
-    assert main(["identify", str(dead), str(record), "--json"]) == 2
+    empty.write_text("time,command,measured\n")
+    words = "command -> measured: the measured signal stands still, at 0.25: a dead channel, or a wrong column"
+    assert main(["identify", str(dead)]) == 2
     said = capsys.readouterr()
-    assert json.loads(said.out)["file"] == str(record)
-    assert said.err.startswith(words) and said.err.count("\n") == 1
+    assert (said.out, said.err) == ("", f"synchroscope identify: {dead}: {words}\n")
+    for files in ([missing, dead, record, empty], [record, missing]):
+        assert main(["identify", *map(str, files)]) == 2
+        said = capsys.readouterr()
+        assert said.out.count("samples compared") == 1 and str(record) in said.out
+        refused = [each for each in files if each != record]
+        for line, each in zip(said.err.splitlines(), refused, strict=True):
+            assert line.startswith(f"synchroscope identify: {each}: ") and line.count(str(each)) == 1
+
+
+def test_the_json_has_every_file_in_its_place(record, tmp_path, capsys) -> None:
+    dead, missing = tmp_path / "dead.csv", tmp_path / "missing.csv"
+    pd.read_csv(record).assign(measured=0.25).to_csv(dead, index=False)
+    for path, rate in ((dead, pytest.approx(RATE)), (missing, None)):
+        # the shape of a good one, as with `assess`
+        assert main(["identify", str(path), "--json"]) == 2
+        found = json.loads(capsys.readouterr().out)
+        assert set(found) == {"file", "sample_rate", "notes", "actuators", "problems"}
+        assert (found["file"], found["sample_rate"], found["actuators"]) == (str(path), rate, [])
+        assert len(found["problems"]) == 1
+    assert main(["identify", str(missing), str(record), str(dead), "--json"]) == 2
+    records = json.loads(capsys.readouterr().out)["records"]
+    assert [each["file"] for each in records] == [str(missing), str(record), str(dead)]
+    assert [(len(each["actuators"]), len(each["problems"])) for each in records] == [(0, 1), (1, 0), (0, 1)]
+
+
+def test_a_lag_that_is_not_told_has_no_value(tmp_path, capsys) -> None:
+    time = np.arange(3000) / RATE
+    path = tmp_path / "sine.csv"
+    noise = 1e-4 * np.random.default_rng(1).standard_normal(3000)
+    columns = {"time": time, "command": np.sin(9.0 * time), "measured": 0.9 * np.sin(9.0 * (time - 0.03)) + noise}
+    pd.DataFrame(columns).to_csv(path, index=False)
+    assert main(["identify", str(path), "--lag", "--json"]) == 0
+    (actuator,) = json.loads(capsys.readouterr().out)["actuators"]
+    assert actuator["estimates"]["lag_s"] is None and actuator["unidentified"] == ["lag_s"]
+    assert actuator["estimates"]["delay_s"] == pytest.approx(0.03, abs=1e-4)
+    assert main(["identify", str(path), "--lag"]) == 0
+    rows = [line.split()[1] for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    assert rows == ["gain", "delay", "lag", "offset"]
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -94,30 +131,6 @@ def test_the_table_of_a_fit(record, capsys) -> None:
         assert words in said
     assert main(["identify", str(record), str(record), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["records"]) == 2
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the records are not on this machine")
-@pytest.mark.usefixtures("warm_kernels")
-@pytest.mark.parametrize("name", ["Large*_16.00Hz", "Large*_19.00Hz", "OnTop*"])
-def test_a_real_rig_is_as_late_as_fdb_says(name, capsys) -> None:
-    (path,) = BRISTOL.glob(f"{name}.csv")
-    words = [str(path), "--command", "shaker_front_cmd_V", "--measured", "laser_front_mm", "--json"]
-    assert main(["identify", *words, "--max-delay", "0.03"]) == 0
-    (actuator,) = json.loads(capsys.readouterr().out)["actuators"]
-    assert main(["assess", *words]) == 0
-    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
-    assert 1e3 * actuator["estimates"]["delay"] == pytest.approx(pair["fdb"]["delay_ms"]["median"], abs=0.05)
-    # measured over command, and command over measured
-    assert actuator["estimates"]["gain"] == pytest.approx(1.0 / pair["fdb"]["ratio"]["median"], rel=0.03)
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the records are not on this machine")
-def test_a_command_that_was_recorded_twice_is_told(capsys) -> None:
-    assert main(["identify", str(OPENFRESCO / "Elmt_ctrlDsp_Ref.out")]) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert said.out.count("only rounding is left: the measured signal is the command itself") == 2
-    assert "e-1" not in said.out.replace("left", "").split("samples compared")[0]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from monitor.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 
-SMALL = ["study", "thermal", "--realizations", "400", "--resampled", "20"]
+TINY = ["study", "thermal", "--realizations", "400", "--resampled", "20"]
+SMALL = [*TINY[:-1], "500"]
 LEVELS = ["Low", "Medium", "High"]
 VARIANTS = ["constant", "representative", "temperature_dependent"]
 
@@ -36,7 +37,9 @@ def test_the_json_is_one_object_and_pictures_are_told_beside_it(tmp_path, capsys
             assert abs(each["value"] - each["quadrature"]) < 4.0 * each["standard_error"]
             assert 0.0 < each["bootstrap_05"] < each["quadrature"] < each["bootstrap_95"] < 1.0
             n = 400 if each is probabilities[level]["temperature_dependent"] else 2000
-            assert each["standard_error"] == pytest.approx((each["value"] * (1.0 - each["value"]) / n) ** 0.5)
+            assert each["standard_error"] == pytest.approx(
+                (each["value"] * (1.0 - each["value"]) / n) ** 0.5, rel=0.05
+            )
         assert found["decision"][level]["statement"].startswith(f"{level}: the requirement is not met.")
         for activity, sites in (("validation", list("1234")), ("accreditation", ["front", "middle", "back"])):
             for judged in found[activity][level].values():
@@ -58,15 +61,18 @@ def test_the_json_is_one_object_and_pictures_are_told_beside_it(tmp_path, capsys
     assert [row["paper"] for row in found["table2"]][-1] == 869.477597
     rms = [run["rms"] for runs in found["fits"]["temperature_dependent"].values() for run in runs]
     assert len(rms) == 16 and max(rms) < 0.7
+    for runs in found["fits"]["temperature_dependent"].values():
+        assert all(0.0 < run["conductivity_standard_error"] < 0.1 * run["conductivity"] for run in runs)
 
 
 def test_the_tables(capsys) -> None:
-    assert main(SMALL) == 0
+    assert main(TINY) == 0
     said = capsys.readouterr().out
     for words in (
         "869.477597   869.477597",
         "share of the units over 900 degC at 1000 s; allowed: 0.01",
-        "High: the requirement is not met.",
+        "High: whether the requirement is met stays open.",
+        "A verdict needs 500 of them.",
         "Extrapolated: to 3500 W/m^2 and 900 degC, where nothing was tested.",
         "The rule for a verdict is ours",
         "finite volumes: error of the front at 1000 s of the application, degC",
@@ -84,7 +90,7 @@ def test_the_tables(capsys) -> None:
         (["--case", "i"], "--case: does not belong to the study thermal"),
         (["--replicates", "2"], "--replicates: does not belong to the study thermal"),
         (["--seed", "-1"], "--seed -1: must be zero or more"),
-        (["--realizations", "0"], "a study needs two each"),
+        (["--realizations", "0"], "0 realizations: must be from 2 to 1000000"),
     ],
 )
 def test_mistakes_are_one_line(words, complaint, capsys) -> None:
@@ -97,8 +103,9 @@ def test_mistakes_are_one_line(words, complaint, capsys) -> None:
 def test_nothing_is_cut_off_in_a_narrow_terminal(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert main(SMALL) == 0
+    assert main(TINY) == 0
     said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert [line for line in said.splitlines() if "…" in line or len(line) > 80] == []
-    for words in ("product", "Medium, constant k", "integrated"):
-        assert words in said
+    assert "product" in said
+    # rich cuts a table that is too wide without a word
+    assert re.search(r"quadrature +5 to 95 % +lognormal +resampled", said)

@@ -43,7 +43,7 @@ def test_every_actuator_has_its_own():
     assert told == [("actuators", 0, 2), ("actuators", 1, 2), ("actuators", 2, 2)]
     assert found.problems == ()
     for each, state in zip(found.fits, states, strict=True):
-        error = dict(zip(each.fit.names, each.standard_errors, strict=True))
+        error = dict(zip(each.fit.names, each.fit.correlated_standard_errors, strict=True))
         assert abs(each.fit.of("gain") - state.gain) < 5.0 * error["gain"] + 2e-3
         assert abs(each.fit.of("delay") - state.delay) < 5.0 * error["delay"] + 5e-5
         assert each.explained > 0.999 and each.left_out == 0
@@ -61,6 +61,34 @@ def test_a_lag_and_a_drift():
         ("beta_2", 1e-4, 1e-5),
     ):
         assert found.fit.of(name) == pytest.approx(value, abs=within)
+
+
+def test_offset_and_drift_are_those_at_the_beginning_of_the_record():
+    measured = followed(ActuatorState(0.9, 0.0, 0.031, 1e-5), command=COMMAND + 0.2) + 0.003 + 1e-3 * TIME
+    measured[2000:2010] = np.nan
+    index = np.arange(4000)
+    # one second is missing
+    index[2005:] += 250
+    measured[2005:] += 1e-3
+    measured[:1000] = np.nan
+    found = only(recording(measured, index=index, command=COMMAND + 0.2), n_drift=2)
+    assert found.left_out == 2010 + 1
+    errors = dict(zip(found.fit.names, found.fit.correlated_standard_errors, strict=True))
+    for name, value in (("beta_1", 0.003), ("beta_2", 1e-3)):
+        assert abs(found.fit.of(name) - value) < 5.0 * errors[name] < 1e-4
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
+def test_a_large_offset_hides_nothing(offset):
+    # in the amplitude of the motion
+    offset *= 0.03
+    motion = followed(ActuatorState(1.0, 0.0, 0.031, 1e-4))
+    found = only(recording(motion - 10.0 * offset, command=COMMAND + offset))
+    assert found.warnings == () and found.fit.converged
+    assert found.fit.of("gain") == pytest.approx(1.0, abs=1e-3)
+    assert found.fit.of("delay") == pytest.approx(0.031, abs=1e-4)
+    error = 5.0 * found.fit.correlated_standard_errors[2]
+    assert found.fit.of("beta_1") == pytest.approx(-11.0 * offset, abs=error)
 
 
 def test_holes_are_left_out():
@@ -109,7 +137,7 @@ def test_standard_errors_are_the_scatter_of_errors_that_hang_together():
         noise = lfilter([1.0], [1.0, -0.9], generator.standard_normal(4200))[200:]
         found = only(recording(measured + 1e-4 * noise))
         delays.append(found.fit.of("delay"))
-        errors.append(found.standard_errors[1])
+        errors.append(found.fit.correlated_standard_errors[1])
         white.append(found.fit.standard_errors[1])
     scatter = np.std(delays, ddof=1)
     # the scatter of forty is known within 11 %
@@ -121,8 +149,7 @@ def test_one_event_that_says_all_has_no_smaller_error_than_white_noise_gives():
     command = np.where(TIME < 4.0, 0.0, 0.01)
     measured = followed(ActuatorState(0.9, 0.012, 0.031, 1e-4), command=command)
     found = only(recording(measured, command=command))
-    assert (found.standard_errors >= found.fit.standard_errors).all()
-    assert np.sqrt(found.fit.correlated_covariance[1, 1]) < 0.1 * found.fit.standard_errors[1]
+    assert (found.fit.correlated_standard_errors >= (1.0 - 1e-9) * found.fit.standard_errors).all()
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,12 @@
 """What is refused, and what is told, of records that tell little or nothing of an actuator."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from monitor.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.identification import chosen_and_rivals, identify
-from replay.identification_doubts import warnings_of
+from replay.identification import identify
 from replay.identification_record import frozen_samples
-from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import fit
 
 RATE = 250.0
 TIME = np.arange(3000) / RATE
@@ -104,13 +99,14 @@ def test_a_good_record_warns_of_nothing():
         ({"measured": motion(TIME - 0.25) + 1e-4 * NOISE}, "at a delay of 2[0-9][0-9] ms the two are more alike"),
         ({"measured": motion(TIME - 0.25) + 1e-4 * NOISE}, "% of the measured variance is explained: something else"),
         ({"measured": np.where(TIME < 8.0, MEASURED, MEASURED[2000])}, "stands still for 4 s while the command"),
+        ({"measured": COMMAND, "command": MEASURED}, "a lead of 31 ms: .* are command and measured signal swapped?"),
         (
             {"measured": COMMAND + 0.02 * SPEED + 1e-4 * NOISE, "with_lag": True},
-            "lag: none is seen; it stands at zero",
+            "lag: none is seen: with one the fit is no better; given is the fit without",
         ),
         (
             {"command": np.sin(50.0 * TIME), "measured": np.sin(50.0 * TIME - 1.0) + 1e-3 * NOISE, "with_lag": True},
-            "does not tell gain and delay and lag apart",
+            "lag: the motion has a single frequency, which does not tell delay and lag apart",
         ),
     ],
 )
@@ -124,40 +120,34 @@ def test_a_gain_with_a_unit_may_be_anything():
     assert only(1000.0 * MEASURED, units=("V", "mm")).warnings == ()
 
 
+def test_a_short_lead_is_a_controllers():
+    assert only(0.9 * motion(TIME + 0.003) + 1e-4 * NOISE).warnings == ()
+
+
+def test_that_few_samples_are_compared_is_noted():
+    (note,) = only(MEASURED[:200], COMMAND[:200], max_delay=0.25).notes
+    assert note.startswith("72 of 200 samples are compared: --max-delay is left out at the end, and at the beginning")
+
+
+def test_without_a_lag_a_short_record_may_do():
+    (problem,) = identify(record(MEASURED[:100], COMMAND[:100]), with_lag=True).problems
+    assert problem.endswith("give --max-delay 0.05 or less, or leave --lag out")
+
+
 def test_at_a_bound_there_is_no_standard_error():
     found = only(max_delay=0.02)
     assert found.fit.bounded == ("delay",)
     assert found.fit.of("delay") == 0.02
-    assert np.isnan(found.standard_errors[1]) and np.isfinite(found.standard_errors[[0, 2]]).all()
-
-
-def test_a_fit_that_did_not_converge_is_told():
-    found = only()
-    actuator = ActuatorResponse(COMMAND, 1.0 / RATE)
-    channels = record().stream.channels
-    lost = replace(found.fit, converged=False)
-    warnings = warnings_of(lost, found.rivals, found.explained, actuator, MEASURED, (channels[0], channels[1]))
-    assert warnings == ("the fit did not converge: its estimates mean nothing",)
-
-
-def test_a_start_that_stalled_beside_the_minimum_is_no_failure():
-    model = ActuatorResponse(COMMAND, 1.0 / RATE)
-    observed = MEASURED[model.rows]
-    found = fit(model, observed, model.starts(MEASURED))
-    stalled = replace(found, converged=False, parameters=found.parameters * (1.0 + 1e-9))
-    chosen, rivals = chosen_and_rivals(model, observed, stalled)
-    assert chosen.converged and len(rivals) == 0
-    np.testing.assert_allclose(chosen.parameters, found.parameters, rtol=1e-12)
-    lost = replace(stalled, minima=(), minima_at=found.minima_at[:0])
-    assert not chosen_and_rivals(model, observed, lost)[0].converged
+    errors = found.fit.correlated_standard_errors
+    assert np.isnan(errors[1]) and np.isfinite(errors[[0, 2]]).all()
 
 
 def test_what_an_actuator_does_not_explain_is_noted():
     found = only(0.9 * motion(TIME - 0.031) ** 3 / 1e-4 + MEASURED)
     assert any("correlated" in note for note in found.notes)
-    short = only(MEASURED[:120] + 1e-3 * np.cumsum(NOISE[:120]), COMMAND[:120])
-    assert np.isnan(short.standard_errors).all()
-    assert any("too short for standard errors" in note for note in short.notes)
+    drifting = only(MEASURED + 0.01 * TIME)
+    assert np.isnan(drifting.fit.correlated_standard_errors).all()
+    assert any("no standard errors: the residuals hang" in note for note in drifting.notes)
 
 
 def test_the_command_itself_is_no_measurement():

@@ -11,11 +11,12 @@ from scipy.integrate import dblquad, fixed_quad, solve_ivp
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_quadrature, by_trying, limit
-from replay.studies.thermal.runs import temperatures
+from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit
+from replay.studies.thermal.many_specimens import temperatures
+from replay.studies.thermal.proportion import standard_error
 from sim.distributions.normal import Normal
 from sim.models.thermal_conduction import conduction_temperature
-from sim.models.thermal_population import Conductivity, Family, Population, characterize
+from sim.models.thermal_population import Conductivity, Family, Population, Specimens, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material
 
@@ -111,7 +112,7 @@ def test_no_resampled_data_have_a_slope_outside(level):
     fit, temperature = KNOWN[level].line, material(level).temperature
     lever = temperature - temperature.mean()
     # the most that residuals can tilt the line: the largest wherever it helps
-    most, least = fit.scatter.max(), fit.scatter.min()
+    most, least = fit.rescaled_residuals.max(), fit.rescaled_residuals.min()
     tilt = (np.where(lever > 0.0, most, least) @ lever) / (lever @ lever)
     back = (np.where(lever > 0.0, least, most) @ lever) / (lever @ lever)
     assert SLOPES[0] < fit.slope + back < fit.slope + tilt < SLOPES[1]
@@ -153,9 +154,9 @@ def test_the_limit_is_where_the_front_just_reaches_it():
     # what takes up less is too hot with any conductivity that comes up, and hardly any unit takes up more
     for level in LEVELS:
         population = KNOWN[level].population(CONSTANT)
-        ends = population.conductivity.share_below(limit(sloped=False).conductivity(np.array(CAPACITIES), 0.0))
+        ends = population.conductivity.cdf(limit(sloped=False).conductivity(np.array(CAPACITIES), 0.0))
         assert ends[0] > 1.0 - 1e-9 and ends[1] < 0.02
-        assert population.heat_capacity.share_below(6e5) > 1.0 - 1e-5
+        assert population.heat_capacity.cdf(6e5) > 1.0 - 1e-5
 
 
 def test_values_as_they_are_found_leave_nothing_to_integrate():
@@ -165,13 +166,25 @@ def test_values_as_they_are_found_leave_nothing_to_integrate():
     assert by_quadrature(population) == pytest.approx(np.mean(hot))
 
 
+def test_a_standard_error_is_never_zero():
+    """Agresti and Coull's, two of each outcome added; statsmodels and textbooks call it "plus four"."""
+    for hits, number in ((0, 2), (0, 20_000), (2, 2), (30, 400)):
+        with_four = (hits + 2) / (number + 4)
+        expected = np.sqrt(with_four * (1.0 - with_four) / (number + 4))
+        assert standard_error(hits / number, number) == pytest.approx(expected, rel=1e-9)
+    cool = Specimens(np.full(20, 0.2), 0.0, np.full(20, 5e5))
+    share, error = by_monte_carlo(cool)
+    assert share == 0.0 and 0.01 < error < 0.1
+
+
 def test_drawn_units_are_computed_one_by_one(warm_kernels):
     specimens = KNOWN["Low"].population(DEPENDENT).sample(np.random.default_rng(1), 700)
-    share, error = by_trying(specimens)
+    share, error = by_monte_carlo(specimens)
     expected = conduction_temperature(
         APPLIED, 1000.0, specimens.conductivity, specimens.slope, specimens.heat_capacity
     )
-    assert share == np.mean(expected > 900.0) and error == pytest.approx(np.sqrt(share * (1.0 - share) / 700))
+    assert share == np.mean(expected > 900.0)
+    assert error == pytest.approx(np.sqrt(share * (1.0 - share) / 700), rel=0.01)
     time, told = np.array([10.0, 500.0]), []
     found = temperatures(APPLIED, time, specimens, (0.0, 1.0), progress=lambda *each: told.append(each), what="x")
     np.testing.assert_array_equal(found, specimens.temperature(APPLIED, time, (0.0, 1.0)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 from replay.studies.thermal.bias import correct_bias
-from replay.studies.thermal.runs import fit_run
+from replay.studies.thermal.fitted_runs import fit_run
 from replay.studies.thermal.validation import accreditation_sites, validation_sites
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import series_temperature
@@ -24,14 +25,14 @@ KNOWN = {level: characterize(material(level)) for level in LEVELS}
 CONSTANT, REPRESENTATIVE, DEPENDENT = Conductivity
 
 
-def test_places_are_shares_of_cooler_specimens():
+def test_shares_are_those_of_cooler_specimens():
     specimens = KNOWN["Medium"].population(CONSTANT).sample(np.random.default_rng(4), 300)
-    found = validation_sites("Medium", specimens).places()
+    found = validation_sites("Medium", specimens).share_cooler()
     assert list(found) == list("1234")
-    for name, places in found.items():
+    for name, shares in found.items():
         model = series_temperature(configurations()[name], 1000.0, specimens.conductivity, specimens.heat_capacity)[0]
         last = validation_runs("Medium")[name].temperature[-1]
-        assert places.tolist() == [sum(model < each) / 300 for each in last]
+        assert shares.tolist() == [sum(model < each) / 300 for each in last]
 
 
 @pytest.mark.parametrize("slope", [0.0, 2.5e-5])
@@ -39,9 +40,31 @@ def test_a_fit_finds_the_specimen(slope):
     test, time = configurations()["4"], np.arange(0.0, 1001.0, 100.0)
     specimen = Specimens(np.array([0.048]), slope, np.array([4.3e5]))
     measured = specimen.temperature(test, time)[:, 0, 0]
-    found = fit_run(test, time, measured, Specimens(np.array([0.06]), slope, np.array([3.5e5])))
+    found = fit_run(test, time, measured, np.array([0.06, 3.5e5]), slope)
     assert (found.conductivity, found.heat_capacity) == pytest.approx((0.048, 4.3e5), rel=1e-6)
-    assert found.rms < 1e-4 and found.slope == slope
+    assert found.rms < 1e-4 and found.slope == slope and found.converged
+
+
+@pytest.mark.parametrize(("name", "slope"), [("1", 0.0), ("3", 2.4788e-5)])
+def test_a_fit_is_scipys(name, slope):
+    """Trust regions in the logarithms, and the covariance from a Jacobian of differences of scipy's own."""
+    test, runs = configurations()[name], validation_runs()[name]
+    measured = runs.temperature[1:, 2]
+
+    def residuals(logarithms):
+        k, capacity = np.exp(logarithms)
+        return (
+            Specimens(np.array([k]), slope, np.array([capacity])).temperature(test, runs.time[1:])[:, 0, 0] - measured
+        )
+
+    known = least_squares(residuals, np.log([0.05, 4e5]), "3-point", diff_step=1e-4, xtol=1e-12)
+    covariance = np.linalg.inv(known.jac.T @ known.jac) * 2.0 * known.cost / (len(measured) - 2)
+    expected = np.exp(known.x)
+    found = fit_run(test, runs.time, runs.temperature[:, 2], np.array([0.05, 4e5]), slope)
+    assert (found.conductivity, found.heat_capacity) == pytest.approx(expected, rel=1e-6)
+    errors = found.conductivity_standard_error, found.heat_capacity_standard_error
+    assert errors == pytest.approx(expected * np.sqrt(np.diag(covariance)), rel=1e-4)
+    assert found.rms == pytest.approx(np.sqrt(2.0 * known.cost / len(measured)), rel=1e-9)
 
 
 def test_reliabilities_are_the_definition(warm_kernels):

@@ -1,6 +1,7 @@
 """Linear systems with a delay beside the exact scalar one, the matrix exponential and an adaptive solver."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
@@ -67,7 +68,7 @@ def test_delayed_feedback_is_what_an_adaptive_solver_finds():
         return np.sin(5.0 * time)[:, None]
 
     g, initial = np.array([[0.0], [1.5]]), np.array([0.7, 0.0])
-    system = DelaySystem(OSCILLATOR, initial, FEEDBACK, r, history, g, push, longest_element=0.1)
+    system = DelaySystem(OSCILLATOR, initial, FEEDBACK, r, history, g, push)
     solution = system.solve(end)
     before, start, x = (lambda t: history(np.array([t]))[0]), 0.0, initial
     while start < end:
@@ -91,6 +92,29 @@ def test_the_history_may_jump_where_it_is_said():
     time = np.linspace(0.0, 1.0, 41)
     expected = np.minimum(time, 0.6) + 3.0 * np.maximum(time - 0.6, 0.0)
     np.testing.assert_allclose(system.solve(1.0)(time)[:, 0], expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("frequency", [0.1, 10.0, 50.0, 300.0])
+def test_a_disturbance_faster_than_the_system_is_followed(frequency):
+    # x' = -x + sin(w t) in closed form; a delay that is not asked for makes the elements long
+    system = DelaySystem(
+        *([[-1.0]], [0.0]), delay=100.0, g=[[1.0]], disturbance=lambda t: np.sin(frequency * t)[:, None]
+    )
+    time = np.linspace(0.0, 9.3, 57)
+    angle = frequency * time
+    expected = (np.sin(angle) - frequency * (np.cos(angle) - np.exp(-time))) / (1.0 + frequency**2)
+    np.testing.assert_allclose(system.solve(10.0)(time)[:, 0], expected, atol=1e-11)
+
+
+def test_so_is_a_fast_history_and_a_jump_that_nobody_names():
+    # x' = x(t - 1) is the history's integral; x' = w that of a step at 0.7312 s
+    time = np.linspace(0.0, 1.0, 41)
+    system = DelaySystem([[0.0]], [0.0], [[1.0]], 1.0, lambda t: np.cos(80.0 * t)[:, None])
+    expected = (np.sin(80.0 * (time - 1.0)) + np.sin(80.0)) / 80.0
+    np.testing.assert_allclose(system.solve(1.0)(time)[:, 0], expected, atol=1e-11)
+    system = DelaySystem([[0.0]], [0.0], g=[[1.0]], disturbance=lambda t: np.where(t > 0.7312, 3.0, 0.0)[:, None])
+    expected = 3.0 * np.maximum(time - 0.7312, 0.0)
+    np.testing.assert_allclose(system.solve(1.0)(time)[:, 0], expected, atol=1e-8)
 
 
 def test_an_end_long_before_the_delay_takes_few_elements():

@@ -67,12 +67,18 @@ def test_of_what_it_is_made(name, value, complaint):
             r"history: at 13 times must return an array of shape \(13, 2\), not \(2,\)",
         ),
         ("history", lambda time: np.full((len(time), 2), np.nan), "history nan at -1 s: must return finite numbers"),
-        ("disturbance", np.sin, r"disturbance: at 13 times must return an array of shape \(13, 1\), not \(13,\)"),
+        ("disturbance", np.sin, r"disturbance: at 39 times must return an array of shape \(39, 1\), not \(39,\)"),
         ("disturbance", lambda time: None, r"disturbance: .* of real numbers, not of object"),
         (
             "disturbance",
             lambda t: np.where(t > 1.2, np.inf, 0.0)[:, None],
             r"disturbance inf at 1\.2.* s: must return finite.*",
+        ),
+        (
+            "disturbance",
+            lambda t: np.random.default_rng(1).standard_normal((len(t), 1)),
+            r"disturbance or history: is too fast or jumps too often from 0 s of a delay on, 166666 elements are "
+            "allowed; name where it jumps in breaks, or give an earlier end",
         ),
         ("longest_element", 1e-300, r"end 3.0: needs 3e\+300 elements, 500000 are allowed"),
         ("delay", 1e-300, r"end 3.0: needs 3e\+300 elements, 500000 are allowed"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.signal import butter, sosfiltfilt
+from scipy.signal import butter, lfilter, sosfiltfilt
 
 from sim.actuator import ActuatorState, Schedule, frequency_response
 from sim.identification.actuator_response import ActuatorResponse
@@ -112,6 +112,26 @@ def test_delay_and_lag_are_told_apart_by_a_broad_motion():
     assert without.checks.independence < 1e-6
 
 
+@pytest.mark.parametrize("lag", [0.002, 0.005, 0.012])
+def test_a_continuous_lag_is_found_without_a_bias(lag):
+    # a plant that sees the command 64 times as often as it was recorded
+    rate, often, delay = 250.0, 64, 0.031
+
+    def motion(t):
+        return 0.01 * sum(np.sin(2 * np.pi * f * t + f**2) for f in (0.7, 1.9, 3.1, 5.3, 8.9))
+
+    fine = np.arange(-500 * often, 4000 * often) / (rate * often)
+    decay = np.exp(-1.0 / (lag * rate * often))
+    late = lfilter([0.5 * (1.0 - decay)] * 2, [1.0, -decay], motion(fine - delay))[::often][500:]
+    command = motion(np.arange(4000) / rate)
+    model = ActuatorResponse(command, 1.0 / rate, with_lag=True)
+    observed = (0.9 * late + 2e-5 * np.random.default_rng(2).standard_normal(4000))[model.rows]
+    found = fit(model, observed, np.array([[1.0, delay, 0.01], [1.0, 0.02, 0.02]]))
+    # straight lines between the samples would be 3 of these off, or 50
+    for name, value in (("gain", 0.9), ("delay", delay), ("lag", lag)):
+        assert abs(found.of(name) - value) < 2.5 * found.standard_errors[found.names.index(name)]
+
+
 def test_a_motion_that_repeats_itself_has_many_minima():
     time = np.arange(4000) / RATE
     command = np.sin(2 * np.pi * 12.0 * time) + 0.3 * np.sin(2 * np.pi * 1.7 * time)
@@ -132,6 +152,9 @@ def test_every_other_sample_says_nearly_the_same():
     ("settings", "complaint"),
     [
         ({"max_delay": 0.0}, "actuator max_delay 0.0: must be positive, 1.0 s at most"),
+        ({"dt": -0.001}, "actuator dt -0.001: must be a positive number"),
+        ({"dt": np.nan}, "actuator dt nan: must be a positive number"),
+        ({"every": 0}, "actuator every 0: must be 1 or more"),
         ({"command": COMMAND[:100]}, "100 samples are too few for a delay of up to 0.1 s: seek a smaller one"),
     ],
 )

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize as scipy_minimize
 
+from sim.identification.delay_response import DelayResponse
 from sim.identification.fit import fit
 from sim.identification.least_squares import minimize
+from sim.identification.local_minima import distinct
 from sim.identification.regression import unbounded
 from sim.identification.starts import spread_starts
+from sim.models.delay_equation import DelayEquation
 
 TIME = np.linspace(0.0, 3.0, 151)
 
@@ -86,3 +90,33 @@ def test_a_fit_that_does_not_converge_says_so():
     assert told.unconverged == 1 and np.isfinite(told.sum_of_squares)
     stuck = dataclasses.replace(told, converged=False)
     assert stuck.doubts()[0] == "the fit did not converge"
+    assert "1 of the starts did not converge" in told.doubts()
+
+
+def test_a_minimum_on_a_kink_is_one():
+    # the solution's slope jumps at the delay, so that the sum of squares has a kink where that is an instant
+    truth = DelayEquation(-1.7, 1.2, 0.1, delay=0.7)
+    model = DelayResponse(TIME, truth, ("q0", "q1", "omega", "delay"))
+    observed = truth.response(TIME) + noise(0.03, 150, 151, seed=4)
+    found = minimize(model, observed, np.tile([-1.0, 0.5, 0.0, 1.0], (150, 1)))
+    instants = found.parameters[:, 3] / TIME[1]
+    kinks = np.flatnonzero(np.abs(instants - np.round(instants)) < 1e-6)
+    assert len(kinks) > 3 and found.converged.all()
+    # it is the least of what is around it, as scipy's simplex has it
+    for i in kinks[:3]:
+
+        def squares(p, i=i):
+            return np.sum((model.evaluate(p)[0][0] - observed[i]) ** 2)
+
+        simplex = scipy_minimize(squares, found.parameters[i], method="Nelder-Mead", options={"fatol": 1e-9})
+        assert simplex.fun > found.sum_of_squares[i] * (1.0 - 1e-5)
+    starts = spread_starts(np.array([-3.0, -1.0, -1.0, 0.3]), np.array([0.0, 2.0, 1.0, 1.5]), 20)
+    told = fit(model, observed[kinks[0]], starts)
+    assert told.converged and told.minima[0] == told.sum_of_squares
+
+
+def test_the_least_minimum_is_told_though_its_search_did_not_converge():
+    found = minimize(Sine(), np.tile(np.sin(7.3 * TIME) + noise(0.05, 151), (3, 1)), np.array([[7.2], [2.0], [7.4]]))
+    stuck = dataclasses.replace(found, converged=np.array([False, True, False]))
+    best = int(np.argmin(stuck.sum_of_squares))
+    assert distinct(stuck, np.sin(7.3 * TIME)).tolist() == [best, 1]

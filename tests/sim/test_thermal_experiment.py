@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sim.distributions.normal import Normal
+from sim.distributions.resampled import Resampled
 from sim.ensemble import replicates
 from sim.models.thermal_experiment import ThermalExperiment
 from sim.models.thermal_population import Conductivity, Population, Specimens, characterize
@@ -55,12 +56,30 @@ def test_the_heater_of_the_bad_one_gives_more_from_its_onset_on():
     missed = bad - good
     np.testing.assert_allclose(missed, EXPERIMENT.discrepancy[:, None].repeat(2, axis=1), atol=1e-9)
     assert (missed[:61] == 0.0).all() and (np.diff(missed[60:, 0]) > 0.0).all()
-    # with constant properties, two fluxes one after the other add up
-    k = characterize(material("High")).line.at(characterize(material("High")).representative_temperature)
+    # with constant properties, two fluxes one after the other add up; k is a line, its data's at half way
+    data = material("High")
+    slope, start = np.polyfit(data.temperature, data.conductivity, 1)
+    specimen = Specimens(np.array([start]), slope, np.array([data.heat_capacity.mean()]))
+    front, back = specimen.temperature(EXPERIMENT.test, [1000.0], (0.0, 1.0))[0, :, 0]
     more = replace(EXPERIMENT.test, flux=1500.0)
-    expected = series_temperature(more, 700.0, k, material("High").heat_capacity.mean())[0, 0] - 25.0
+    k = start + slope * (front + back) / 2.0
+    expected = series_temperature(more, 700.0, k, data.heat_capacity.mean())[0, 0] - 25.0
     assert EXPERIMENT.discrepancy[-1] == pytest.approx(expected, rel=1e-9)
     assert not replace(EXPERIMENT, fault=0.0).discrepancy.any()
+
+
+@pytest.mark.parametrize("depth", [0.0, 1.0])
+def test_the_fault_heats_the_specimens_there_are(depth):
+    """The flux from the onset on and what was there before, in constant and certain properties."""
+    certain = Population(Normal(0.12, 0.0), 0.0, Normal(8e5, 0.0))
+    other = replace(EXPERIMENT, population=certain, depth=depth)
+    since = np.maximum(other.time - 6.0, 0.0) * 50.0
+    expected = series_temperature(replace(EXPERIMENT.test, flux=1500.0), since, 0.12, 8e5, depth)[:, 0] - 25.0
+    np.testing.assert_allclose(other.discrepancy, expected, atol=1e-9)
+    # what is seen does not depend on how long one looks
+    np.testing.assert_array_equal(replace(other, horizon=10.0).discrepancy, other.discrepancy[:101])
+    found = Population(Resampled((0.1, 0.14)), 0.0, Resampled((7e5, 9e5)))
+    np.testing.assert_allclose(replace(other, population=found).discrepancy, expected, atol=1e-9)
 
 
 def test_a_measurement_has_its_noise():

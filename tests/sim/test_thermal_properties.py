@@ -53,7 +53,7 @@ def test_a_line_is_scipys(level):
     design = np.column_stack([np.ones(len(data.temperature)), data.temperature])
     hat = design @ np.linalg.solve(design.T @ design, design.T)
     np.testing.assert_allclose(found.leverages, np.diag(hat), rtol=1e-9)
-    assert abs(found.scatter.mean()) < 1e-15
+    assert abs(found.rescaled_residuals.mean()) < 1e-15
 
 
 def test_a_constant_is_mean_and_deviation():
@@ -63,7 +63,7 @@ def test_a_constant_is_mean_and_deviation():
     assert found.residual_deviation == pytest.approx(values.std(ddof=1))
     assert found.interval() == pytest.approx(np.array([stats.t(29, values.mean(), stats.sem(values)).interval(0.95)]))
     # n - 1 leverages of 1/n blow the residuals up to the deviation of new specimens
-    assert found.scatter.std() == pytest.approx(found.residual_deviation)
+    assert found.rescaled_residuals.std() == pytest.approx(found.residual_deviation)
 
 
 def test_the_interval_of_a_deviation_covers_it():
@@ -79,7 +79,7 @@ def test_the_interval_of_a_deviation_covers_it():
 def test_distributions_are_scipys(name):
     ours, known = DISTRIBUTIONS[name]
     values = np.linspace(0.02, 0.12, 41)
-    np.testing.assert_allclose(ours.share_below(values), known.cdf(values), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.cdf(values), known.cdf(values), rtol=1e-9, atol=1e-12)
     nodes, weights = ours.nodes(32)
     for power in (1, 2, 3):
         assert weights @ nodes**power == pytest.approx(known.moment(power), rel=1e-9)
@@ -89,7 +89,8 @@ def test_distributions_are_scipys(name):
 
 def test_resampled_values_are_the_values():
     ours = DISTRIBUTIONS["resampled"][0]
-    assert ours.share_below([0.05, 0.0501, 0.07, 0.08]) == pytest.approx([0.0, 1 / 3, 2 / 3, 1.0])
+    assert ours.cdf([0.0499, 0.05, 0.0601, 0.07]) == pytest.approx([0.0, 1 / 3, 2 / 3, 1.0])
+    assert ours.mean == pytest.approx(0.06)
     nodes, weights = ours.nodes(99)
     assert sorted(nodes) == [0.05, 0.06, 0.07] and weights == pytest.approx([1 / 3] * 3)
     assert set(ours.sample(np.random.default_rng(1), 50)) == {0.05, 0.06, 0.07}
@@ -103,7 +104,27 @@ def test_a_normal_property_is_positive(mean, variation):
 
 def test_a_certain_property_has_a_step():
     for certain in (Normal(0.06, 0.0), Lognormal(0.06, 0.0)):
-        assert certain.share_below([0.059, 0.061]).tolist() == [0.0, 1.0]
+        assert certain.cdf([0.059, 0.06 + 1e-15, 0.061]).tolist() == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("wide", [Normal(1.0, 1.0), Lognormal(1.0, 1.0)])
+def test_what_is_drawn_has_the_distribution(wide):
+    """Also where a normal variable is censored: nothing is less than a hundredth of the mean."""
+    drawn = wide.sample(np.random.default_rng(2), 40_000)
+    values = np.array([-1.0, 0.0, 0.005, 0.01, 0.3, 1.0, 3.0])
+    share = (drawn[:, None] <= values).mean(axis=0)
+    probability = wide.cdf(values)
+    assert (probability[:2] == 0.0).all()
+    error = np.sqrt(probability * (1.0 - probability) / len(drawn))
+    assert (np.abs(share - probability) <= 4.0 * error).all()
+
+
+@given(st.floats(-10.0, 10.0), st.just(0.0) | st.floats(1e-6, 3.0))
+def test_deviates_are_the_way_back(deviate, variation):
+    for each in (Normal(2.0, 2.0 * variation), Lognormal(2.0, 2.0 * variation)):
+        value = each.at(deviate)
+        # just above it: at a value itself rounding decides
+        assert each.cdf(value * (1.0 + 1e-9)) >= stats.norm.cdf(deviate) * (1.0 - 1e-9)
 
 
 def test_assumptions_on_the_conductivity():

@@ -11,11 +11,15 @@ from monitor.commands.studies.found import Found
 def run(arguments: argparse.Namespace) -> Found:
     """Run it as the options say."""
     from monitor.commands.progress import bar
-    from monitor.commands.studies.delays_json import as_json
-    from monitor.commands.studies.delays_report import print_study
-    from replay.studies.delays.study import RUNS, SIGMAS, run_study
 
     with bar() as progress:
+        # the bar stands before what is slow to import
+        progress("loading", 0, 1)
+        from monitor.commands.studies.delays_json import as_json
+        from monitor.commands.studies.delays_report import print_study
+        from replay.studies.delays.study import RUNS, SIGMAS, run_study
+
+        progress("loading", 1, 1)
         study = run_study(
             SIGMAS if arguments.sigma is None else arguments.sigma,
             n_runs=RUNS if arguments.runs is None else arguments.runs,

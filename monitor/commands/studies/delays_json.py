@@ -11,16 +11,20 @@ from monitor.commands.json_values import number
 
 if TYPE_CHECKING:
     from monitor.blocks import Samples
-    from replay.studies.delays.level import Level, Runs
-    from replay.studies.delays.posteriors import Prior
+    from replay.studies.delays.level import Level, MethodRuns
+    from replay.studies.delays.posteriors import PosteriorOfRun
     from replay.studies.delays.study import DelayStudy
 
 _BINS = 30
+_PERCENT = (5, 25, 50, 75, 95)
 
 
 def as_json(study: DelayStudy) -> dict[str, Any]:
-    """Return every example at every level of noise; null where there is no value."""
-    from replay.studies.delays.examples import BAYARRI, LATER
+    """Return every example at every level of noise; null where there is no value.
+
+    Everything but `timing` is the same whenever the seed is.
+    """
+    from replay.studies.delays.examples import BAYARRI, LATER, Method
     from replay.studies.delays.study import REPEATS
 
     return {
@@ -29,12 +33,19 @@ def as_json(study: DelayStudy) -> dict[str, Any]:
         "repeated_observations": REPEATS,
         "later_s": LATER,
         "levels": [_level(level) for level in study.levels],
-        "hypothesised_model_alone": fit_json(study.bayarri)
-        | {"doubts": list(study.bayarri.doubts()), "paper": dict(BAYARRI.printed[0])},
+        "undisturbed_model_alone": fit_json(study.bayarri)
+        | {
+            "doubts": list(study.bayarri.doubts()),
+            "truth": {"q0": BAYARRI.known("q0")},
+            "paper": dict(BAYARRI.printed[Method.UNDISTURBED]),
+        },
+        "timing": [_timing(level) for level in study.levels],
     }
 
 
 def _level(level: Level) -> dict[str, Any]:
+    from replay.studies.delays.examples import Method
+
     example = level.example
     found: dict[str, Any] = {
         "example": example.number,
@@ -44,89 +55,81 @@ def _level(level: Level) -> dict[str, Any]:
             **{f"method_{method}": dict(values) for method, values in example.printed.items()},
             "steady_state": dict(example.printed_steady_state),
             "unstable_of_500": example.printed_unstable,
+            "claim": example.claim,
         },
-        "paper_says": example.claim,
     }
     for method, runs in level.free.items():
         typical, names = level.typical[method], runs.fits.names
         found[f"method_{method}"] = {
-            "one_run": fit_json(typical.fit, typical.intervals)
-            | {"doubts": list(typical.fit.doubts()), "at_bound": list(typical.fit.bounded)},
+            "one_run": fit_json(typical.fit, typical.intervals) | {"doubts": list(typical.fit.doubts())},
             "estimates": {name: _estimate(runs, i) for i, name in enumerate(names)},
-            "bias_in_standard_errors": {
-                name: _ratio(runs.bias[i], runs.bias_error[i]) for i, name in enumerate(names)
-            },
-            "told_over_scatter": {name: number(runs.told_over_scatter[i]) for i, name in enumerate(names)},
-            "median_error_later": number(runs.later[1]),
             **_runs(runs),
             "kept_stable": _runs(level.kept[method]),
         }
     states = level.steady_states
-    unstable = {name: len(found) - len(states[name]) for name, found in level.estimates.items()}
-    found["times_closer_later"] = number(level.gain)
-    found["unstable"] = unstable
-    found["unstable_share"] = {name: count / len(level.estimates[name]) for name, count in unstable.items()}
+    one_run = level.typical[Method.DISTURBANCE].fit.parameters
+    found["times_closer_later"] = number(level.times_closer)
+    found["repeated"] = {
+        name: {"fits": len(level.estimates[name]), "unstable": len(level.estimates[name]) - len(states[name])}
+        for name in ("mean_of_repeated", "repeated_together")
+    }
     found["steady_state"] = {
         "truth": number(example.truth.steady_state),
-        "one_run": number(float(example.steady_states(level.typical[2].fit.parameters[None])[0])),
+        "one_run": number(float(example.steady_states(one_run[None])[0])),
         **{name: _spread(values) for name, values in states.items()},
     }
-    found["with_prior"] = None if level.prior is None else _prior(level.prior)
+    found["with_priors"] = None if level.posterior is None else _posterior(level.posterior)
     return found
 
 
-def _runs(runs: Runs) -> dict[str, Any]:
+def _timing(level: Level) -> dict[str, Any]:
+    """Return how long the fits of all runs took."""
+    free = {f"method_{method}_s": runs.seconds for method, runs in level.free.items()}
+    kept = {f"method_{method}_kept_stable_s": runs.seconds for method, runs in level.kept.items()}
+    return {"example": level.example.number, "sigma": level.sigma} | free | kept
+
+
+def _runs(runs: MethodRuns) -> dict[str, Any]:
     low, median, high = map(number, runs.later)
     return {
-        "converged": int(runs.fits.converged.sum()),
-        "unstable": runs.unstable,
-        "at_bound": runs.at_bound,
+        "n_converged": int(runs.fits.converged.sum()),
+        "n_unstable": runs.unstable,
+        "n_at_bound": runs.at_bound,
         "error_later": {"p25": low, "p50": median, "p75": high},
-        "seconds": runs.seconds,
     }
 
 
-def _estimate(runs: Runs, i: int) -> dict[str, Any]:
-    """Return how a parameter's estimates scatter, and what their fits tell of it."""
+def _estimate(runs: MethodRuns, i: int) -> dict[str, Any]:
+    """Return how a parameter's estimates scatter, and what their fits make of it."""
     return _spread(runs.fits.parameters[:, i]) | {
         "bias": number(runs.bias[i]),
         "bias_standard_error": number(runs.bias_error[i]),
-        "mean_standard_error": number(runs.told[i]),
-        "told_over_scatter": number(runs.told_over_scatter[i]),
+        "mean_standard_error": number(runs.mean_standard_error[i]),
     }
 
 
-def _ratio(above: float, below: float) -> float | None:
-    return number(above / below) if below else None
-
-
 def _spread(values: Samples) -> dict[str, Any]:
-    from replay.studies.delays.spread import histogram, quartiles
+    from replay.studies.delays.spread import histogram
 
     values = values[np.isfinite(values)]
     if len(values) < 2:
-        names = ("mean", "deviation", "p05", "p25", "p50", "p75", "p95", "histogram")
-        return dict.fromkeys(names)
+        return dict.fromkeys(("mean", "deviation", *(f"p{percent:02}" for percent in _PERCENT), "histogram"))
     counts, edges = histogram(values, _BINS)
-    (low, high), (quarter, middle, three) = np.percentile(values, [5.0, 95.0]).tolist(), quartiles(values)
+    quantiles = np.percentile(values, _PERCENT).tolist()
     return {
         "mean": number(float(values.mean())),
         "deviation": number(float(values.std(ddof=1))),
-        "p05": low,
-        "p25": quarter,
-        "p50": middle,
-        "p75": three,
-        "p95": high,
+        **{f"p{percent:02}": each for percent, each in zip(_PERCENT, quantiles, strict=True)},
         "histogram": {"edges": edges.tolist(), "counts": counts.astype(int).tolist()},
     }
 
 
-def _prior(prior: Prior) -> dict[str, Any]:
-    found = prior.posterior
+def _posterior(found: PosteriorOfRun) -> dict[str, Any]:
+    posterior = found.posterior
     return {
-        "estimates": {name: _spread(found.of(name)) for name in found.names},
-        "steady_state": _spread(prior.steady_state),
-        "autocorrelation_steps": [number(steps) for steps in found.autocorrelation.tolist()],
-        "acceptance": found.acceptance,
-        "long_enough": found.enough,
+        "estimates": {name: _spread(posterior.of(name)) for name in posterior.names},
+        "steady_state": _spread(found.steady_state),
+        "autocorrelation_steps": [number(steps) for steps in posterior.autocorrelation.tolist()],
+        "acceptance": posterior.acceptance,
+        "long_enough": posterior.enough,
     }

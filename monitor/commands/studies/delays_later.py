@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, Group
 
-from monitor.commands.studies.delays_cells import NONE, bars, number, table
+from monitor.commands.studies.delays_cells import NONE, bars, number, table, titled
 
 if TYPE_CHECKING:
     from replay.studies.delays.level import Level
@@ -18,19 +17,17 @@ def print_later(console: Console, levels: list[Level]) -> None:
     """Print the tables of one example."""
     console.print(_predictions(levels))
     console.print(_steady_states(levels))
-    if any(level.prior is not None for level in levels):
+    if any(level.posterior is not None for level in levels):
         console.print(_posteriors(levels))
 
 
-def _predictions(levels: list[Level]) -> Table:
-    from replay.studies.delays.examples import LATER
+def _predictions(levels: list[Level]) -> Group:
+    from replay.studies.delays.examples import LATER, Method
 
     n_runs = len(levels[0].observed)
     constraint = "q0 + |q1| < 0" if levels[0].example.truth.q1 else "q0 < 0"
     found = table(
-        f"absolute error of the prediction at t = {LATER:g}: median and quartiles of {n_runs} runs; kept: within "
-        f"{constraint};\ntimes closer: than method 1, in the median; failed: to converge",
-        *("sigma", "method", "median", "25 %", "75 %", "times closer", "unstable", "%", "at bound"),
+        *("sigma", "method", "median error", "25 %", "75 %", "times closer", "unstable", "%", "at bound"),
         *("failed", "seconds"),
     )
     for level in levels:
@@ -42,7 +39,7 @@ def _predictions(levels: list[Level]) -> Table:
                 f"{level.sigma:g}" if i == 0 else "",
                 f"{method}{words}",
                 *(number(value) for value in (median, low, high)),
-                f"{level.gain:.1f}" if method == 2 and not words else "",
+                f"{level.times_closer:.1f}" if method == Method.DISTURBANCE and not words else "",
                 f"{runs.unstable}",
                 f"{100.0 * runs.unstable / n_runs:.1f}",
                 f"{runs.at_bound}" if words else "",
@@ -53,10 +50,16 @@ def _predictions(levels: list[Level]) -> Table:
     if printed is not None:
         cells = ("paper", "2", NONE, NONE, NONE, NONE, f"{printed} of 500", f"{printed / 5.0:.1f}", "", NONE, NONE)
         found.add_row(*cells, style="cyan")
-    return found
+    return titled(
+        f"Prediction at t = {LATER:g}",
+        f"Absolute error, median and quartiles of {n_runs} runs. Kept: fitted within {constraint}; at bound: at this "
+        "limit. Times closer: than method 1, in the median. Unstable: runs that do not settle. Failed: runs that did "
+        "not converge. Seconds: that all fits took.",
+        found,
+    )
 
 
-def _steady_states(levels: list[Level]) -> Table:
+def _steady_states(levels: list[Level]) -> Group:
     from replay.studies.delays.spread import quartiles
     from replay.studies.delays.study import REPEATS
 
@@ -68,9 +71,6 @@ def _steady_states(levels: list[Level]) -> Table:
         "kept_stable": "kept stable",
     }
     found = table(
-        f"steady state of the stable among method 2's runs, known {example.truth.steady_state:.4f}: single ones, "
-        f"means of {REPEATS} estimates,\n{REPEATS} repeated observations fitted together, single ones kept stable; "
-        "histogram: the middle 90 %",
         *("sigma", "", "unstable", "mean", "± 2 sigma", "25 %", "median", "75 %", "histogram"),
     )
     for level in levels:
@@ -93,22 +93,36 @@ def _steady_states(levels: list[Level]) -> Table:
     if example.printed_unstable is not None:
         found.add_row("paper", words["single"], f"{example.printed_unstable} of 500", style="cyan")
         found.add_row("paper", "repeated", "0", style="cyan")
-    return found
+    return titled(
+        f"Steady state -omega / (q0 + q1), truth {example.truth.steady_state:.4f}",
+        f"Of the stable ones among method 2's single runs, the means of {REPEATS} runs' estimates, the fits of "
+        f"{REPEATS} runs' observations together, and the single runs kept stable. Histogram: the middle 90 %, its "
+        "ends beside it. Near instability a run may have any steady state: there the median means something, and the "
+        "mean does not.",
+        found,
+    )
 
 
-def _posteriors(levels: list[Level]) -> Table:
-    names = levels[0].typical[2].fit.names
+def _posteriors(levels: list[Level]) -> Group:
+    from replay.studies.delays.examples import Method
+    from replay.studies.delays.posteriors import DISTURBANCE
+
+    names = levels[0].typical[Method.DISTURBANCE].fit.names
     found = table(
-        "one run with priors, kept stable: mean ± deviation; steady state 5, 50, 95 %",
         *("sigma", *names, "steady state"),
     )
     for level in levels:
-        if level.prior is not None:
-            posterior = level.prior.posterior
+        if level.posterior is not None:
+            posterior = level.posterior.posterior
             spread = np.sqrt(np.diag(posterior.covariance))
-            states = np.percentile(level.prior.steady_state, [5.0, 50.0, 95.0])
+            states = np.percentile(level.posterior.steady_state, [5.0, 50.0, 95.0])
             cells = (f"{mean:.4f} ± {each:.2g}" for mean, each in zip(posterior.mean, spread, strict=True))
             found.add_row(f"{level.sigma:g}", *cells, ", ".join(f"{state:.3g}" for state in states))
             if not posterior.enough:
                 found.add_row("", "the chains are short: take these for rough")
-    return found
+    return titled(
+        "First run, with priors",
+        f"Omega normal about zero with deviation {DISTURBANCE:g}, the rates anything that is stable: posterior mean "
+        "± deviation; of the steady state 5, 50 and 95 %.",
+        found,
+    )

@@ -6,33 +6,38 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, Group
 from rich.text import Text
 
-from monitor.commands.studies.delays_cells import bars, estimate, number, table
+from monitor.commands.studies.delays_cells import bars, estimate, number, ratio, table, titled
 from monitor.commands.studies.delays_later import print_later
 
 if TYPE_CHECKING:
+    from replay.studies.delays.examples import Method
     from replay.studies.delays.level import Level
     from replay.studies.delays.study import DelayStudy
 
-_WORDS = {
-    1: "method 1, a polynomial beside the undisturbed model",
-    2: "method 2, the disturbance as a parameter",
-}
+_BEGINNING = (
+    "x'(t) = q0 x(t) + q1 x(t - 1) + omega, x(0) = {initial:g}, is observed {n_times} times from 0 to {end:g} s with "
+    "noise of deviation sigma, and fitted by a model without omega and a polynomial beside it (method 1: beta_1 + "
+    "beta_2 t + beta_3 t^2), or with omega as a parameter (method 2). {n_runs} runs, each with noise of its own. "
+    "Paper: what Burns, Cliff and Farlow print."
+)
+_WORDS = ("method 1, a polynomial beside the undisturbed model", "method 2, the disturbance as a parameter")
 
 
 def print_study(study: DelayStudy) -> None:
     """Print each example: a run beside the paper's, all runs, and what becomes of the prediction."""
     console = Console(width=None if sys.stdout.isatty() else 118, markup=False, highlight=False)
+    console.print(_beginning(study))
+    console.print()
     for example_number in sorted({level.example.number for level in study.levels}):
         levels = [level for level in study.levels if level.example.number == example_number]
         example = levels[0].example
         truth = ", ".join(f"{name} {example.known(name):g}" for name in example.disturbed.names)
         console.print(Text(f"Example {example_number}: {truth}", "bold"))
-        for method in _WORDS:
-            console.print(_typical(levels, method))
+        for method, words in zip(levels[0].typical, _WORDS, strict=True):
+            console.print(_typical(levels, method, words))
             _print_doubts(console, levels, method)
         console.print(_scatter(levels))
         print_later(console, levels)
@@ -42,11 +47,19 @@ def print_study(study: DelayStudy) -> None:
     _print_alone(console, study)
 
 
-def _typical(levels: list[Level], method: int) -> Table:
+def _beginning(study: DelayStudy) -> str:
+    from replay.studies.delays.examples import TIME
+
+    n_runs, n_times = study.levels[0].observed.shape
+    initial = study.levels[0].example.truth.initial
+    return _BEGINNING.format(initial=initial, n_times=n_times, end=TIME[-1], n_runs=n_runs)
+
+
+def _typical(levels: list[Level], method: Method, words: str) -> Group:
     example, names = levels[0].example, levels[0].typical[method].fit.names
-    steady = ("steady state",) if method == 2 else ()
+    steady = ("steady state",) if method == max(levels[0].typical) else ()
     found = table(
-        f"one run, {_WORDS[method]}:\nestimate ± standard error, 95 % by the profile", "sigma", *names, *steady
+        *("sigma", *names, *steady),
     )
     for level in levels:
         run = level.typical[method]
@@ -58,20 +71,22 @@ def _typical(levels: list[Level], method: int) -> Table:
     if method in example.printed:
         state = [f"{example.printed_steady_state.get('one_run', '')}"] if steady else []
         found.add_row("paper", *(f"{example.printed[method][name]:.4f}" for name in names), *state, style="cyan")
-    return found
+    return titled(
+        f"First run, {words}",
+        "Estimate ± standard error; below it the 95 % interval from the profile of the fit.",
+        found,
+    )
 
 
-def _print_doubts(console: Console, levels: list[Level], method: int) -> None:
+def _print_doubts(console: Console, levels: list[Level], method: Method) -> None:
     for level in levels:
         for doubt in level.typical[method].fit.doubts():
             console.print(Text(f"  sigma {level.sigma:g}: {doubt}", "yellow"))
 
 
-def _scatter(levels: list[Level]) -> Table:
+def _scatter(levels: list[Level]) -> Group:
     found = table(
-        f"all {len(levels[0].observed)} runs: bias ± its standard error, and in these; scatter of the estimates;\n"
-        "told: mean of the fits' standard errors, and this over the scatter",
-        *("sigma", "method", "", "mean", "bias", "/ error", "scatter", "told", "/ scatter", "histogram"),
+        *("sigma", "method", "", "mean", "bias", "bias / ±", "deviation", "fits' ±", "/ dev.", "histogram"),
     )
     for level in levels:
         for method, runs in level.free.items():
@@ -84,22 +99,30 @@ def _scatter(levels: list[Level]) -> Table:
                     name,
                     number(float(values.mean()), ".4f"),
                     f"{bias:+.2g} ± {error:.2g}",
-                    number(bias / error if error else math.nan, "+.2f"),
-                    number(runs.scatter[i]),
-                    number(runs.told[i]),
-                    number(runs.told_over_scatter[i], ".3f"),
+                    ratio(bias, error, "+.2f"),
+                    number(runs.deviation[i]),
+                    number(runs.mean_standard_error[i]),
+                    ratio(runs.mean_standard_error[i], runs.deviation[i], ".3f"),
                     bars(values),
                 )
-    return found
+    return titled(
+        f"All {len(levels[0].observed)} runs",
+        "Bias: mean of the estimates less the truth, ± its standard error, and their quotient. Deviation: of the "
+        "estimates. Fits' ±: mean of the fits' standard errors, which should be as large, and their quotient. "
+        "Histogram of the estimates, the least and the largest beside it.",
+        found,
+    )
 
 
 def _print_alone(console: Console, study: DelayStudy) -> None:
-    from replay.studies.delays.examples import BAYARRI
+    from replay.studies.delays.examples import BAYARRI, Method
 
-    printed = BAYARRI.printed[0]["q0"]
+    printed = BAYARRI.printed[Method.UNDISTURBED]["q0"]
     found = study.bayarri
+    console.print(Text("Why a model needs its disturbance", "bold"))
     console.print(
-        Text("The hypothesised model alone, where 1.5 stay unreacted (Bayarri; a disturbance of 2.55):", "bold")
+        "The data of Bayarri et al. (2007): a concentration of 5 decays with q = -1.7, but 1.5 of it never react, as "
+        "if omega were 2.55. The model without it, 5 exp(q t), fitted to one run:"
     )
     console.print(f"q {found.of('q0'):.3f} ± {found.standard_errors[0]:.2g}, truth {BAYARRI.truth.q0:g}", end="; ")
     console.print(Text(f"the paper prints {printed}", "cyan"))

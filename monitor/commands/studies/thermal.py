@@ -13,9 +13,12 @@ def run(arguments: argparse.Namespace) -> Found:
     from monitor.commands.progress import bar
     from monitor.commands.studies.thermal_json import as_json
     from monitor.commands.studies.thermal_report import print_study
-    from replay.studies.thermal.study import RESAMPLED, run_study
 
     with bar() as progress:
+        # what takes a second to import is imported beside the bar
+        progress("limit of the application", 0, 2)
+        from replay.studies.thermal.study import RESAMPLED, run_study
+
         study = run_study(
             n_realizations=arguments.realizations,
             n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,

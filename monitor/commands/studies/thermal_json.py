@@ -28,6 +28,7 @@ def as_json(study: ThermalStudy) -> dict[str, Any]:
     return {
         "study": "thermal",
         "realizations": study.n_units,
+        "bootstrap_data_sets": study.n_resampled,
         "specimens": study.n_specimens,
         "table2_max_error": study.table2_max_error,
         "table2": [dict(zip(("time_s", "paper", "ours"), row, strict=True)) for row in study.check.tolist()],
@@ -44,7 +45,7 @@ def as_json(study: ThermalStudy) -> dict[str, Any]:
         "validation": {name: _judged(each, "validation") for name, each in levels.items()},
         "accreditation": {name: _judged(each, "accreditation") for name, each in levels.items()},
         "share_of_model_cooler_at_the_end": {
-            name: {str(which): _listed(places) for which, places in each.places.items()}
+            name: {str(which): _listed(shares) for which, shares in each.share_cooler.items()}
             for name, each in levels.items()
         },
         "failure_probability": {
@@ -59,8 +60,8 @@ def as_json(study: ThermalStudy) -> dict[str, Any]:
     }
 
 
-def _listed(places: Mapping[str, Samples]) -> dict[str, list[float]]:
-    return {name: shares.tolist() for name, shares in places.items()}
+def _listed(found: Mapping[str, Samples]) -> dict[str, list[float]]:
+    return {name: shares.tolist() for name, shares in found.items()}
 
 
 def _characterization(found: Characterization) -> dict[str, Any]:

@@ -30,19 +30,42 @@ def print_study(study: ThermalStudy) -> None:
     from replay.studies.thermal.statement import RULE
 
     console = Console(width=None if sys.stdout.isatty() else 110, markup=False, highlight=False)
+    console.print(_sources() + "\n")
     _show(console, check(study), convergence(study), *map(properties, study.levels), fits(study))
-    _show(console, reliability("validation, front", {each.level: each.validation for each in study.levels}))
-    _show(console, reliability("accreditation", {each.level: each.accreditation for each in study.levels}))
+    validation = {each.level: each.validation for each in study.levels}
+    accreditation = {each.level: each.accreditation for each in study.levels}
+    _show(console, reliability("validation on the fronts of configurations 1 to 4", validation))
+    _show(console, reliability("accreditation at three depths", accreditation))
     console.print(
         "within: the tolerance, a share of the measured temperature in degC. Time zero, where model and specimen "
         f"agree, is left out. Each value is of {study.n_specimens} specimens of the model; its standard error is "
         f"{0.5 / sqrt(study.n_specimens):.2g} or less.\n"
     )
     _show(console, decision(study))
+    console.print(
+        f"Monte Carlo: ± one standard error (Agresti and Coull's). Bootstrap: quadrature with {study.n_resampled} "
+        "data sets as they might have been measured. These three columns are of normal properties; lognormal and "
+        "resampled (each property as it was measured) are by quadrature.\n"
+    )
     for level in study.levels:
         _tell(console, level)
     console.print(RULE + "\n")
     _show(console, bias_correction(study))
+
+
+def _sources() -> str:
+    """Return what the numbers of tables, equations and configurations are."""
+    from sim.models.thermal_tables import ACCREDITATION, APPLICATION, configurations
+
+    tests = configurations()
+    words = {name: f"{test.flux:g} W/m^2, {1e3 * test.thickness:g} mm" for name, test in tests.items()}
+    numbered = "; ".join(f"{name}: {words[name]}" for name in "1234")
+    return (
+        "Numbers of tables and equations are those of Dowding, Pilch and Hills (2006): eq. 1 is the requirement, "
+        "eq. 2 the temperature with constant properties, Table 4 the material, Table 6 the runs of validation, Table "
+        f"8 those of accreditation. Configurations: {numbered}; {ACCREDITATION}: {words[ACCREDITATION]}; "
+        f"{APPLICATION}: {words[APPLICATION]}. Run 2.3 is the third of configuration 2."
+    )
 
 
 def _show(console: Console, *tables: Table) -> None:

@@ -21,7 +21,9 @@ _SHOWN = ("first_passage", "accumulated")
 
 def check(study: ThermalStudy) -> Table:
     """Return Table 2 beside eq. 2."""
-    table = _table("Table 2: eq. 2 on the front, degC", "time [s]", "paper", "ours", "difference")
+    table = _table(
+        "Table 2: eq. 2 on the front of the slab of Table 1, degC", "time [s]", "paper", "ours", "difference"
+    )
     for time, paper, ours in study.check.tolist():
         table.add_row(f"{time:g}", f"{paper:.6f}", f"{ours:.6f}", f"{ours - paper:.1e}")
     return table
@@ -41,7 +43,7 @@ def properties(level: LevelStudy) -> Table:
     """Return what a level's specimens say of the material."""
     known = level.characterization
     title = (
-        f"{level.level}: k in W/(m K), rho C_p in MJ/(m^3 K), with 95 % confidence; one k stands for all at "
+        f"{level.level} (Table 4): k in W/(m K), rho C_p in MJ/(m^3 K), with 95 % confidence; representative k at "
         f"{known.representative_temperature:.0f} degC"
     )
     table = _table(title, "fit", "at 0 degC", "slope per 1000 degC", "deviation", "p of slope")
@@ -68,12 +70,18 @@ def _within(value: float, low: float, high: float) -> str:
 
 
 def fits(study: ThermalStudy) -> Table:
-    """Return how well a specimen fits each run."""
-    title = "each run of Table 6 fitted by k and rho C_p of its own: rms of what is left, degC"
-    table = _table(title, "model", *(f"configuration {name}" for name in next(iter(study.fits.values()))))
-    for which, fitted in study.fits.items():
-        cells = [" ".join(f"{run.rms:.2f}" for run in runs) for runs in fitted.values()]
-        table.add_row(_words(which), *cells)
+    """Return the specimen that fits each run, by each model, and how well."""
+    title = "each run of Table 6 fitted by a specimen of its own: k at 0 degC, rho C_p, and the rms left in degC"
+    columns = ("k", "rho C_p", "rms")
+    table = _table(title, "run", *(f"{which.label}:\n{column}" for which in study.fits for column in columns))
+    for name in next(iter(study.fits.values())):
+        for place, runs in enumerate(zip(*(fitted[name] for fitted in study.fits.values()), strict=True), 1):
+            cells = []
+            for run in runs:
+                cells.append(f"{run.conductivity:.4f} ± {run.conductivity_standard_error:.4f}")
+                cells.append(f"{1e-6 * run.heat_capacity:.4f} ± {1e-6 * run.heat_capacity_standard_error:.4f}")
+                cells.append(f"{run.rms:.2f}")
+            table.add_row(f"{name}.{place}", *cells)
     return table
 
 
@@ -90,7 +98,7 @@ def reliability(title: str, levels: Mapping[str, Mapping[Conductivity, tuple[Jud
                     " ".join(f"{getattr(curves, metric).value[-1]:.2f}" for metric in _SHOWN)
                     for curves in found.all.values()
                 ]
-                name = "" if place else f"{level}, {_words(which)}"
+                name = "" if place else f"{level}, {which.label}"
                 table.add_row(name, f"{100.0 * found.tolerance:g} %", *cells)
     return table
 
@@ -98,21 +106,16 @@ def reliability(title: str, levels: Mapping[str, Mapping[Conductivity, tuple[Jud
 def decision(study: ThermalStudy) -> Table:
     """Return the share of too hot units, every way."""
     title = "share of the units over 900 degC at 1000 s; allowed: 0.01; ± one standard error"
-    columns = (
-        "drawn",
-        "integrated",
-        "5 to 95 %,\nresampled",
-        "log-\nnormal",
-        "as mea-\nsured",
-    )
+    columns = ("Monte Carlo", "quadrature", "bootstrap\n5 to 95 %", "lognormal", "resampled")
     table = _table(title, "level, conductivity", *columns)
     for level in study.levels:
+        table.add_row(level.level)
         for which, found in level.failure.items():
             low, high = found.interval
             others = [f"{value:.3f}" for family, value in found.families.items() if family != "normal"]
             drawn = f"{found.value:.4f} ± {found.standard_error:.4f}"
             interval = f"{low:.3f} to {high:.3f}"
-            table.add_row(f"{level.level}, {_words(which)}", drawn, f"{found.quadrature:.4f}", interval, *others)
+            table.add_row(f"  {which.label}", drawn, f"{found.quadrature:.4f}", interval, *others)
     return table
 
 
@@ -122,7 +125,7 @@ def bias_correction(study: ThermalStudy) -> Table:
     columns = (
         "shift [degC]",
         "share too hot",
-        "5 to 95 % of\nresampled runs",
+        "bootstrap of\nruns, 5 to 95 %",
         "rise [K]: runs,\napplication",
         "flux [W/m^2]:\nruns, application",
     )
@@ -138,10 +141,6 @@ def bias_correction(study: ThermalStudy) -> Table:
             f"{found.farthest_flux:.0f}, {found.flux:.0f}",
         )
     return table
-
-
-def _words(which: str) -> str:
-    return {"constant": "constant k", "representative": "k at one T", "temperature_dependent": "k(T)"}[which]
 
 
 def _table(title: str, *columns: str) -> Table:

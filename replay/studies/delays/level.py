@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.blocks import Samples
-from replay.studies.delays.examples import Example
-from replay.studies.delays.posteriors import Prior
+from replay.studies.delays.examples import METHODS, Example, Method
+from replay.studies.delays.posteriors import PosteriorOfRun
 from replay.studies.delays.spread import quartiles
 from sim.identification.fit import Fit
 from sim.identification.many_fits import Fits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs:
+class MethodRuns:
     """All runs by one method, each fitted for itself.
 
     Parameters
@@ -40,30 +40,24 @@ class Runs:
     @property
     def bias_error(self) -> Samples:
         """(p,): the standard error of the bias."""
-        return np.asarray(self.scatter / np.sqrt(len(self.fits.parameters)))
+        return np.asarray(self.deviation / np.sqrt(len(self.fits.parameters)))
 
     @property
-    def scatter(self) -> Samples:
+    def deviation(self) -> Samples:
         """(p,): standard deviation of the estimates."""
         return np.asarray(self.fits.parameters.std(axis=0, ddof=1))
 
     @property
-    def told(self) -> Samples:
-        """(p,): mean of the standard errors that the fits tell, of those that tell one."""
+    def mean_standard_error(self) -> Samples:
+        """(p,): of the fits that have one, which is near the deviation where the fits know how good they are."""
         errors = self.fits.standard_errors
         number = np.isfinite(errors).sum(axis=0)
         total = np.where(np.isfinite(errors), errors, 0.0).sum(axis=0)
         return np.where(number, total / np.maximum(number, 1), np.nan)
 
     @property
-    def told_over_scatter(self) -> Samples:
-        """(p,): near one where the fits know how good they are."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.told / self.scatter
-
-    @property
     def unstable(self) -> int:
-        """How many runs do not have q0 + |q1| < 0."""
+        """How many runs have parameters with which the equation does not settle."""
         return int(np.sum(~self.example.is_stable(self.fits.parameters)))
 
     @property
@@ -103,33 +97,33 @@ class Level:
     typical : the first run, by method, without the constraint.
     mean_parameters : (n_runs / 5, p), of Method 2: means over five observations each, as in the paper.
     joint : Method 2 of the same five observations fitted together.
-    prior : the posterior of the first run of Example 3, kept stable; None elsewhere.
+    posterior : of the first run of Example 3, with priors and kept stable; None elsewhere.
     """
 
     example: Example
     sigma: float
     observed: Samples
-    free: dict[int, Runs]
-    kept: dict[int, Runs]
-    typical: dict[int, Typical]
+    free: dict[Method, MethodRuns]
+    kept: dict[Method, MethodRuns]
+    typical: dict[Method, Typical]
     mean_parameters: Samples
     joint: Fits
-    prior: Prior | None
+    posterior: PosteriorOfRun | None = None
 
     @property
-    def gain(self) -> float:
+    def times_closer(self) -> float:
         """How many times closer than Method 1 Method 2 is at t = 30, in the median."""
-        far, near = (self.free[method].later[1] for method in (1, 2))
+        far, near = (self.free[method].later[1] for method in METHODS)
         return far / near if near else np.inf
 
     @property
     def estimates(self) -> dict[str, Samples]:
         """Method 2's parameters, (m, p), of single runs, of repeated observations in two ways, and kept stable."""
         return {
-            "single": self.free[2].fits.parameters,
+            "single": self.free[Method.DISTURBANCE].fits.parameters,
             "mean_of_repeated": self.mean_parameters,
             "repeated_together": self.joint.parameters,
-            "kept_stable": self.kept[2].fits.parameters,
+            "kept_stable": self.kept[Method.DISTURBANCE].fits.parameters,
         }
 
     @property

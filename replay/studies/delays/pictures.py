@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from monitor.blocks import Samples
-from replay.studies.delays.examples import LATER, TIME
+from replay.studies.delays.examples import LATER, TIME, Method
 from replay.studies.delays.level import Level
 from replay.studies.delays.spread import histogram, quartiles
 from replay.studies.delays.study import REPEATS, DelayStudy
 
-_COLOURS = {1: "tab:orange", 2: "tab:blue"}
-_WORDS = {1: "method 1: polynomial", 2: "method 2: disturbance"}
+_COLOURS = {Method.POLYNOMIAL: "tab:orange", Method.DISTURBANCE: "tab:blue"}
+_WORDS = {Method.POLYNOMIAL: "method 1: polynomial", Method.DISTURBANCE: "method 2: disturbance"}
 _FIGURES = {"q0": 3, "q1": 4, "omega": 5}
 _BINS = 30
 # the first runs, so that their spread is seen
@@ -69,16 +69,19 @@ def _curves(axis: Axes, level: Level, time: Samples) -> None:
 
 
 def _estimates(levels: list[Level]) -> Figure:
-    names = levels[0].free[2].fits.names
+    names = levels[0].free[Method.DISTURBANCE].fits.names
     number = levels[0].example.number
     figure = Figure(figsize=(11.0, 2.6 * len(levels)), layout="constrained")
+    also = "; as Fig. 3 to 5 of the paper" if number == 3 else ""
     figure.suptitle(
-        f"Example {number}: estimates of method 2, {len(levels[0].observed)} runs; dashed: truth, green: mean"
+        f"Example {number}: estimates of method 2, {len(levels[0].observed)} runs; dashed: truth, green: mean{also}"
     )
     axes = figure.subplots(len(levels), len(names), squeeze=False)
     for row, level in zip(axes, levels, strict=True):
         for axis, name in zip(row, names, strict=True):
-            _histogram(axis, level.free[2].fits.of(name), level.example.known(name))
+            _histogram(axis, level.free[Method.DISTURBANCE].fits.of(name), level.example.known(name))
+            axis.set_xlabel(f"{name} [1/s]")
+            axis.set_ylabel("runs")
             figures = f"Fig. {_FIGURES[name]}: " if number == 3 else ""
             axis.set_title(f"{figures}{name}, σ = {level.sigma:g}", fontsize="medium")
     return figure
@@ -87,7 +90,7 @@ def _estimates(levels: list[Level]) -> Figure:
 def _steady_states(levels: list[Level]) -> Figure:
     figure = Figure(figsize=(11.0, 3.6), layout="constrained")
     number = len(levels[0].mean_parameters)
-    what = f"Fig. 2: steady state of {number} runs of {REPEATS} repeated observations"
+    what = f"as Fig. 2 of the paper: steady state of {number} runs of {REPEATS} repeated observations"
     printed = levels[0].example.printed_steady_state["mean_of_repeated"]
     figure.suptitle(
         f"{what}\ndashed: truth, green: mean, dotted: the paper's mean {printed}, triangles: ± 2σ, bar: quartiles",
@@ -96,6 +99,8 @@ def _steady_states(levels: list[Level]) -> Figure:
     for axis, level in zip(figure.subplots(1, len(levels), squeeze=False)[0], levels, strict=True):
         states = level.steady_states["mean_of_repeated"]
         axis.set_title(f"σ = {level.sigma:g}", fontsize="medium")
+        axis.set_xlabel("steady state of x")
+        axis.set_ylabel(f"means of {REPEATS} runs")
         if len(states) < 2:
             continue
         _histogram(axis, states, level.example.truth.steady_state)
@@ -110,7 +115,7 @@ def _steady_states(levels: list[Level]) -> Figure:
 
 def _histogram(axis: Axes, values: Samples, known: float) -> None:
     counts, edges = histogram(values, min(_BINS, max(len(values) // 6, 5)))
-    axis.stairs(counts, edges, fill=True, color=_COLOURS[2], alpha=0.7)
+    axis.stairs(counts, edges, fill=True, color=_COLOURS[Method.DISTURBANCE], alpha=0.7)
     axis.axvline(known, color="black", linestyle="--", linewidth=1.2)
     axis.axvline(float(values.mean()), color="tab:green", linewidth=1.2)
     axis.grid(alpha=0.3)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import norm
 
 from monitor.blocks import Samples
-from replay.studies.delays.examples import Example
+from replay.studies.delays.examples import Example, Method
 from sim.identification.bayesian import Posterior, sample_posterior
 from sim.identification.fit import fit
 from sim.identification.stability import stable
@@ -16,11 +16,11 @@ from sim.identification.stability import stable
 # a disturbance is as likely positive as negative, and hardly larger than this
 DISTURBANCE = 0.5
 _MARGIN = 0.02
-_STEPS = 3000
+STEPS = 3000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prior:
+class PosteriorOfRun:
     """The posterior of one run, and what it says of later.
 
     Parameters
@@ -33,8 +33,16 @@ class Prior:
     steady_state: Samples
 
 
-def with_prior(example: Example, observed: Samples, sigma: float, seed: int) -> Prior:
+def with_prior(
+    example: Example, observed: Samples, sigma: float, seed: int, *, n_steps: int = STEPS
+) -> PosteriorOfRun:
     """Sample the posterior of a run: omega is normal beforehand, the rates are anything that is stable.
+
+    Parameters
+    ----------
+    observed : (n,).
+    sigma : of the noise.
+    seed, n_steps : of the chains.
 
     Raises
     ------
@@ -42,7 +50,7 @@ def with_prior(example: Example, observed: Samples, sigma: float, seed: int) -> 
     """
     model = example.disturbed
     inside = stable(model, _MARGIN)
-    start = fit(inside, observed, inside.of(example.start(2)))
+    start = fit(inside, observed, inside.of(example.start(Method.DISTURBANCE)))
     # at a bound no standard error is known
     spread = np.clip(np.nan_to_num(start.standard_errors, nan=_MARGIN), 1e-3, DISTURBANCE)
     priors = {"omega": norm(0.0, DISTURBANCE)}
@@ -54,7 +62,7 @@ def with_prior(example: Example, observed: Samples, sigma: float, seed: int) -> 
         priors,
         sigma=sigma,
         support=example.is_stable,
-        n_steps=_STEPS,
+        n_steps=n_steps,
         seed=seed,
     )
-    return Prior(found, example.steady_states(found.samples))
+    return PosteriorOfRun(found, example.steady_states(found.samples))

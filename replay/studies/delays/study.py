@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
 from monitor.blocks import Samples
 from replay.ensembles import Progress, silent
-from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, NEAR_UNSTABLE, TIME, Example
-from replay.studies.delays.level import Level, Runs, Typical
-from replay.studies.delays.posteriors import with_prior
+from replay.studies.delays.count import Count
+from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method
+from replay.studies.delays.level import Level, MethodRuns, Typical
+from replay.studies.delays.posteriors import STEPS, with_prior
 from sim.identification.fit import Fit, fit
 from sim.identification.many_fits import Fits, fit_many
 from sim.identification.profile import profile
@@ -52,6 +53,7 @@ def run_study(
     n_runs: int = RUNS,
     seed: int = 1,
     priors: bool = False,
+    posterior_steps: int = STEPS,
     progress: Progress = silent,
 ) -> DelayStudy:
     """Make the observations of each example, and estimate by both methods.
@@ -59,8 +61,9 @@ def run_study(
     Parameters
     ----------
     sigmas : standard deviations of the noise. Every level has the same noise but for its size.
-    n_runs : a multiple of five.
-    priors : sample a posterior of Example 3 at each level, too.
+    n_runs : a multiple of five, from 10 to 20000.
+    seed : of the noise, and of the chains of the posteriors.
+    priors, posterior_steps : sample a posterior of Example 3 at each level, too, and with how many steps.
     progress : told how many fits are done.
 
     Raises
@@ -77,14 +80,26 @@ def run_study(
             )
     if not sigmas:
         raise ValueError("sigma: give one level of noise at least")
+    # of every run four fits, and one of every five together
+    total = len(sigmas) * (4 * n_runs + n_runs // REPEATS)
+    counts = {example.number: Count(progress, f"example {example.number}", total) for example in EXAMPLES}
+    sampled = Count(progress, "posteriors", len(sigmas)) if priors else None
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        levels = tuple(
-            _Experiments(example, sigma, n_runs, seed, pool, progress).level(priors, seed)
+        levels = [
+            _Experiments(
+                example, sigma, _observations(example, sigma, n_runs, seed), pool, counts[example.number]
+            ).level()
             for example in EXAMPLES
             for sigma in sigmas
-        )
+        ]
+    for i, level in enumerate(levels):
+        if sampled and level.example is NEAR_UNSTABLE:
+            posterior = with_prior(level.example, level.observed[0], level.sigma, seed, n_steps=posterior_steps)
+            levels[i] = replace(level, posterior=posterior)
+            sampled.add(1)
     observed = _observations(BAYARRI, sigmas[-1], 1, seed)
-    return DelayStudy(levels, fit(BAYARRI.model(0), observed, BAYARRI.start(0), sigma=sigmas[-1]))
+    alone, start = BAYARRI.model(Method.UNDISTURBED), BAYARRI.start(Method.UNDISTURBED)
+    return DelayStudy(tuple(levels), fit(alone, observed, start, sigma=sigmas[-1]))
 
 
 def _observations(example: Example, sigma: float, n_runs: int, seed: int) -> Samples:
@@ -97,23 +112,17 @@ class _Experiments:
     """The observations of one example at one level of noise, and their fits, several threads at once."""
 
     def __init__(
-        self, example: Example, sigma: float, n_runs: int, seed: int, pool: ThreadPoolExecutor, progress: Progress
+        self, example: Example, sigma: float, observed: Samples, pool: ThreadPoolExecutor, count: Count
     ) -> None:
-        self._example, self._sigma, self._pool, self._progress = example, sigma, pool, progress
-        self._observed = _observations(example, sigma, n_runs, seed)
-        self._words = f"example {example.number}, sigma {sigma:g}"
+        self._example, self._sigma, self._observed, self._pool, self._count = example, sigma, observed, pool, count
 
-    def level(self, priors: bool, seed: int) -> Level:
+    def level(self) -> Level:
         """Fit everything by both methods, with the constraint and without."""
         example, observed = self._example, self._observed
-        free = {method: self._runs(method, kept_stable=False) for method in (1, 2)}
-        kept = {method: self._runs(method, kept_stable=True) for method in (1, 2)}
-        prior = None
-        if priors and example is NEAR_UNSTABLE:
-            prior = with_prior(example, observed[0], self._sigma, seed)
-            self._progress(f"{self._words}: posterior", 1, 1)
+        free = {method: self._runs(method, kept_stable=False) for method in METHODS}
+        kept = {method: self._runs(method, kept_stable=True) for method in METHODS}
         groups = observed.reshape(-1, REPEATS, len(TIME)).mean(axis=1)
-        single = free[2].fits.parameters
+        single = free[Method.DISTURBANCE].fits.parameters
         return Level(
             example,
             self._sigma,
@@ -122,36 +131,35 @@ class _Experiments:
             kept,
             {method: _typical(example, method, observed[0], self._sigma) for method in free},
             single.reshape(-1, REPEATS, single.shape[1]).mean(axis=1),
-            self._many("five together", example.model(2), example.start(2), groups),
-            prior,
+            self._many(example.disturbed, example.start(Method.DISTURBANCE), groups),
         )
 
-    def _runs(self, method: int, *, kept_stable: bool) -> Runs:
+    def _runs(self, method: Method, *, kept_stable: bool) -> MethodRuns:
         example, later = self._example, np.array([LATER])
         began = perf_counter()
         if kept_stable:
             inside = example.kept_stable(method)
             start = inside.of(example.start(method))
-            fits = self._many(f"method {method}, kept stable", inside, start, self._observed)
+            fits = self._many(inside, start, self._observed)
         else:
-            fits = self._many(f"method {method}", example.model(method), example.start(method), self._observed)
+            fits = self._many(example.model(method), example.start(method), self._observed)
         seconds = perf_counter() - began
         # what is unstable may be beyond all numbers by then
         with np.errstate(all="ignore"):
             error = (example.predict(method, fits.parameters, later) - example.truth.response(later))[:, 0]
-        return Runs(example, fits, error, seconds)
+        return MethodRuns(example, fits, error, seconds)
 
-    def _many(self, what: str, regression: Regression, start: Samples, observed: Samples) -> Fits:
+    def _many(self, regression: Regression, start: Samples, observed: Samples) -> Fits:
         chunks = [observed[first : first + _CHUNK] for first in range(0, len(observed), _CHUNK)]
         found = []
         for fits in self._pool.map(lambda chunk: fit_many(regression, chunk, start), chunks):
             found.append(fits)
-            self._progress(f"{self._words}: {what}", sum(len(each.sigma) for each in found), len(observed))
+            self._count.add(len(fits.sigma))
         fields = ("parameters", "covariance", "sigma", "sum_of_squares", "at_bound", "converged")
         return Fits(found[0].names, *(np.concatenate([getattr(part, name) for part in found]) for name in fields))
 
 
-def _typical(example: Example, method: int, observed: Samples, sigma: float) -> Typical:
+def _typical(example: Example, method: Method, observed: Samples, sigma: float) -> Typical:
     model, start = example.model(method), example.start(method)
     away = np.where(start == 0.0, 0.5, 1.0)
     starts = np.vstack([start, spread_starts(start - away, start + away, _STARTS - 1)])

@@ -9,16 +9,7 @@ import numpy as np
 from monitor.blocks import Samples
 from sim.models.thermal_population import Characterization, Conductivity
 from sim.models.thermal_slab import SlabTest, series_temperature
-from sim.models.thermal_tables import (
-    ACCREDITATION,
-    APPLICATION,
-    LIMIT,
-    LIMIT_TIME,
-    Runs,
-    accreditation_runs,
-    configurations,
-    validation_runs,
-)
+from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurations, front_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +19,7 @@ class BiasCorrection:
     Parameters
     ----------
     probability : with the correction; constant conductivity.
-    low, high : 5 and 95 % of it when the runs are resampled.
+    low, high : 5 and 95 % of it in a bootstrap of the runs.
     shift : degC, added at the application.
     farthest_rise, rise : degC over the initial temperature: the model's largest in the runs, and in the application.
     farthest_flux, flux : W/m^2, the same.
@@ -65,7 +56,7 @@ def correct_bias(
         return series_temperature(test, time, *mean_properties)[:, 0] - test.initial_temperature
 
     tests = configurations()
-    runs: dict[str, Runs] = {**validation_runs(level), ACCREDITATION: accreditation_runs(level)["front"]}
+    runs = front_runs(level)
     normal, right, farthest = [], [], 0.0
     for name, each in runs.items():
         predicted = rise(tests[name], each.time[1:])

@@ -1,18 +1,18 @@
-"""When a unit of the application is hotter than allowed, and how probable that is: by quadrature, and by trying."""
+"""When a unit of the application is hotter than allowed, and how probable that is: by quadrature and Monte Carlo."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from monitor.blocks import Samples
 from replay.ensembles import Progress, silent
-from replay.studies.thermal.runs import temperatures
+from replay.studies.thermal.many_specimens import temperatures
+from replay.studies.thermal.proportion import standard_error
 from sim.models.thermal_conduction import conduction_temperature
 from sim.models.thermal_population import Population, Specimens
 from sim.models.thermal_slab import series_temperature
@@ -24,7 +24,7 @@ NODES = 64
 # the data allow, one that takes up more too cool; no resampled data have slopes beyond
 CAPACITIES, SLOPES = (2.3e5, 6.0e5), (-1.5e-5, 5.5e-5)
 # of the specimens: how many may be taken for too hot or too cool because their capacity lies outside
-_UNTOLD = 1e-3
+_MOST_UNRESOLVED = 1e-3
 _DEGREE_CAPACITY, _DEGREE_SLOPE = 14, 8
 # degC: conductivities there are nearly the limit's, whatever the slope, and that within this factor
 _MIDDLE, _FACTOR = 500.0, 1.2
@@ -118,24 +118,24 @@ def by_quadrature(population: Population, nodes: int = NODES) -> float:
     capacities, weights = population.heat_capacity.nodes(nodes)
     known, k = limit(sloped=bool(population.slope)), population.conductivity
     low, high = (np.asarray(capacities < CAPACITIES[0]), np.asarray(capacities > CAPACITIES[1]))
-    at_low, at_high = k.share_below(known.conductivity(np.array(CAPACITIES), population.slope)).tolist()
-    untold = float(weights[low].sum() * (1.0 - at_low) + weights[high].sum() * at_high)
-    if untold > _UNTOLD:
+    at_low, at_high = k.cdf(known.conductivity(np.array(CAPACITIES), population.slope)).tolist()
+    unresolved = float(weights[low].sum() * (1.0 - at_low) + weights[high].sum() * at_high)
+    if unresolved > _MOST_UNRESOLVED:
         raise ValueError(
-            f"heat capacities from {CAPACITIES[0]:g} to {CAPACITIES[1]:g} J/(m^3 K): up to {100.0 * untold:.2g} % of "
-            "the specimens lie outside and may be too hot or not; the limit must be sought farther"
+            f"heat capacities from {CAPACITIES[0]:g} to {CAPACITIES[1]:g} J/(m^3 K): up to {100.0 * unresolved:.2g} "
+            "% of the specimens lie outside and may be too hot or not; the limit must be sought farther"
         )
     inside = ~(low | high)
-    shares = k.share_below(known.conductivity(capacities[inside], population.slope))
+    shares = k.cdf(known.conductivity(capacities[inside], population.slope))
     return float(weights[inside] @ shares + weights[low].sum())
 
 
-def by_trying(specimens: Specimens, progress: Progress = silent, what: str = "specimens") -> tuple[float, float]:
+def by_monte_carlo(specimens: Specimens, progress: Progress = silent, what: str = "specimens") -> tuple[float, float]:
     """Return the share of these specimens that is too hot, and its standard error: each is computed."""
     test = configurations()[APPLICATION]
     front = temperatures(test, np.array([LIMIT_TIME]), specimens, progress=progress, what=what)[0, 0]
     share = float(np.mean(front > LIMIT))
-    return share, sqrt(share * (1.0 - share) / len(specimens))
+    return share, standard_error(share, len(specimens))
 
 
 def _refuse_outside(what: str, values: Samples, ends: tuple[float, float], unit: str) -> None:

@@ -18,15 +18,16 @@ from sim.models.thermal_tables import (
     ALLOWED,
     DEPTHS,
     LEVELS,
-    Runs,
+    MeasuredRuns,
     accreditation_runs,
     configurations,
     material,
     validation_runs,
 )
 
-_COLOURS = {"constant": "tab:orange", "representative": "tab:green", "temperature_dependent": "tab:blue"}
-_WORDS = {"constant": "constant k", "representative": "k at one temperature", "temperature_dependent": "k(T)"}
+_COLOURS = dict(zip(Conductivity, ("tab:orange", "tab:green", "tab:blue"), strict=True))
+# the level whose data the first three pictures show
+_LEVEL = LEVELS[-1]
 # of the specimens that a band leaves out at each side
 _TAIL = 0.05
 _SHARE = f"{100.0 * (1.0 - 2.0 * _TAIL):.0f} %"
@@ -50,8 +51,9 @@ def draw(study: ThermalStudy, folder: Path) -> tuple[Path, ...]:
 
 def _material(study: ThermalStudy) -> Figure:
     figure = Figure(figsize=(11.0, 3.8), layout="constrained")
-    known, data = study.levels[-1].characterization, material(LEVELS[-1])
-    figure.suptitle(f"Table 4: {len(data.temperature)} specimens, and what is taken for the population")
+    known, data = study.levels[-1].characterization, material(_LEVEL)
+    number = len(data.temperature)
+    figure.suptitle(f"Level {_LEVEL}: {number} specimens (Table 4), and what is taken for the population")
     axes = figure.subplots(1, 2)
     ends = np.array([0.0, 1000.0])
     rows = (
@@ -74,12 +76,12 @@ def _material(study: ThermalStudy) -> Figure:
 
 def _validation(study: ThermalStudy) -> Figure:
     figure = Figure(figsize=(11.0, 7.6), layout="constrained")
-    figure.suptitle(f"Table 6: fronts measured, and {_SHARE} of the specimens of two models")
+    figure.suptitle(f"Level {_LEVEL}: fronts measured (Table 6), and {_SHARE} of the specimens of two models")
     axes = figure.subplots(2, 2, sharex=True)
     for axis, (name, runs) in zip(axes.ravel(), validation_runs().items(), strict=True):
         test = configurations()[name]
         _experiments(axis, study.levels[-1].characterization, test, runs, 0.0)
-        axis.set_title(f"{name}: {test.flux:g} W/m², {1e3 * test.thickness:g} mm", fontsize="medium")
+        axis.set_title(f"configuration {name}: {test.flux:g} W/m², {1e3 * test.thickness:g} mm", fontsize="medium")
     axes[0, 0].legend(fontsize="small")
     for axis in axes[1]:
         axis.set_xlabel("time [s]")
@@ -92,7 +94,8 @@ def _accreditation(study: ThermalStudy) -> Figure:
     figure = Figure(figsize=(11.0, 4.2), layout="constrained")
     test = configurations()[ACCREDITATION]
     figure.suptitle(
-        f"Table 8: {test.flux:g} W/m², {1e3 * test.thickness:g} mm, and {_SHARE} of the specimens of two models"
+        f"Level {_LEVEL}: accreditation (Table 8), {test.flux:g} W/m², {1e3 * test.thickness:g} mm, "
+        f"and {_SHARE} of the specimens of two models"
     )
     axes = figure.subplots(1, len(DEPTHS))
     for axis, (name, depth) in zip(axes, DEPTHS.items(), strict=True):
@@ -104,12 +107,12 @@ def _accreditation(study: ThermalStudy) -> Figure:
     return figure
 
 
-def _experiments(axis: Axes, known: Characterization, test: SlabTest, runs: Runs, depth: float) -> None:
+def _experiments(axis: Axes, known: Characterization, test: SlabTest, runs: MeasuredRuns, depth: float) -> None:
     """Draw what was measured over what the two models say: an area for k(T), two lines for constant k."""
     for which in JUDGED:
         specimens = known.population(which).sample(np.random.default_rng(1), _DRAWN)
         low, high = np.quantile(specimens.temperature(test, runs.time, (depth,))[:, 0], [_TAIL, 1.0 - _TAIL], axis=1)
-        colour, words = _COLOURS[which], _WORDS[which]
+        colour, words = _COLOURS[which], which.label
         if which is Conductivity.CONSTANT:
             axis.plot(runs.time, low, "--", color=colour, label=words)
             axis.plot(runs.time, high, "--", color=colour)
@@ -129,7 +132,7 @@ def _decision(study: ThermalStudy) -> Figure:
         values = np.array([each.quadrature for each in found])
         low, high = np.array([each.interval for each in found]).T
         error = np.maximum([values - low, high - values], 0.0)
-        axis.errorbar(at, values, error, fmt="o", capsize=4.0, color=_COLOURS[which], label=_WORDS[which])
+        axis.errorbar(at, values, error, fmt="o", capsize=4.0, color=_COLOURS[which], label=which.label)
     axis.axhline(ALLOWED, color="tab:red", label="allowed")
     axis.set_xticks(range(len(study.levels)), [level.level for level in study.levels])
     axis.set_xlim(-0.6, len(study.levels) - 0.4)
@@ -139,7 +142,7 @@ def _decision(study: ThermalStudy) -> Figure:
     axis.set_yticks(_SHARES)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0))
     axis.yaxis.set_minor_formatter(NullFormatter())
-    axis.set_title("The share that eq. 1 limits, and 5 to 95 % of resampled data", fontsize="medium")
+    axis.set_title("By quadrature, and 5 to 95 % of the bootstrap data sets", fontsize="medium")
     axis.grid(alpha=0.3, which="both")
     axis.legend(fontsize="small", ncols=2, loc="upper right")
     return figure

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from monitor.blocks import Samples
-from replay.studies.thermal.compliance import AGREED, FailureProbability, Verdict, decide
+from replay.studies.thermal.bias import BiasCorrection
+from replay.studies.thermal.compliance import AGREED, FEWEST, FailureProbability, Verdict, decide
 from sim.models.thermal_population import Conductivity
 from sim.models.thermal_tables import (
     ACCREDITATION,
@@ -13,11 +14,9 @@ from sim.models.thermal_tables import (
     APPLICATION,
     LIMIT,
     LIMIT_TIME,
-    Runs,
-    accreditation_runs,
     configurations,
+    front_runs,
     material,
-    validation_runs,
 )
 
 _WORDS = {
@@ -27,14 +26,18 @@ _WORDS = {
 }
 
 RULE = (
-    "The rule for a verdict is ours, for the paper has none: met or not met where the drawn share is on that side of "
-    f"{100.0 * ALLOWED:g} % by three standard errors, and {100.0 * AGREED:g} % of the resampled data sets are too; "
-    "else open. It was made with these results in view, where Low is the nearest to open."
+    "The rule for a verdict is ours, for the paper has none: met or not met where the Monte Carlo share is on that "
+    f"side of {100.0 * ALLOWED:g} % by three standard errors, and {100.0 * AGREED:g} % of {FEWEST} or more bootstrap "
+    "data sets are too; else open. It was made with these results in view, where Low is the nearest to open."
 )
 
 
 def statement(
-    level: str, failure: Mapping[Conductivity, FailureProbability], places: Mapping[str, Samples], n_units: int
+    level: str,
+    failure: Mapping[Conductivity, FailureProbability],
+    share_cooler: Mapping[str, Samples],
+    bias: BiasCorrection,
+    n_units: int,
 ) -> str:
     """Return the verdict by k(T), and a line each on what it rests on.
 
@@ -42,7 +45,8 @@ def statement(
     ----------
     level : Low, Medium or High; no other data are spoken of.
     failure : by the assumption on the conductivity.
-    places : by configuration, which share of the model's specimens has a cooler front than each run at its end.
+    share_cooler : by configuration, of the model's specimens, than the front of each run at its end.
+    bias : the model-bias correction.
     n_units : that were drawn.
     """
     best = failure[Conductivity.TEMPERATURE_DEPENDENT]
@@ -51,7 +55,8 @@ def statement(
         f"{LIMIT_TIME:g} s, where {_percent(ALLOWED)} % are allowed.",
         _rests_on(level, best, n_units),
         _confidence(best, failure),
-        _tests(level, places),
+        _corrected(bias),
+        _tests(level, share_cooler),
         _carried_on(level),
     )
     return "\n".join(lines)
@@ -59,30 +64,39 @@ def statement(
 
 def _rests_on(level: str, best: FailureProbability, n_units: int) -> str:
     n_specimens = len(material(level).temperature)
-    n_runs = sum(each.temperature.shape[1] for each in validation_runs(level).values())
-    n_accreditation = accreditation_runs(level)["front"].temperature.shape[1]
+    n_each = {name: each.temperature.shape[1] for name, each in front_runs(level).items()}
+    of_accreditation = n_each.pop(ACCREDITATION)
     return (
         f"Rests on: {n_specimens} specimens of the material; a conductivity that is a line in temperature; normal, "
-        f"independent properties. {n_runs} tests and {n_accreditation} of accreditation check the model and change "
-        f"nothing in the number. {n_units} units drawn and computed one by one say {_percent(best.value)} ± "
-        f"{_percent(best.standard_error, 2)} %."
+        f"independent properties. {sum(n_each.values())} tests and {of_accreditation} of accreditation check the "
+        f"model and change nothing in the number. Monte Carlo, of {n_units} units computed one by one, says "
+        f"{_percent(best.value)} ± {_percent(best.standard_error, 2)} %."
     )
 
 
 def _confidence(best: FailureProbability, failure: Mapping[Conductivity, FailureProbability]) -> str:
-    n = len(best.resampled)
+    n = len(best.bootstrap)
     low, high = best.interval
     others = [share for each in failure.values() for share in each.families.values()]
+    few = f" A verdict needs {FEWEST} of them." if n < FEWEST else ""
     return (
-        f"Confidence: of {n} data sets resampled from the specimens, 90 % say {_percent(low)} to {_percent(high)} %, "
-        f"and {n - round(best.share_complying * n)} say that the requirement is missed. Other assumptions on "
+        f"Confidence: of {n} bootstrap data sets, 90 % say {_percent(low)} to {_percent(high)} %, "
+        f"and {n - round(best.share_complying * n)} say that the requirement is missed.{few} Other assumptions on "
         f"conductivity and distribution say {_percent(min(others))} to {_percent(max(others))} %."
     )
 
 
-def _tests(level: str, places: Mapping[str, Samples]) -> str:
-    shares = [float(share) for each in places.values() for share in each]
-    runs = _all_runs(level)
+def _corrected(bias: BiasCorrection) -> str:
+    return (
+        f"Corrected for bias: with what constant k misses in the tests, carried on to the application, its share is "
+        f"{_percent(bias.probability)} %, and of bootstrap runs 90 % say {_percent(bias.low)} to "
+        f"{_percent(bias.high)} %. The verdict does not use it."
+    )
+
+
+def _tests(level: str, share_cooler: Mapping[str, Samples]) -> str:
+    shares = [float(share) for each in share_cooler.values() for share in each]
+    runs = front_runs(level)
     flux = max(configurations()[name].flux for name in runs)
     hottest = max(float(each.temperature.max()) for each in runs.values())
     return (
@@ -97,13 +111,8 @@ def _carried_on(level: str) -> str:
     measured = material(level).temperature
     return (
         f"Extrapolated: to {application.flux:g} W/m^2 and {LIMIT:g} degC, where nothing was tested. The properties "
-        f"were measured from {measured.min():g} to {measured.max():g} degC, "
-        "beyond the limit."
+        f"are not: they were measured from {measured.min():g} to {measured.max():g} degC."
     )
-
-
-def _all_runs(level: str) -> dict[str, Runs]:
-    return {**validation_runs(level), ACCREDITATION: accreditation_runs(level)["front"]}
 
 
 def _percent(share: float, digits: int = 3) -> str:

@@ -11,10 +11,11 @@ from monitor.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.thermal.bias import BiasCorrection, correct_bias
 from replay.studies.thermal.compliance import FailureProbability, Verdict, decide, failure_probabilities
+from replay.studies.thermal.fitted_runs import RunFits, fit_all_runs
 from replay.studies.thermal.limit import limit
 from replay.studies.thermal.statement import statement
 from replay.studies.thermal.validation import JUDGED, TOLERANCES, Judgement, accreditation_sites, validation_sites
-from replay.studies.thermal.verification import Convergence, Fits, convergence, fit_all_runs, table_2
+from replay.studies.thermal.verification import Convergence, convergence, table_2
 from sim.models.thermal_population import Characterization, Conductivity, characterize
 from sim.models.thermal_tables import ACCREDITATION, LEVELS, material
 
@@ -22,6 +23,8 @@ Judgements = dict[Conductivity, tuple[Judgement, ...]]
 
 REALIZATIONS = 20_000
 RESAMPLED = 500
+# minutes on two cores
+MOST_REALIZATIONS, MOST_RESAMPLED = 1_000_000, 100_000
 # eq. 2 takes next to no time: of its units there are as many more
 _CHEAP = 5
 # of each model, that the experiments are laid beside: never more than of the units
@@ -37,8 +40,8 @@ class LevelStudy:
     level : Low, Medium or High.
     characterization : of the material.
     validation, accreditation : by the assumption on the conductivity, one at each tolerance.
-    places : by the assumption and by configuration, what share of the model's specimens has a cooler front than each
-        experiment, at its end.
+    share_cooler : by the assumption and by configuration, what share of the model's specimens has a cooler front than
+        each experiment, at its end.
     failure : by the assumption on the conductivity.
     bias : the model-bias correction.
     statement : for the regulator.
@@ -48,7 +51,7 @@ class LevelStudy:
     characterization: Characterization
     validation: Mapping[Conductivity, tuple[Judgement, ...]]
     accreditation: Mapping[Conductivity, tuple[Judgement, ...]]
-    places: Mapping[Conductivity, Mapping[str, Samples]]
+    share_cooler: Mapping[Conductivity, Mapping[str, Samples]]
     failure: Mapping[Conductivity, FailureProbability]
     bias: BiasCorrection
     statement: str
@@ -70,14 +73,16 @@ class ThermalStudy:
     fits : by the assumption on the conductivity and by configuration, one a run; the slope is that of High.
     levels : of data.
     n_units, n_specimens : drawn for the application with a slope in k, and beside the experiments.
+    n_resampled : bootstrap data sets.
     """
 
     check: Samples
     convergence: Convergence
-    fits: Fits
+    fits: RunFits
     levels: tuple[LevelStudy, ...]
     n_units: int
     n_specimens: int
+    n_resampled: int
 
     @property
     def table2_max_error(self) -> float:
@@ -98,7 +103,7 @@ def run_study(
     ----------
     n_realizations : units of the application, with a conductivity that depends on temperature; of those where it is
         constant there are five times as many.
-    n_resampled : data sets like those there are.
+    n_resampled : bootstrap data sets, like those there are; a verdict needs 500.
     seed : of everything random.
     progress : told what is done.
 
@@ -107,8 +112,12 @@ def run_study(
     ValueError : a number is out of range.
     """
     n_units = REALIZATIONS if n_realizations is None else n_realizations
-    if n_units < 2 or n_resampled < 2:
-        raise ValueError(f"{n_units} realizations and {n_resampled} resampled data sets: a study needs two each")
+    for what, number, most in (
+        ("realizations", n_units, MOST_REALIZATIONS),
+        ("resampled data sets", n_resampled, MOST_RESAMPLED),
+    ):
+        if not 2 <= number <= most:
+            raise ValueError(f"{number} {what}: must be from 2 to {most}")
     n_specimens = min(n_units, _SPECIMENS)
     for done, sloped in enumerate((False, True), 1):
         limit(sloped=sloped)
@@ -118,7 +127,7 @@ def run_study(
         _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
         for place, level in enumerate(LEVELS)
     )
-    return ThermalStudy(table_2(), convergence(), fits, levels, n_units, n_specimens)
+    return ThermalStudy(table_2(), convergence(), fits, levels, n_units, n_specimens, n_resampled)
 
 
 def _level(
@@ -128,7 +137,7 @@ def _level(
     of_units, of_bias, of_specimens = seed.spawn(3)
     validation: Judgements = {}
     accreditation: Judgements = {}
-    places: dict[Conductivity, dict[str, Samples]] = {}
+    share_cooler: dict[Conductivity, dict[str, Samples]] = {}
     for which in JUDGED:
         # the same deviates whatever is assumed
         specimens = characterization.population(which).sample(np.random.default_rng(of_specimens), n_specimens)
@@ -136,13 +145,13 @@ def _level(
         validation[which], accreditation[which] = (
             tuple(sites.judge(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
         )
-        places[which] = at_fronts.places() | {ACCREDITATION: at_depths.places()["front"]}
-        progress(f"{level}: experiments", len(places), len(JUDGED))
+        share_cooler[which] = at_fronts.share_cooler() | {ACCREDITATION: at_depths.share_cooler()["front"]}
+        progress(f"{level}: experiments", len(share_cooler), len(JUDGED))
     number = {
         which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CHEAP * n_units for which in Conductivity
     }
     generator = np.random.default_rng(of_units)
     failure = failure_probabilities(material(level), number, n_resampled, generator, progress, level)
     bias = correct_bias(characterization, level, _CHEAP * n_units, n_resampled, np.random.default_rng(of_bias))
-    told = statement(level, failure, places[Conductivity.TEMPERATURE_DEPENDENT], n_units)
-    return LevelStudy(level, characterization, validation, accreditation, places, failure, bias, told)
+    told = statement(level, failure, share_cooler[Conductivity.TEMPERATURE_DEPENDENT], bias, n_units)
+    return LevelStudy(level, characterization, validation, accreditation, share_cooler, failure, bias, told)

@@ -13,9 +13,16 @@ from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.several_sites import JointReliability, product
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
-from replay.studies.thermal.runs import temperatures
+from replay.studies.thermal.many_specimens import temperatures
 from sim.models.thermal_population import Conductivity, Specimens
-from sim.models.thermal_tables import ACCREDITATION, DEPTHS, Runs, accreditation_runs, configurations, validation_runs
+from sim.models.thermal_tables import (
+    ACCREDITATION,
+    DEPTHS,
+    MeasuredRuns,
+    accreditation_runs,
+    configurations,
+    validation_runs,
+)
 
 # the model of the challenge, and what it leaves out
 JUDGED = (Conductivity.CONSTANT, Conductivity.TEMPERATURE_DEPENDENT)
@@ -56,7 +63,7 @@ class Sites:
     """
 
     ensembles: Mapping[str, Ensemble]
-    runs: Mapping[str, Runs]
+    runs: Mapping[str, MeasuredRuns]
 
     def judge(self, tolerance: float) -> Judgement:
         """Return the reliabilities with a share of the measured temperature in degC as tolerance."""
@@ -73,7 +80,7 @@ class Sites:
         together = joint.update(instants, list(measured.values()))
         return Judgement(tolerance, reliabilities, product(list(reliabilities.values())), together)
 
-    def places(self) -> dict[str, Samples]:
+    def share_cooler(self) -> dict[str, Samples]:
         """Return what share of the specimens is cooler than each experiment at its last instant, (n_experiments,)."""
         return {
             name: np.mean(ensemble.response[-1][:, None] < self.runs[name].temperature[-1], axis=0)

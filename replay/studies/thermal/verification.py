@@ -1,18 +1,14 @@
-"""What is known before the thermal challenge begins: Table 2, the solver's own error, and that it fits the runs."""
+"""What is known before the thermal challenge begins: Table 2, and the solver's own error."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from monitor.blocks import Samples
-from replay.ensembles import Progress, silent
-from replay.studies.thermal.runs import FittedRun, fit_run
-from replay.studies.thermal.validation import JUDGED
 from sim.models.thermal_conduction import N_CELLS, conduction_temperature
-from sim.models.thermal_population import Conductivity, Specimens, characterize
+from sim.models.thermal_population import characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import (
     APPLICATION,
@@ -23,10 +19,7 @@ from sim.models.thermal_tables import (
     check_values,
     configurations,
     material,
-    validation_runs,
 )
-
-Fits = Mapping[Conductivity, Mapping[str, tuple[FittedRun, ...]]]
 
 _CONVERGENCE = (N_CELLS // 4, N_CELLS // 2, N_CELLS, 2 * N_CELLS)
 
@@ -69,24 +62,3 @@ def convergence() -> Convergence:
     finest = front(*sloped, 8 * _CONVERGENCE[-1])
     errors = [(front(middle[0], 0.0, n) - exact, front(*sloped, n) - finest) for n in _CONVERGENCE]
     return Convergence(_CONVERGENCE, *np.array(errors).T)
-
-
-def fit_all_runs(progress: Progress = silent) -> dict[Conductivity, dict[str, tuple[FittedRun, ...]]]:
-    """Fit each of the sixteen runs by a specimen of its own; the slope of k is none, or that of High."""
-    known = characterize(material(LEVELS[-1]))
-    runs, tests = validation_runs(), configurations()
-    total = len(JUDGED) * sum(each.temperature.shape[1] for each in runs.values())
-    found: dict[Conductivity, dict[str, tuple[FittedRun, ...]]] = {}
-    done = 0
-    for which in JUDGED:
-        fit = known.constant if which is Conductivity.CONSTANT else known.line
-        start = Specimens(np.array([fit.at(0.0)]), fit.slope, np.array([known.capacity.at(0.0)]))
-        found[which] = {}
-        for name, each in runs.items():
-            fitted = []
-            for temperature in each.temperature.T:
-                fitted.append(fit_run(tests[name], each.time, temperature, start))
-                done += 1
-                progress("runs fitted", done, total)
-            found[which][name] = tuple(fitted)
-    return found

@@ -1,0 +1,129 @@
+"""One actuator's record -> a fit of gain, delay, lag, offset and drift: as it is computed, and as it is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from monitor.blocks import Samples
+from sim.identification.actuator_response import ActuatorResponse
+from sim.identification.fit import Fit, fit
+from sim.identification.least_squares import minimize
+from sim.identification.regression import PolynomialDiscrepancy, Regression
+from sim.identification.restatement import restated
+
+# more do not make the estimates better by anything that matters
+_MOST_ROWS = 100_000
+# sums of squares that differ by less than this share, and so many errors' worth, are as good as each other
+_AS_GOOD, _ERRORS = 0.01, 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class ActuatorRegression:
+    """What is fitted to a stretch of a record: an actuator, and a polynomial in time beside it.
+
+    Inside, command and measured signal are without their means, which an offset takes up, and the polynomial's time
+    runs from -1 to 1: a large offset hides nothing behind rounding.
+
+    Parameters
+    ----------
+    command, measured : (n_samples,), the stretch.
+    start : samples, of the stretch in the record.
+    dt, max_delay : s.
+    with_lag : whether a first-order lag is fitted.
+    n_drift : terms of the polynomial.
+    """
+
+    command: Samples
+    measured: Samples
+    start: int
+    dt: float
+    max_delay: float
+    with_lag: bool
+    n_drift: int
+
+    @cached_property
+    def _means(self) -> tuple[float, float]:
+        return (float(self.command.mean()), float(self.measured.mean())) if self.n_drift else (0.0, 0.0)
+
+    @property
+    def every(self) -> int:
+        """Each so many of the samples is compared."""
+        return -(-len(self.command) // _MOST_ROWS)
+
+    @cached_property
+    def actuator(self) -> ActuatorResponse:
+        """The actuator alone, of the command without its mean."""
+        return ActuatorResponse(self.command - self._means[0], self.dt, self.max_delay, self.with_lag, self.every)
+
+    @cached_property
+    def observed(self) -> Samples:
+        """(n,), what is compared, without the mean of the stretch."""
+        return np.asarray(self.measured[self.actuator.rows] - self._means[1])
+
+    @cached_property
+    def _time(self) -> tuple[float, float]:
+        """Middle and half the length of what is compared, in s from the beginning of the record on."""
+        time = self.actuator.time + self.dt * self.start
+        return 0.5 * float(time[0] + time[-1]), 0.5 * float(time[-1] - time[0])
+
+    @cached_property
+    def model(self) -> PolynomialDiscrepancy:
+        """The actuator and the polynomial."""
+        middle, half = self._time
+        time = self.actuator.time + self.dt * self.start
+        return PolynomialDiscrepancy(self.actuator, (time - middle) / half, self.n_drift)
+
+    def fitted(self, starts: Samples | None = None) -> tuple[Fit, Samples]:
+        """Return the best fit, inside, and the parameters of others that are as good, (n_rivals, p).
+
+        Parameters
+        ----------
+        starts : (k, p); those at which the two signals are most alike, if none are given.
+        """
+        if starts is None:
+            starts = self.actuator.starts(self.measured)
+            starts = np.hstack([starts, np.zeros((len(starts), self.n_drift))])
+        return chosen_and_rivals(self.model, self.observed, fit(self.model, self.observed, starts))
+
+    def told(self, found: Fit) -> Fit:
+        """Return a fit with the offset and the drift of the signals themselves, from the record's beginning on."""
+        p = len(self.actuator.names)
+        matrix, shift = np.eye(p + self.n_drift), np.zeros(p + self.n_drift)
+        middle, half = self._time
+        for power in range(self.n_drift):
+            term = np.polynomial.polynomial.polypow([-middle / half, 1.0 / half], power)
+            matrix[p : p + power + 1, p + power] = term
+        if self.n_drift:
+            matrix[p, self.model.names.index("gain")] = -self._means[0]
+            shift[p] = self._means[1]
+        return restated(found, matrix, shift)
+
+    def least_without_a_lag(self, found: Fit) -> float:
+        """Return the least sum of squares over the same samples if the lag is held at zero."""
+        lag, delay = (self.model.names.index(name) for name in ("lag", "delay"))
+        start, upper = found.parameters[None].copy(), self.model.upper.copy()
+        start[0, delay] += start[0, lag]
+        upper[lag] = 0.0
+        return float(minimize(self.model, self.observed[None], start, upper=upper).sum_of_squares[0])
+
+
+def chosen_and_rivals(model: Regression, observed: Samples, best: Fit) -> tuple[Fit, Samples]:
+    """Return the fit to give among those as good as the least, and the parameters of the others, (n_rivals, p).
+
+    It is that with a gain over zero and the shortest delay. One that came to rest stands for a start that stalled
+    beside it, where rounding hides the last steps.
+    """
+    limit = (1.0 + _AS_GOOD + _ERRORS / len(observed)) * best.sum_of_squares + 1e-20 * float(observed @ observed)
+    equal = best.minima_at[np.asarray(best.minima) <= limit]
+    if not len(equal):
+        return best, equal
+    gain, delay = equal[:, best.names.index("gain")], equal[:, best.names.index("delay")]
+    order = np.lexsort((np.abs(delay), gain <= 0.0))
+    chosen, rivals = equal[order[0]], equal[order[1:]]
+    if best.converged and np.array_equal(chosen, best.parameters):
+        return best, rivals
+    again = fit(model, observed, chosen)
+    return replace(again, minima=best.minima, minima_at=best.minima_at), rivals

@@ -1,0 +1,48 @@
+"""Which of the minima of an actuator's fit is given, and what is if there is none."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from monitor.blocks import Channel, Role, Stream
+from replay.actuator_regression import ActuatorRegression, chosen_and_rivals
+from replay.formats import ArrayRecording
+from replay.identification import identify
+from sim.identification.actuator_response import ActuatorResponse
+from sim.identification.fit import fit
+
+RATE = 250.0
+STREAM = Stream("rig", 1, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
+TIME = np.arange(3000) / RATE
+
+
+def motion(t):
+    return 0.01 * sum(np.sin(2 * np.pi * f * t + f**2) for f in (0.7, 1.9, 3.1, 5.3, 8.9))
+
+
+COMMAND = motion(TIME)
+MEASURED = 0.9 * motion(TIME - 0.031) + 1e-4 * np.random.default_rng(2).standard_normal(3000)
+
+
+def test_a_search_without_an_end_is_refused(monkeypatch):
+    def lost(self, starts=None):
+        found, rivals = ActuatorRegression.converging(self, starts)
+        return replace(found, converged=False), rivals
+
+    monkeypatch.setattr(ActuatorRegression, "converging", ActuatorRegression.fitted, raising=False)
+    monkeypatch.setattr(ActuatorRegression, "fitted", lost)
+    found = identify(ArrayRecording(STREAM, np.column_stack([COMMAND, MEASURED])))
+    assert found.fits == ()
+    assert found.problems == ("c -> m: the search found no end, and what it left would mean nothing",)
+
+
+def test_a_start_that_stalled_beside_the_minimum_is_no_failure():
+    model = ActuatorResponse(COMMAND, 1.0 / RATE)
+    observed = MEASURED[model.rows]
+    found = fit(model, observed, model.starts(MEASURED))
+    stalled = replace(found, converged=False, parameters=found.parameters * (1.0 + 1e-9))
+    chosen, rivals = chosen_and_rivals(model, observed, stalled)
+    assert chosen.converged and len(rivals) == 0
+    np.testing.assert_allclose(chosen.parameters, found.parameters, rtol=1e-12)
+    lost = replace(stalled, minima=(), minima_at=found.minima_at[:0])
+    assert not chosen_and_rivals(model, observed, lost)[0].converged
