@@ -53,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reliability.add_argument(
         "--policy", choices=policies, help="what the tolerance is a share of (default literal; sandia floored)"
     )
-    reliability.add_argument(
-        "--resampled", type=int, metavar="N", help="bootstrap sets of thermal (default 500)"
-    )
+    reliability.add_argument("--resampled", type=int, metavar="N", help="bootstrap sets of thermal (default 500)")
     delays = parser.add_argument_group("delays")
     delays.add_argument(
         "--sigma",

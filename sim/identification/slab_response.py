@@ -59,10 +59,8 @@ class SlabResponse:
         moved = parameters * (1.0 + steps[:, None])
         temperature = self.at(moved.reshape(-1, 2)).temperature(self.test, self.time, (self.depth,))
         here, *beside = temperature[:, 0].T.reshape(5, *parameters.shape[:1], -1)
-        rise = np.array(beside[:2]) - np.array(beside[2:])
-        return np.ascontiguousarray(here), np.ascontiguousarray(np.moveaxis(rise, 0, 2)) / (
-            2.0 * _STEP * parameters[:, None]
-        )
+        rise = np.moveaxis(np.array(beside[:2]) - np.array(beside[2:]), 0, 2)
+        return np.ascontiguousarray(here), np.ascontiguousarray(rise / (2.0 * _STEP * parameters[:, None]))
 
     def at(self, parameters: Samples) -> Specimens:
         """Return the specimens of (m, 2) properties, or of (2,)."""

@@ -32,11 +32,7 @@ class Conductivity(StrEnum):
     @property
     def label(self) -> str:
         """For a reader of tables and pictures."""
-        return {
-            Conductivity.CONSTANT: "constant k",
-            Conductivity.REPRESENTATIVE: "representative k",
-            Conductivity.TEMPERATURE_DEPENDENT: "k(T)",
-        }[self]
+        return "k(T)" if self is Conductivity.TEMPERATURE_DEPENDENT else f"{self} k"
 
 
 class Family(StrEnum):

@@ -13,10 +13,9 @@ from scipy.stats import norm
 
 from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit
 from replay.studies.thermal.many_specimens import temperatures
-from replay.studies.thermal.proportion import standard_error
 from sim.distributions.normal import Normal
 from sim.models.thermal_conduction import conduction_temperature
-from sim.models.thermal_population import Conductivity, Family, Population, Specimens, characterize
+from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material
 
@@ -164,17 +163,6 @@ def test_values_as_they_are_found_leave_nothing_to_integrate():
     k, capacity = (np.array(each.values) for each in (population.conductivity, population.heat_capacity))
     hot = [series_temperature(APPLIED, 1000.0, a, b)[0, 0] > 900.0 for a in k for b in capacity]
     assert by_quadrature(population) == pytest.approx(np.mean(hot))
-
-
-def test_a_standard_error_is_never_zero():
-    """Agresti and Coull's, two of each outcome added; statsmodels and textbooks call it "plus four"."""
-    for hits, number in ((0, 2), (0, 20_000), (2, 2), (30, 400)):
-        with_four = (hits + 2) / (number + 4)
-        expected = np.sqrt(with_four * (1.0 - with_four) / (number + 4))
-        assert standard_error(hits / number, number) == pytest.approx(expected, rel=1e-9)
-    cool = Specimens(np.full(20, 0.2), 0.0, np.full(20, 5e5))
-    share, error = by_monte_carlo(cool)
-    assert share == 0.0 and 0.01 < error < 0.1
 
 
 def test_drawn_units_are_computed_one_by_one(warm_kernels):

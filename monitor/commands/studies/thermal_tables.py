@@ -107,7 +107,7 @@ def decision(study: ThermalStudy) -> Table:
     """Return the share of too hot units, every way."""
     title = "share of the units over 900 degC at 1000 s; allowed: 0.01; ± one standard error"
     columns = ("Monte Carlo", "quadrature", "bootstrap\n5 to 95 %", "lognormal", "resampled")
-    table = _table(title, "level, conductivity", *columns)
+    table = _table(title, "level, k", *columns)
     for level in study.levels:
         table.add_row(level.level)
         for which, found in level.failure.items():
@@ -115,7 +115,7 @@ def decision(study: ThermalStudy) -> Table:
             others = [f"{value:.3f}" for family, value in found.families.items() if family != "normal"]
             drawn = f"{found.value:.4f} ± {found.standard_error:.4f}"
             interval = f"{low:.3f} to {high:.3f}"
-            table.add_row(f"  {which.label}", drawn, f"{found.quadrature:.4f}", interval, *others)
+            table.add_row(f" {which.label}", drawn, f"{found.quadrature:.4f}", interval, *others)
     return table
 
 
