@@ -76,7 +76,7 @@ def notes_on(chosen: Chosen, n_samples: int, unit: str) -> tuple[str, ...]:
         return tuple(notes)
     notes += fitted.checks.doubts(_DOUBTFUL)
     if np.isnan(fitted.correlated_covariance).all():
-        notes.append("no standard errors: the residuals hang together over much of the record")
+        notes.append("no standard errors: the residuals are autocorrelated over much of the record")
     if fitted.checks.independence < _DOUBTFUL:
         notes += suggestions(chosen, unit)
     return tuple(notes)

@@ -70,7 +70,7 @@ def lag_is_seen(regression: ActuatorRegression, found: Fit) -> bool:
     place = found.names.index("lag")
     variance = found.sigma**2
     white, correlated = found.covariance[place, place], found.correlated_covariance[place, place]
-    # errors that hang together take a lag for what is none more often
+    # autocorrelated errors take a lag for what is none more often
     if np.isfinite(white) and correlated > white:
         variance *= correlated / white
     return regression.least_without_a_lag(found) - found.sum_of_squares > _LEAST_GAIN * variance

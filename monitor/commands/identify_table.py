@@ -26,7 +26,7 @@ _ROUNDING = 1e-12
 
 
 def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> None:
-    """Print the parameters of each actuator, times in ms; the errors are for residuals that hang together."""
+    """Print the parameters of each actuator, times in ms; the errors are for autocorrelated residuals."""
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     console.print(Text(str(path), "bold"))
     for found in fits:
