@@ -147,7 +147,7 @@ def test_what_an_actuator_does_not_explain_is_noted():
     assert any("correlated" in note for note in found.notes)
     drifting = only(MEASURED + 0.01 * TIME)
     assert np.isnan(drifting.fit.correlated_standard_errors).all()
-    assert any("no standard errors: the residuals hang" in note for note in drifting.notes)
+    assert any("no standard errors: the residuals are autocorrelated" in note for note in drifting.notes)
 
 
 def test_the_command_itself_is_no_measurement():
