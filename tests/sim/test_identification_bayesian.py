@@ -1,33 +1,24 @@
 """The sampler beside a posterior in closed form, and the errors where there is none."""
 
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from sim.identification.bayesian import sample_posterior
-from sim.identification.regression import unbounded
+from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(0.0, 2.0, 30)
 MATRIX = np.column_stack([np.ones(30), TIME])
 SIGMA = 0.5
+LINE = LinearModel(MATRIX, ("offset", "slope"))
 OBSERVED = 1.0 + 0.4 * TIME + SIGMA * np.random.default_rng(2).standard_normal(30)
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    names = ("offset", "slope")
-    lower, upper = -unbounded(2), unbounded(2)
-
-    def evaluate(self, parameters):
-        return parameters @ MATRIX.T, np.tile(MATRIX, (len(parameters), 1, 1))
 
 
 def sampled(**settings):
     given = {"priors": {}, "n_steps": 2000} | settings
-    return sample_posterior(Line(), OBSERVED, np.array([1.0, 0.4]), np.array([0.1, 0.1]), **given)
+    return sample_posterior(LINE, OBSERVED, np.array([1.0, 0.4]), np.array([0.1, 0.1]), **given)
 
 
 def test_normal_priors_and_a_known_error_give_a_normal_posterior():
@@ -61,7 +52,7 @@ def test_repeated_observations_and_what_is_possible():
 
     def posterior():
         return sample_posterior(
-            *(Line(), repeated, start, spread, {}), sigma=SIGMA, support=lambda p: p[:, 1] < 0.3, n_steps=600
+            *(LINE, repeated, start, spread, {}), sigma=SIGMA, support=lambda p: p[:, 1] < 0.3, n_steps=600
         )
 
     found = posterior()

@@ -1,7 +1,5 @@
 """Standard errors for autocorrelated errors: whether so many of their intervals hold the truth as they say."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy.linalg import toeplitz
@@ -9,35 +7,16 @@ from scipy.signal import lfilter
 from scipy.stats import t as student
 
 from sim.identification.fit import fit
+from tests.oracles.linear_model import LinearModel
 
 RATE = 250.0
-
-
-@dataclass(frozen=True, eq=False)
-class Linear:
-    matrix: np.ndarray
-
-    @property
-    def names(self):
-        return tuple("abc"[: self.matrix.shape[1]])
-
-    @property
-    def lower(self):
-        return np.full(len(self.names), -np.inf)
-
-    @property
-    def upper(self):
-        return -self.lower
-
-    def evaluate(self, parameters):
-        return parameters @ self.matrix.T, np.tile(self.matrix, (len(parameters), 1, 1))
 
 
 def followed(motion, duration):
     """What an actuator's gain, delay and offset do to a motion, all of size one."""
     time = np.arange(int(duration * RATE)) / RATE
     columns = np.column_stack([motion(time), motion(time + 1e-4) - motion(time - 1e-4), np.ones(len(time))])
-    return Linear(columns / np.abs(columns).max(axis=0))
+    return LinearModel(columns / np.abs(columns).max(axis=0))
 
 
 def errors_of(number, n, correlation_time, seed=5):

@@ -1,7 +1,5 @@
 """What a fit does not know: null directions, bounds, delays longer than the record; and its profile then."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy.stats import t as student
@@ -11,26 +9,13 @@ from sim.identification.fit import fit
 from sim.identification.many_fits import fit_many
 from sim.identification.profile import profile
 from sim.models.delay_equation import DelayEquation
+from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(0.0, 3.0, 151)
 
 
-@dataclass(frozen=True, eq=False)
-class Linear:
-    matrix: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-    @property
-    def names(self):
-        return tuple("abcd"[: self.matrix.shape[1]])
-
-    def evaluate(self, parameters):
-        return parameters @ self.matrix.T, np.tile(self.matrix, (len(parameters), 1, 1))
-
-
 def linear(*columns, lower=-np.inf):
-    return Linear(np.column_stack(columns), np.full(len(columns), lower), np.full(len(columns), np.inf))
+    return LinearModel(np.column_stack(columns), lower=lower)
 
 
 def noise(sigma, *shape, seed=1):

@@ -1,6 +1,6 @@
 """Fits beside the formulas of linear regression, and beside how estimates really scatter."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,21 +15,12 @@ from sim.identification.regression import PolynomialDiscrepancy, unbounded
 from sim.identification.system_response import SystemResponse
 from sim.models.delay_equation import DelayEquation
 from sim.models.delay_system import DelaySystem
+from tests.oracles.linear_model import slope
 
 TIME = np.linspace(0.0, 3.0, 151)
 START = np.array([-1.0, 0.5, 0.0])
 TRUTH = DelayEquation(-1.7, 1.2, 0.1)
 METHOD_2 = DelayResponse(TIME, DelayEquation(-1.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    time: np.ndarray
-    names = ("slope",)
-    lower, upper = -unbounded(1), unbounded(1)
-
-    def evaluate(self, parameters):
-        return parameters * self.time, np.tile(self.time[:, None], (len(parameters), 1, 1))
 
 
 def noise(sigma, *shape, seed=1):
@@ -39,7 +30,7 @@ def noise(sigma, *shape, seed=1):
 def test_a_line_is_the_formulas_of_linear_regression():
     time = np.linspace(0.0, 4.0, 40)
     observed = 3.0 - 0.7 * time + noise(0.3, 40)
-    found = fit(PolynomialDiscrepancy(Line(time), time, 1), observed, np.zeros(2))
+    found = fit(PolynomialDiscrepancy(slope(time), time, 1), observed, np.zeros(2))
     expected = linregress(time, observed)
     assert found.names == ("slope", "beta_1") and found.converged
     assert (found.of("slope"), found.of("beta_1")) == pytest.approx((expected.slope, expected.intercept))
@@ -48,7 +39,7 @@ def test_a_line_is_the_formulas_of_linear_regression():
     assert found.correlation[0, 1] == pytest.approx(correlation)
     np.testing.assert_allclose(found.residuals[0], observed - expected.intercept - expected.slope * time, atol=1e-6)
     # the profile of a linear model is a straight line, and its interval Student's
-    found_profile = profile(PolynomialDiscrepancy(Line(time), time, 1), observed, found, "slope")
+    found_profile = profile(PolynomialDiscrepancy(slope(time), time, 1), observed, found, "slope")
     np.testing.assert_allclose(
         found_profile.root, (found_profile.values - expected.slope) / expected.stderr, atol=1e-5
     )
@@ -115,7 +106,7 @@ def test_the_end_of_a_record_is_within_what_is_solved():
 def test_few_degrees_of_freedom_have_an_interval_with_ends():
     time = np.linspace(0.0, 4.0, 4)
     observed = 3.0 - 0.7 * time + noise(0.3, 4)
-    model = PolynomialDiscrepancy(Line(time), time, 1)
+    model = PolynomialDiscrepancy(slope(time), time, 1)
     expected = linregress(time, observed)
     reach = student.ppf(0.975, 2) * expected.stderr
     ends = profile(model, observed, fit(model, observed, np.zeros(2)), "slope").interval()

@@ -13,22 +13,9 @@ from sim.identification.delay_response import DelayResponse
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy
 from sim.models.delay_equation import DelayEquation
+from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(0.0, 3.0, 61)
-
-
-@dataclass(frozen=True, eq=False)
-class Linear:
-    matrix: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-    @property
-    def names(self):
-        return tuple(f"p{i}" for i in range(self.matrix.shape[1]))
-
-    def evaluate(self, parameters):
-        return parameters @ self.matrix.T, np.tile(self.matrix, (len(parameters), 1, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +40,7 @@ class Decay:
 def test_a_linear_problem_within_bounds(matrix, observed, lower, width):
     # alike columns leave the least point open, and only its value is then the same
     expected = lsq_linear(matrix, observed, (lower, lower + width), method="bvls")
-    found = minimize(Linear(matrix, lower, lower + width), observed[None], np.zeros((1, 3)))
+    found = minimize(LinearModel(matrix, lower=lower, upper=lower + width), observed[None], np.zeros((1, 3)))
     assert found.sum_of_squares[0] == pytest.approx(2.0 * expected.cost, rel=1e-7, abs=1e-9)
     assert (found.parameters >= lower).all() and (found.parameters <= lower + width).all()
 
@@ -100,7 +87,7 @@ def test_the_methods_are_scipy_s_minimum(method):
 
 def test_what_is_held_stays_and_a_useless_parameter_does_no_harm():
     matrix = np.column_stack([np.ones(6), np.arange(6.0), np.zeros(6)])
-    model = Linear(matrix, np.full(3, -np.inf), np.full(3, np.inf))
+    model = LinearModel(matrix)
     observed = 2.0 + 3.0 * np.arange(6.0)
     held = np.array([-np.inf, 1.0, -np.inf]), np.array([np.inf, 1.0, np.inf])
     found = minimize(model, observed[None], np.zeros((1, 3)), lower=held[0], upper=held[1])

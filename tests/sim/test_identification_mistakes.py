@@ -1,7 +1,5 @@
 """What cannot be fitted is refused in one line that says what does not fit."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -9,9 +7,10 @@ from sim.identification.delay_response import DelayResponse
 from sim.identification.fit import fit
 from sim.identification.many_fits import fit_many
 from sim.identification.profile import profile
-from sim.identification.regression import PolynomialDiscrepancy, unbounded
+from sim.identification.regression import PolynomialDiscrepancy
 from sim.identification.starts import spread_starts
 from sim.models.delay_equation import DelayEquation
+from tests.oracles.linear_model import LinearModel, slope
 
 TIME = np.linspace(0.0, 3.0, 151)
 START = np.array([-1.0, 0.5, 0.0])
@@ -19,28 +18,18 @@ TRUTH = DelayEquation(-1.7, 1.2, 0.1)
 METHOD_2 = DelayResponse(TIME, DelayEquation(-1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
-    time: np.ndarray
-    names = ("slope",)
-    lower, upper = -unbounded(1), unbounded(1)
-
-    def evaluate(self, parameters):
-        return parameters * self.time, np.tile(self.time[:, None], (len(parameters), 1, 1))
-
-
-class Alone(Line):
+class Alone(LinearModel):
     """Without its derivatives."""
 
     def evaluate(self, parameters):
-        return parameters * self.time
+        return super().evaluate(parameters)[0]
 
 
-class Flat(Line):
+class Flat(LinearModel):
     """For one set of parameters."""
 
     def evaluate(self, parameters):
-        return parameters[0] * self.time, self.time[:, None]
+        return self.matrix @ parameters[0], self.matrix
 
 
 @pytest.mark.parametrize(
@@ -48,17 +37,17 @@ class Flat(Line):
     [
         (lambda: fit(METHOD_2, np.zeros(151), np.zeros(2)), "fit start of shape"),
         (
-            lambda: fit(Line(np.ones(1)), np.zeros(1), np.zeros(1)),
+            lambda: fit(slope(np.ones(1)), np.zeros(1), np.zeros(1)),
             "of 1 parameters: needs more than 1 observations, there are 1",
         ),
         (lambda: fit(METHOD_2, np.zeros(100), START), "100 observations of a response at 151 instants"),
         (lambda: fit(METHOD_2, np.zeros((2, 3, 151)), START), "must be rows"),
         (lambda: fit(PolynomialDiscrepancy(METHOD_2, TIME[:5]), np.zeros(151), np.zeros(6)), "5 observations of"),
         (
-            lambda: fit(Alone(TIME), np.zeros(151), np.zeros(1)),
+            lambda: fit(Alone(TIME[:, None]), np.zeros(151), np.zeros(1)),
             r"evaluate of Alone returned \(1, 151\): of parameters",
         ),
-        (lambda: fit(Flat(TIME), np.zeros(151), np.zeros(1)), r"derivatives \(1, 151, 1\)"),
+        (lambda: fit(Flat(TIME[:, None]), np.zeros(151), np.zeros(1)), r"derivatives \(1, 151, 1\)"),
         (lambda: spread_starts(np.zeros(2), np.zeros(2), 3), "a box with finite lower and upper ends"),
         (lambda: DelayResponse(TIME, TRUTH, ("q2",)), "choose among q0, q1, omega, initial, delay"),
         (lambda: DelayResponse(TIME, TRUTH, ("q0", "q0")), "choose among q0, q1, omega, initial, delay, each once"),
