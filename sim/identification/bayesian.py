@@ -57,6 +57,16 @@ class Posterior:
         return np.atleast_2d(np.cov(self.samples.T))
 
 
+def require_sampler() -> None:
+    """Raise ValueError, which says how to get it, if emcee is not installed: before anything that takes its time."""
+    try:
+        import emcee  # noqa: F401
+    except ImportError as problem:
+        raise ValueError(
+            "a fit with priors needs emcee: pip install synchroscope[bayes], in a clone pip install -e .[bayes]"
+        ) from problem
+
+
 def sample_posterior(
     regression: Regression,
     observed: Samples,
@@ -85,12 +95,9 @@ def sample_posterior(
     ------
     ValueError : emcee is not installed, a prior is of no parameter, or the start is not possible.
     """
-    try:
-        import emcee
-    except ImportError as problem:
-        raise ValueError(
-            "a fit with priors needs emcee: pip install synchroscope[bayes], in a clone pip install -e .[bayes]"
-        ) from problem
+    require_sampler()
+    import emcee
+
     if not set(priors) <= set(regression.names):
         raise ValueError(f"priors of {', '.join(priors)}: the parameters are {', '.join(regression.names)}")
     observed = np.atleast_2d(observed)

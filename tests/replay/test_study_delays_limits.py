@@ -1,5 +1,7 @@
 """The study of estimation with delays at the ends of what it takes, and past them."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,14 @@ from replay.studies.delays.study import run_study
 def test_mistakes_are_told(settings, complaint):
     with pytest.raises(ValueError, match=complaint):
         run_study(**settings)
+
+
+def test_a_missing_sampler_is_told_before_anything_is_fitted(monkeypatch):
+    monkeypatch.setitem(sys.modules, "emcee", None)
+    told = []
+    with pytest.raises(ValueError, match="needs emcee"):
+        run_study([0.1], n_runs=10, priors=True, progress=lambda *done: told.append(done))
+    assert told == []
 
 
 @pytest.mark.parametrize("sigma", [1e-9, 1.0])

@@ -16,6 +16,7 @@ from replay.studies.delays.count import Count
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method
 from replay.studies.delays.level import Level, MethodRuns, Typical
 from replay.studies.delays.posteriors import STEPS, with_prior
+from sim.identification.bayesian import require_sampler
 from sim.identification.fit import Fit, fit
 from sim.identification.many_fits import Fits, fit_many
 from sim.identification.profile import profile
@@ -68,7 +69,7 @@ def run_study(
 
     Raises
     ------
-    ValueError : a number is out of range.
+    ValueError : a number is out of range, or there is no sampler for posteriors.
     """
     if not 2 * REPEATS <= n_runs <= MOST_RUNS or n_runs % REPEATS:
         least = f"give {2 * REPEATS} or more, a multiple of {REPEATS}, for repeated ones"
@@ -80,6 +81,8 @@ def run_study(
             )
     if not sigmas:
         raise ValueError("sigma: give one level of noise at least")
+    if priors:
+        require_sampler()
     # of every run four fits, and one of every five together
     total = len(sigmas) * (4 * n_runs + n_runs // REPEATS)
     counts = {example.number: Count(progress, f"example {example.number}", total) for example in EXAMPLES}
