@@ -1,0 +1,55 @@
+"""The headline: the delay and the ratio to read first, and which other indicators contradict them.
+
+The broadband delay and ratio are right on any motion; FDB, PAEI and the others say something of one tone
+(docs/decisions/0014). Every place that shows one number of an actuator takes its name from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+HEADLINE = "broadband"
+"""Prefix of the results to read first: ``broadband_delay``, ``broadband_ratio``, each with its ``_sd``."""
+BESIDE = ("fdb", "paei", "paei_adaptive")
+"""Prefixes of the results that are compared with it."""
+QUANTITIES = ("delay", "ratio")
+LABELS = {"broadband": "broadband", "fdb": "FDB", "paei": "PAEI", "paei_adaptive": "adaptive PAEI"}
+# s of delay, and share of a ratio, below which a difference is rounding
+_LEAST = {"delay": 1e-6, "ratio": 1e-4}
+# standard deviations of either that a band reaches to each side
+_BAND = 2.0
+
+
+def contradicts(
+    quantity: str, value: ArrayLike, sd: ArrayLike, other: ArrayLike, other_sd: ArrayLike
+) -> NDArray[np.bool_]:
+    """Return where two values of `quantity` differ by more than their bands, any shape; a NaN contradicts nothing.
+
+    Parameters
+    ----------
+    quantity : one of `QUANTITIES`.
+    value, sd, other, other_sd : numbers, or arrays of one shape, in SI: two values and their standard deviations. The
+        band of each reaches two of them to either side.
+    """
+    a, b, sd_a, sd_b = (np.asarray(x, dtype=np.float64) for x in (value, other, sd, other_sd))
+    least = _LEAST[quantity] * (np.abs(a) if quantity == "ratio" else 1.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(a - b) > _BAND * (sd_a + sd_b) + least)
+
+
+def contradicting(read: Callable[[str], float]) -> tuple[str, ...]:
+    """Return the prefixes of the indicators whose delay or ratio contradicts the headline's, now.
+
+    Parameters
+    ----------
+    read : gives a result by its name, such as ``fdb_delay_sd``; NaN where there is none.
+    """
+    return tuple(prefix for prefix in BESIDE if any(_differs(read, prefix, quantity) for quantity in QUANTITIES))
+
+
+def _differs(read: Callable[[str], float], prefix: str, quantity: str) -> bool:
+    names = [f"{one}_{quantity}{end}" for one in (HEADLINE, prefix) for end in ("", "_sd")]
+    return bool(contradicts(quantity, *(read(name) for name in names)))
