@@ -33,21 +33,6 @@ TAPERS = {
 }
 
 
-class Gains(NamedTuple):
-    """What a tapered bin makes of a tone and of its image: ``bin = kernel (tone b - image conj(b))``.
-
-    ``b`` is half the tone's amplitude with its phase, or the opposite one, at the middle of the window; ``kernel``
-    the real Dirichlet kernel at the bin next to the tone; ``beside`` sin(pi (f - that bin)), f in cycles a window;
-    ``noise`` the bin's gain for the power of white noise.
-    """
-
-    tone: complex
-    image: complex
-    kernel: float
-    beside: float
-    noise: float
-
-
 @part
 def tapered(sums: Samples, pair: int, row: int, k: int, turn: Turn, near: float, far: float) -> complex:
     """Return stored bin `k` of the signal in `row` of the sums, tapered, its phase counted from slot 0."""
@@ -64,13 +49,6 @@ def tapered(sums: Samples, pair: int, row: int, k: int, turn: Turn, near: float,
         re += cos * (re_l + re_r) + sin * (im_l - im_r)
         im += cos * (im_l + im_r) + sin * (re_r - re_l)
     return complex(re, im)
-
-
-@part
-def from_start(h: complex, k: int, steps: Samples, factors: Samples) -> complex:
-    """Return the bin `h` with its phase counted from the oldest sample instead of slot 0."""
-    i = factors.shape[0] // 2 + k
-    return h * (complex(factors[k], -factors[i]) * complex(steps[k], -steps[i]))
 
 
 @part
@@ -104,36 +82,3 @@ def tapered_peak(
         if bits[k] == largest:
             return low + k
     return low
-
-
-@part
-def gains_at(
-    k: int, first_bin: int, frequency: float, sine: float, half: Samples, near: float, far: float, n_window: int
-) -> Gains:
-    """Return the exact gains of stored bin `k` for a tone of `frequency` cycles, `sine` = sin(pi frequency / N).
-
-    From the oldest sample on, bin j of a tone ``b exp(i (theta n - pi f))`` is
-    ``sin(pi f) (cot(pi (f - j)/N) - i) b``, of its image ``-sin(pi f) (cot(pi (-f - j)/N) - i) conj(b)``; the taper
-    adds neighbours (ours).
-    """
-    nearest = int(np.rint(frequency))
-    cosine = np.sqrt(1.0 - sine * sine)
-    # all cotangents are multiplied by this sine, which is the pole of one of them
-    angle = np.pi / n_window * (frequency - nearest)
-    square = angle * angle
-    pole = angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)))
-    beside = np.sin(n_window * angle)
-    tone = image = edge = noise = 0.0
-    for d in range(-2, 3):
-        weight = 1.0 if d == 0 else near if abs(d) == 1 else far
-        j = first_bin + k + d
-        if weight != 0.0 and j != 0:
-            sin_j, cos_j = half[0, k + d], half[1, k + d]
-            to_tone = 1.0 if j == nearest else pole / (sine * cos_j - cosine * sin_j)
-            to_image = 1.0 if j == -nearest else pole / (sine * cos_j + cosine * sin_j)
-            tone += weight * (cosine * cos_j + sine * sin_j) * to_tone
-            image -= weight * (cosine * cos_j - sine * sin_j) * to_image
-            edge += weight * pole
-            noise += weight * weight
-    kernel = beside / pole if pole != 0.0 else float(n_window)
-    return Gains(complex(tone, -edge), complex(image, -edge), kernel, beside, noise)
