@@ -79,12 +79,26 @@ def _print_growth(console: Console, growth: dict[str, float]) -> None:
 
 
 def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
-    title = "Case (i) in white noise, 200 runs: phase in degrees"
-    table = _table(title, "indicator", "noise %", "known", "mean", "deviation", "deviation told")
+    known = rows[0]
+    title = (
+        "Case (i) in white noise on both signals, 200 runs of 2 s: "
+        f"phase, known {known.known:.4f} rad, and ratio, known {known.known_ratio:g}"
+    )
+    table = _table(title, "indicator", "noise mm", "%", "phase rad", "deviation", "told", "ratio", "error %")
     for row in rows:
-        numbers = (_DEGREES * value for value in (row.known, row.mean, row.deviation, row.told))
-        table.add_row(row.indicator, _number(100.0 * row.level), *map(_number, numbers))
+        numbers = (
+            row.mean,
+            row.deviation,
+            row.told,
+            row.mean_ratio,
+            100.0 * (row.mean_ratio / row.known_ratio - 1.0),
+        )
+        table.add_row(row.indicator, f"{1e3 * row.noise:g}", f"{100.0 * row.level:.3g}", *map(_number, numbers))
     console.print(table)
+    console.print(
+        "%: of the command's amplitude. Eq. 1 holds the coefficient a of the command's square at one; the direct fit "
+        "(Fitzgibbon) holds 4ac - b² at one and opens a noisy loop."
+    )
 
 
 def _print_plant(console: Console, study: PlantStudy) -> None:
