@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--case",
         action="append",
         metavar="CASE",
-        help="i to vii, noise (PAEI in noise) or plant (the benchmark plant); repeatable; by default all",
+        help="i to vii, v-uniform, noise (PAEI in noise) or plant (the benchmark plant); repeatable; by default all",
     )
     reliability = parser.add_argument_group("beam, sandia and thermal")
     reliability.add_argument(

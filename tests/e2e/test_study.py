@@ -26,7 +26,9 @@ def test_the_json_is_one_object_with_known_found_and_printed(capsys) -> None:
     assert sixth["indicators"]["fdb_ratio"]["mean"] == pytest.approx(1.25, rel=5e-4)
     assert math.degrees(sixth["indicators"]["fdb_phase"]["mean"]) == pytest.approx(15.871, abs=0.05)
     assert sixth["known"]["fdb_ratio"] == pytest.approx(1.25)
-    assert sixth["paper"]["fdb_ratio"] == 1.245
+    printed = sixth["paper"]["fdb_ratio"]
+    assert (printed["printed"], printed["unit"]) == (1.245, "1")
+    assert printed["ours"] == pytest.approx(1.25, rel=5e-4) and "Table 3" in printed["where"]
     assert sixth["fei_tapered"]["ratio"] == pytest.approx(1.25, rel=1e-3)
     assert not sixth["virtual"]
 
@@ -35,7 +37,7 @@ def test_the_tables_show_the_paper_beside(capsys) -> None:
     assert main(["study", "tracking", "--case", "ii"]) == 0
     said = capsys.readouterr().out
     assert "Case (ii-a)" in said and "Case (ii-b)" in said
-    assert "the paper prints: lag_driven 0.03" in said
+    assert "phase lag at the forcing frequency" in said and "0.0386 exactly" in said
     assert "nan" not in said
 
 
@@ -44,7 +46,7 @@ def test_a_picture_a_case(tmp_path, capsys) -> None:
     assert main(["study", "tracking", "--case", "i", "--case", "iii", "--pictures", str(folder), "--json"]) == 0
     json.loads(capsys.readouterr().out)
     drawn = sorted(folder.iterdir())
-    assert [path.name for path in drawn] == ["case-i.png", "case-iii.png"]
+    assert [path.name for path in drawn] == ["case-i.png", "case-iii-details.png", "case-iii.png"]
     for path in drawn:
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
 

@@ -11,11 +11,15 @@ from monitor.commands.json_values import criteria_json, number, numbers
 
 if TYPE_CHECKING:
     from replay.studies.tracking.plant import PlantStudy
+    from replay.studies.tracking.printed import PrintedFigure
     from replay.studies.tracking.study import CaseStudy, Reading, TrackingStudy
 
 
 def as_json(study: TrackingStudy) -> dict[str, Any]:
-    """Return the study; SI and rad but for the criteria, which name their units; null where there is no value."""
+    """Return the study; SI and rad but for the criteria, which name their units; null where there is no value.
+
+    ``paper`` has the units of its numbers beside them.
+    """
     found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
     if study.growth is not None:
         found["growth_from_ii_a_to_ii_b"] = numbers(study.growth)
@@ -27,6 +31,8 @@ def as_json(study: TrackingStudy) -> dict[str, Any]:
 
 
 def _case(study: CaseStudy) -> dict[str, Any]:
+    from replay.studies.tracking.printed import printed_figures
+
     case, pair = study.case, study.assessment.pairs[0]
     return {
         "case": case.name,
@@ -40,12 +46,17 @@ def _case(study: CaseStudy) -> dict[str, Any]:
         "fei": numbers(pair.whole.fei._asdict()),
         "fei_tapered": numbers(pair.whole.fei_tapered._asdict()),
         "criteria": criteria_json(pair.whole.criteria),
-        "paper": dict(case.printed),
+        "paper": {figure.name: _printed(figure) for figure in printed_figures(study)},
     }
 
 
 def _reading(reading: Reading) -> dict[str, float | None]:
     return numbers({name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")})
+
+
+def _printed(figure: PrintedFigure) -> dict[str, Any]:
+    """Return a printed number and ours, in the unit that stands beside them."""
+    return numbers({name: value for name, value in asdict(figure).items() if name != "name"})
 
 
 def _plant(study: PlantStudy) -> dict[str, Any]:

@@ -64,10 +64,23 @@ def _print_case(console: Console, study: CaseStudy) -> None:
     for name, total in pair.totals.items():
         if math.isfinite(total):
             console.print(f"{name} {_number(total)} {units[name]}")
-    for name, value in case.printed.items():
-        other = " (of the other sign than ours)" if "phase" in name and case.prints_lead_negative else ""
-        console.print(Text(f"the paper prints: {name} {value}{other}"), style="cyan")
+    _print_beside_the_paper(console, study)
     console.print()
+
+
+def _print_beside_the_paper(console: Console, study: CaseStudy) -> None:
+    from replay.studies.tracking.printed import printed_figures
+
+    table = _table("", "the paper prints", "unit", "paper", "ours")
+    table.add_column("where", overflow="fold")
+    figures = printed_figures(study)
+    for figure in figures:
+        unit = "" if figure.unit == "1" else figure.unit
+        table.add_row(figure.label, unit, f"{figure.printed:g}", _number(figure.ours), figure.where, style="cyan")
+    console.print(table)
+    for remark in dict.fromkeys(figure.remark for figure in figures if figure.remark):
+        labels = ", ".join(dict.fromkeys(figure.label for figure in figures if figure.remark == remark))
+        console.print(Text(f"{labels}: {remark}"), soft_wrap=False)
 
 
 def _print_growth(console: Console, growth: dict[str, float]) -> None:
