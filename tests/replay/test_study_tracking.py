@@ -193,8 +193,35 @@ def test_the_direct_fit_is_the_least_residual_of_its_kind():
             assert residual(*other) > at
 
 
-def test_every_indicator_finds_the_benchmark_plant():
-    study = study_plant()
+@pytest.fixture(scope="module")
+def plant():
+    return study_plant()
+
+
+def test_the_hold_makes_the_plant_half_a_sample_later(plant):
+    by_frequency = {row.frequency: row for row in plant.responses}
+    # the published plant, computed by others
+    for frequency, gain, phase in ((1.0, 0.9994, -0.1568), (5.0, 0.8509, -0.7144)):
+        response = by_frequency[frequency].continuous
+        assert (abs(response), np.angle(response)) == pytest.approx((gain, phase), abs=5e-5)
+    for row in plant.responses:
+        continuous, published, held = row.delays()
+        assert held - continuous == pytest.approx(0.5 / 1024.0, rel=1e-5)
+        assert published - continuous == pytest.approx(0.5 / 4096.0, rel=1e-5)
+        # a hold's gain is sinc(f dt)
+        assert abs(row.held / row.continuous) == pytest.approx(np.sinc(row.frequency / 1024.0), rel=1e-5)
+    assert max(by_frequency) == 10.0
+
+
+def test_j1_is_a_whole_number_of_samples(plant):
+    for criteria, rate in ((plant.criteria, 1024.0), (plant.criteria_published, 4096.0)):
+        samples = criteria.j1 * rate / 1000.0
+        assert samples == pytest.approx(round(samples), abs=1e-6)
+        assert criteria.j1 == pytest.approx(24.0, abs=2.0)
+
+
+def test_every_indicator_finds_the_benchmark_plant(plant):
+    study = plant
     for row in study.sines:
         assert row.ratio == pytest.approx(row.known_ratio, rel=0.005), row
         assert row.phase == pytest.approx(row.known_phase, abs=0.005), row

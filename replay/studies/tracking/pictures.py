@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from replay.studies.tracking.panels import COLOURS, DEGREES, plot_indicators, plot_signals
 from replay.studies.tracking.pictures_details import details
-from replay.studies.tracking.pictures_noise import noise
-from replay.studies.tracking.pictures_plant import plant
+from replay.studies.tracking.pictures_noise import phase_in_noise
+from replay.studies.tracking.pictures_plant import plant_response
 from replay.studies.tracking.study import CaseStudy, TrackingStudy
 
 
@@ -24,9 +24,9 @@ def draw(study: TrackingStudy, folder: Path) -> tuple[Path, ...]:
         if case.case.force is not None:
             figures[f"case-{case.case.name}-details.png"] = details(case)
     if study.noise is not None:
-        figures["noise.png"] = noise(study.noise)
+        figures["noise.png"] = phase_in_noise(study.noise)
     if study.plant is not None:
-        figures["plant.png"] = plant(study.plant)
+        figures["plant.png"] = plant_response(study.plant)
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=110)
     return tuple(folder / name for name in figures)

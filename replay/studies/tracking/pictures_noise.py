@@ -9,7 +9,7 @@ from replay.studies.tracking.paei_noise import METHODS, RUNS, NoisyPhase
 from replay.studies.tracking.panels import DEGREES, TRUTH
 
 
-def noise(rows: tuple[NoisyPhase, ...]) -> Figure:
+def phase_in_noise(rows: tuple[NoisyPhase, ...]) -> Figure:
     """Draw the phase and the ratio that every method gives, with the deviation of one run."""
     figure = Figure(figsize=(10.0, 4.4), layout="constrained")
     phase, ratio = figure.subplots(1, 2)
