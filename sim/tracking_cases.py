@@ -202,8 +202,8 @@ def _recorded(
 
 def amplitude_around(signal: Samples, cycle: int) -> Samples:
     """Return (n,): half the range of a signal, (n,), over the `cycle` samples around each instant."""
-    reach = {"size": cycle, "mode": "nearest"}
-    return np.asarray(0.5 * (maximum_filter1d(signal, **reach) - minimum_filter1d(signal, **reach)))
+    high, low = maximum_filter1d(signal, cycle, mode="nearest"), minimum_filter1d(signal, cycle, mode="nearest")
+    return np.asarray(0.5 * (high - low), dtype=np.float64)
 
 
 def _times(duration: float) -> Samples:

@@ -27,8 +27,8 @@ def number(value: float) -> str:
 
 
 def criteria(found: BenchmarkCriteria, sample_rate: float) -> str:
-    """Return J1 to J3, with the step that J1 is rounded to."""
+    """Return J1 to J3, with the step that J1 is rounded to and what makes it small."""
     return (
-        f"J1 {number(found.j1)} ms (in whole samples of {1000.0 / sample_rate:.3g} ms), J2 {number(found.j2)} %, "
-        f"J3 {number(found.j3)} %"
+        f"J1 {number(found.j1)} ms (in whole samples of {1000.0 / sample_rate:.3g} ms; too small where the record "
+        f"does not begin and end at rest), J2 {number(found.j2)} %, J3 {number(found.j3)} %"
     )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
 from monitor.commands.studies.tracking_cells import criteria, number, table
 
@@ -23,10 +22,6 @@ def print_plant(console: Console, study: PlantStudy) -> None:
     _print_transfer(console, study)
     console.print(criteria(study.criteria, RATE))
     console.print(f"at {PUBLISHED_RATE:g} Hz, of 30 s: {criteria(study.criteria_published, PUBLISHED_RATE)}")
-    console.print(
-        Text("A record that does not begin and end at rest makes J1 small: the correlation favours short delays."),
-        soft_wrap=False,
-    )
 
 
 def _print_responses(console: Console, study: PlantStudy) -> None:

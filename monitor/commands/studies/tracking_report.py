@@ -70,7 +70,7 @@ def _print_beside_the_paper(console: Console, study: CaseStudy) -> None:
         found.add_row(figure.label, unit, f"{figure.printed:g}", number(figure.ours), figure.where, style="cyan")
     console.print(found)
     for remark in dict.fromkeys(figure.remark for figure in figures if figure.remark):
-        labels = ", ".join(dict.fromkeys(figure.label for figure in figures if figure.remark == remark))
+        labels = "; ".join(dict.fromkeys(figure.label for figure in figures if figure.remark == remark))
         console.print(Text(f"{labels}: {remark}"), soft_wrap=False)
 
 

@@ -27,6 +27,7 @@ _READINGS = {
     "paei_phase": "phase",
     "paei_delay": "delay",
     "paei_adaptive_ratio": "ratio",
+    "paei_adaptive_amplitude_error": "amplitude_error",
     "paei_adaptive_phase": "phase",
     "paei_adaptive_delay": "delay",
     "xcorr_delay": "delay",
