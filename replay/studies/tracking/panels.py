@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from replay.studies.tracking.study import CaseStudy
@@ -17,6 +19,11 @@ TRUTH: dict[str, Any] = {"color": "0.75", "linewidth": 5.0, "label": "injected",
 NAMES = {"fdb": "FDB", "paei": "PAEI", "paei_adaptive": "PAEI, adaptive window", "broadband": "broadband"}
 
 Curve = NDArray[np.float64]
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, in inches, whose panels stand apart enough for the units between them."""
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.05))
 
 
 def plot_signals(axis: Axes, study: CaseStudy) -> None:
@@ -43,7 +50,12 @@ def plot_indicators(axis: Axes, study: CaseStudy, quantity: str, factor: float, 
         axis.plot(study.time, values, color=COLOURS[kind], linewidth=1.1, label=NAMES[kind], zorder=2.0 + 0.1 * order)
         if f"{kind}_{quantity}_sd" in names:
             doubt = 2.0 * factor * study.values(f"{kind}_{quantity}_sd")
-            look = {"color": COLOURS[kind], "alpha": 0.2, "linewidth": 0.0, "zorder": 1.0 + 0.1 * order}
+            look: dict[str, Any] = {
+                "color": COLOURS[kind],
+                "alpha": 0.2,
+                "linewidth": 0.0,
+                "zorder": 1.0 + 0.1 * order,
+            }
             axis.fill_between(study.time, values - doubt, values + doubt, **look)
             # the band of one turn in noise is far wider than its values
             shown += [values[np.isfinite(values)] + np.nanmedian(doubt) * side for side in (-1.0, 1.0)]

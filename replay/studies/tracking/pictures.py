@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from replay.studies.tracking.panels import COLOURS, DEGREES, plot_indicators, plot_signals
+from replay.studies.tracking.panels import COLOURS, DEGREES, new_figure, plot_indicators, plot_signals
 from replay.studies.tracking.pictures_details import details
 from replay.studies.tracking.pictures_noise import phase_in_noise
 from replay.studies.tracking.pictures_plant import plant_response
@@ -34,7 +34,7 @@ def draw(study: TrackingStudy, folder: Path) -> tuple[Path, ...]:
 
 def _case(study: CaseStudy) -> Figure:
     case = study.case
-    figure = Figure(figsize=(12.0, 6.4), layout="constrained")
+    figure = new_figure(12.0, 6.4)
     figure.suptitle(f"Case ({case.name}): {case.title}")
     axes = figure.subplots(2, 3)
     plot_signals(axes[0, 0], study)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from replay.studies.tracking.inclination import inclination
-from replay.studies.tracking.panels import COLOURS, DEGREES, NAMES, TRUTH, plot_indicators
+from replay.studies.tracking.panels import COLOURS, DEGREES, NAMES, TRUTH, new_figure, plot_indicators
 from replay.studies.tracking.study import CaseStudy
 
 # s, where the paper enlarges a record, and s on either side
@@ -21,7 +21,7 @@ _REACH = 0.04
 def details(study: CaseStudy) -> Figure:
     """Draw the second picture of a case that has a force."""
     places = _PLACES.get(study.case.name, ())
-    figure = Figure(figsize=(12.0, 6.4 if places else 3.6), layout="constrained")
+    figure = new_figure(12.0, 6.4 if places else 3.6)
     figure.suptitle(f"Case ({study.case.name}): {study.case.title}, in detail")
     axes = figure.subplots(2 if places else 1, 3, squeeze=False)
     _hysteresis(axes[0, 0], study)
