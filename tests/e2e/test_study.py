@@ -51,10 +51,13 @@ def test_the_plant_with_and_without_its_hold(tmp_path, capsys) -> None:
 
 def test_a_picture_a_case(tmp_path, capsys) -> None:
     folder = tmp_path / "new" / "pictures"
-    assert main(["study", "tracking", "--case", "i", "--case", "iii", "--pictures", str(folder), "--json"]) == 0
+    cases = [word for name in ("i", "iii", "iv", "vii") for word in ("--case", name)]
+    assert main(["study", "tracking", *cases, "--pictures", str(folder), "--json"]) == 0
     json.loads(capsys.readouterr().out)
     drawn = sorted(folder.iterdir())
-    assert [path.name for path in drawn] == ["case-i.png", "case-iii-details.png", "case-iii.png"]
+    # a second one where there is a specimen
+    second = [f"case-{name}-details.png" for name in ("iii", "iv", "vii")]
+    assert [path.name for path in drawn] == sorted([*second, *(f"case-{name}.png" for name in cases[1::2])])
     for path in drawn:
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
 

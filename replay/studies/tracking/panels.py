@@ -50,13 +50,8 @@ def plot_indicators(axis: Axes, study: CaseStudy, quantity: str, factor: float, 
         axis.plot(study.time, values, color=COLOURS[kind], linewidth=1.1, label=NAMES[kind], zorder=2.0 + 0.1 * order)
         if f"{kind}_{quantity}_sd" in names:
             doubt = 2.0 * factor * study.values(f"{kind}_{quantity}_sd")
-            look: dict[str, Any] = {
-                "color": COLOURS[kind],
-                "alpha": 0.2,
-                "linewidth": 0.0,
-                "zorder": 1.0 + 0.1 * order,
-            }
-            axis.fill_between(study.time, values - doubt, values + doubt, **look)
+            edges, at_back = (values - doubt, values + doubt), 1.0 + 0.1 * order
+            axis.fill_between(study.time, *edges, color=COLOURS[kind], alpha=0.2, linewidth=0.0, zorder=at_back)
             # the band of one turn in noise is far wider than its values
             shown += [values[np.isfinite(values)] + np.nanmedian(doubt) * side for side in (-1.0, 1.0)]
         shown.append(values[np.isfinite(values)])
