@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from sim import single_degree, virtual_frame
 from sim.actuator import Samples
@@ -35,10 +36,9 @@ class TrackingCase:
     force : (n,) of the specimen where the measured signal puts it, N; None where there is no specimen.
     sample_rate : Hz.
     frequencies : Hz, of the motion; the truth is given at the first, the phase at another f is -2 pi f delay.
-    true_ratio, true_phase, true_delay, true_amplitude_error : (n,); 1, rad, s, m. The amplitude error is NaN
-        where the motion has no amplitude of its own.
+    true_ratio, true_phase, true_delay, true_amplitude_error : (n,); 1, rad, s, m. Where the motion has no amplitude
+        of its own, that of the amplitude error is half the command's range over the cycle around each instant.
     printed : the paper's figures with the paper's signs, SI, angles in rad or, where the name says so, deg.
-    prints_lead_negative : the paper's phase of this case is command less measured.
     virtual : stands in for a laboratory record that is not public.
     """
 
@@ -56,7 +56,6 @@ class TrackingCase:
     true_amplitude_error: Samples
     printed: Mapping[str, float]
     virtual: bool = False
-    prints_lead_negative: bool = False
 
     unit: ClassVar[str] = "m"
 
@@ -102,8 +101,10 @@ def _noisy(seed: int, noise: Noise = "gaussian") -> TrackingCase:
     printed = {"ratio": 0.5, "phase": -0.077}
     error = np.full(len(time), 1e-3 - 2e-3)
     signals, truth = (time, command, measured), (0.5, turn * lead)
-    title = f"predefined, {noise} noise"
-    return _given("v", title, signals, turn, truth, error, printed, prints_lead_negative=True)
+    name, title = (
+        ("v", "predefined, Gaussian noise") if noise == "gaussian" else ("v-uniform", "predefined, uniform noise")
+    )
+    return _given(name, title, signals, turn, truth, error, printed)
 
 
 def _growing() -> TrackingCase:
@@ -123,7 +124,7 @@ def _growing() -> TrackingCase:
     error = 0.1 * time * (2.5e-3 - 2.0e-3)
     signals, truth = (time, command, measured), (1.25, 0.369 - 0.092)
     title = "predefined, growing amplitude"
-    return _given("vi", title, signals, turn, truth, error, printed, prints_lead_negative=True)
+    return _given("vi", title, signals, turn, truth, error, printed)
 
 
 def _linear(name: str, force: float, largest: float) -> TrackingCase:
@@ -163,7 +164,6 @@ def _given(
     truth: tuple[float, float],
     error: Samples,
     printed: dict[str, float],
-    prints_lead_negative: bool = False,
 ) -> TrackingCase:
     """Return a case given by formulas: time, command, measured; rad/s; ratio and phase."""
     ratio, phase, delay = (np.full(len(error), value) for value in (*truth, -truth[1] / turn))
@@ -179,7 +179,6 @@ def _given(
         frequencies,
         *truth_in_time,
         known,
-        prints_lead_negative=prints_lead_negative,
     )
 
 
@@ -194,10 +193,17 @@ def _recorded(
 ) -> TrackingCase:
     signals = record.time, record.command, record.measured, record.force
     truth = record.true_ratio, record.true_phase, record.true_delay
-    amplitude = np.full(len(record.time), np.nan) if error is None else error
     rate = virtual_frame.SAMPLE_RATE if virtual else single_degree.SAMPLE_RATE
+    if error is None:
+        error = (1.0 - 1.0 / record.true_ratio) * amplitude_around(record.command, round(rate / frequencies[0]))
     known = MappingProxyType(printed)
-    return TrackingCase(name, title, *signals, rate, frequencies, *truth, amplitude, known, virtual)
+    return TrackingCase(name, title, *signals, rate, frequencies, *truth, error, known, virtual)
+
+
+def amplitude_around(signal: Samples, cycle: int) -> Samples:
+    """Return (n,): half the range of a signal, (n,), over the `cycle` samples around each instant."""
+    high, low = maximum_filter1d(signal, cycle, mode="nearest"), minimum_filter1d(signal, cycle, mode="nearest")
+    return np.asarray(0.5 * (high - low), dtype=np.float64)
 
 
 def _times(duration: float) -> Samples:

@@ -93,7 +93,9 @@ _INDICATORS = (
         "Without it FDB's bin stands as it is, inexact for a few cycles.",
         "switch",
     ),
-    _F("noise_correction", "Noise correction", "Without it PAEI is the ordinary fit, which noise biases.", "switch"),
+    _F(
+        "noise_correction", "Noise correction", "Without it PAEI is the regression of the printed equation.", "switch"
+    ),
     _F("gate", "Gate", "Smallest amplitude of the command that gets a value.", unit="its unit"),
     _F(
         "relative_gate",

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--case",
         action="append",
         metavar="CASE",
-        help="i to vii, noise (PAEI in noise) or plant (the benchmark plant); repeatable; by default all",
+        help="i to vii, v-uniform, noise (PAEI in noise) or plant (the benchmark plant); repeatable; by default all",
     )
     reliability = parser.add_argument_group("beam, sandia and thermal")
     reliability.add_argument(
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         nargs="+",
         metavar="S",
-        help="deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3)",
+        help="deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3 0.5477)",
     )
     delays.add_argument(
         "--runs", type=int, metavar="N", help="of each example (default 500): a multiple of five, 10 to 20000"

@@ -245,7 +245,7 @@ def _advance_adaptive(
                     box,
                 )
                 chords = read_chords(chord_sum, lags, lags[-1], length)
-                ellipse = fit_ellipse(point_sum, float(length))
+                ellipse = fit_ellipse(point_sum, float(length), frame[pair, 2], noise_correction)
                 # a turn may be a whole number of samples, but for rounding
                 spare = chords.turn_rate * (length - 1) - 2.0 * np.pi + 1e-9
                 settled = chords.found and ellipse.found and spare >= 0.0

@@ -1,12 +1,17 @@
-"""An ellipse through points of command x against residual e, from sums of their powers up to the fourth.
+"""Eq. 1 of the review fitted to points of command x against residual e, from sums of their powers up to the fourth.
 
 The residual is e = m - g x with g near the slope of the plot, so that x and e are nearly uncorrelated and of
-their own sizes: in x and m themselves the fit is three times wrong at a phase of 1e-4 rad. The conic is
+their own sizes: in x and m themselves the fit is three times wrong at a phase of 1e-4 rad. Eq. 1 is
 
-    e^2 + A x^2 + B x e + D x + E e + F = 0,
+    c^2 + B c m + C m^2 + D c + E m + F = 0,
 
-fitted by least squares with the coefficients of the two squares, scaled by the variances, normalised together.
-White noise makes a line look like an open ellipse to this fit, as to every fit of the kind.
+fitted by least squares with the coefficient of c^2 held at one. Neither a shift nor a scale of the signals changes
+that fit. With c = x and m = e + g x it is the conic alpha x^2 + beta x e + gamma e^2 + ..., whose coefficients obey
+alpha - beta g + gamma g^2 = 1.
+
+The balanced fit holds the sum of the coefficients of x^2 and e^2 instead, scaled by their variances. White noise
+makes a line look like an open ellipse to it, but where a loop changes in the window eq. 1 soon finds no ellipse at
+all, and this fit still does.
 """
 
 from __future__ import annotations
@@ -60,8 +65,8 @@ def add_powers(x: float, e: float, sums: Samples, row: int) -> None:
 
 
 @part
-def fit_ellipse(t: Samples, n: float) -> Ellipse:
-    """Fit the conic to the sums `t` over `n` points."""
+def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
+    """Fit the conic to the sums `t` over `n` points, whose residual e is that to `slope`; eq. 1 unless `balanced`."""
     # in units of the standard deviations every number below is of order one
     u_1, v_1 = t[X] / n, t[E] / n
     s_x, s_e = np.sqrt(max(t[XX] / n - u_1 * u_1, 0.0)), np.sqrt(max(t[EE] / n - v_1 * v_1, 0.0))
@@ -80,28 +85,31 @@ def fit_ellipse(t: Samples, n: float) -> Ellipse:
     uuuu, uuuv, uuvv = t[XXXX] / n * p**4, t[XXXE] / n * p * p * p * q, t[XXEE] / n * p * p * q * q
     uvvv, vvvv = t[XEEE] / n * p * q * q * q, t[EEEE] / n * q**4
 
-    # covariances of the regressors f = (u^2, uv, u, v) with each other and with the target -v^2
-    c_00, c_01, c_02, c_03 = uuuu - uu * uu, uuuv - uu * uv, uuu - uu * u, uuv - uu * v
-    c_11, c_12, c_13 = uuvv - uv * uv, uuv - uv * u, uvv - uv * v
-    c_22, c_23, c_33 = uu - u * u, uv - u * v, vv - v * v
-    r_0, r_1, r_2, r_3 = uu * vv - uuvv, uv * vv - uvvv, u * vv - uvv, v * vv - vvv
-    var_vv = vvvv - vv * vv
-    # the frame's slope is that of an earlier window: what is left of it, rho, must not enter the norm
-    rho = c_23
-    # regressor u^2 - v^2 and target -(u^2 + v^2) instead
-    c_00, c_01, c_02, c_03, c_11, c_12, c_13, r_0, r_1, r_2, r_3 = (
-        c_00 + 2.0 * r_0 + var_vv,
-        c_01 + rho * r_0 + r_1 + rho * var_vv,
-        c_02 + r_2,
-        c_03 + r_3,
-        c_11 + 2.0 * rho * r_1 + rho * rho * var_vv,
-        c_12 + rho * r_2,
-        c_13 + rho * r_3,
-        var_vv - c_00,
-        r_1 - c_01 - rho * r_0 + rho * var_vv,
-        r_2 - c_02,
-        r_3 - c_03,
-    )
+    # u^2 + v^2 and what may be added to it: multiples of p_0 u^2 + p_1 uv + p_2 v^2 and of q_1 uv + q_2 v^2
+    rho = uv - u * v
+    if balanced:
+        # the frame's slope is that of an earlier window: what is left of it, rho, must not enter the norm
+        p_0, p_1, p_2, q_1, q_2 = 1.0, 0.0, -1.0, 1.0, -rho
+    else:
+        # in these units the coefficient of c^2 is cos^2, -cos sin and sin^2 times those of u^2, uv and v^2
+        size = np.hypot(s_e, slope * s_x)
+        cos, sin = s_e / size, slope * s_x / size
+        p_0, p_1, p_2, q_1, q_2 = sin, cos, 0.0, sin, cos
+    k_00, k_01, k_02 = uuuu - uu * uu, uuuv - uu * uv, uuvv - uu * vv
+    k_11, k_12, k_22 = uuvv - uv * uv, uvvv - uv * vv, vvvv - vv * vv
+    # covariances of the three squares with the two combinations and with u^2 + v^2
+    f_0, f_1 = p_0 * k_00 + p_1 * k_01 + p_2 * k_02, p_0 * k_01 + p_1 * k_11 + p_2 * k_12
+    f_2 = p_0 * k_02 + p_1 * k_12 + p_2 * k_22
+    c_00, c_01 = p_0 * f_0 + p_1 * f_1 + p_2 * f_2, q_1 * f_1 + q_2 * f_2
+    c_11 = q_1 * q_1 * k_11 + 2.0 * q_1 * q_2 * k_12 + q_2 * q_2 * k_22
+    r_0, r_1 = -f_0 - f_2, -q_1 * (k_01 + k_12) - q_2 * (k_02 + k_22)
+    # with the straight terms
+    uu_u, uv_u, vv_u = uuu - uu * u, uuv - uv * u, uvv - vv * u
+    uu_v, uv_v, vv_v = uuv - uu * v, uvv - uv * v, vvv - vv * v
+    c_02, c_03 = p_0 * uu_u + p_1 * uv_u + p_2 * vv_u, p_0 * uu_v + p_1 * uv_v + p_2 * vv_v
+    c_12, c_13 = q_1 * uv_u + q_2 * vv_u, q_1 * uv_v + q_2 * vv_v
+    c_22, c_23, c_33 = uu - u * u, rho, vv - v * v
+    r_2, r_3 = -uu_u - vv_u, -uu_v - vv_v
 
     # Cholesky, written out
     l_00 = np.sqrt(c_00)
@@ -115,15 +123,15 @@ def fit_ellipse(t: Samples, n: float) -> Ellipse:
     y_3 = (r_3 - l_30 * y_0 - l_31 * y_1 - l_32 * y_2) / l_33
     d_e = y_3 / l_33
     d_x = (y_2 - l_32 * d_e) / l_22
-    b = (y_1 - l_21 * d_x - l_31 * d_e) / l_11
-    a = (y_0 - l_10 * b - l_20 * d_x - l_30 * d_e) / l_00
-    norm = 1.0 - a - rho * b
-    a, b, d_x, d_e = (1.0 + a) / norm, b / norm, d_x / norm, d_e / norm
+    second = (y_1 - l_21 * d_x - l_31 * d_e) / l_11
+    first = (y_0 - l_10 * second - l_20 * d_x - l_30 * d_e) / l_00
+    norm = 1.0 + p_2 * first + q_2 * second
+    a, b, d_x, d_e = (1.0 + p_0 * first) / norm, (p_1 * first + q_1 * second) / norm, d_x / norm, d_e / norm
     opening = a - 0.25 * b * b
     # the variance of v without what is left of the slope, so that nothing depends on the frame
     bare = 1.0 - rho * rho
     # in these units an ellipse opens by about one; a line that is bent a little must not pass for a hyperbola
-    if not (np.isfinite(a + b + d_x + d_e) and opening > -_BENT * bare):
+    if not (np.isfinite(a + b + d_x + d_e) and norm > 0.0 and opening > -_BENT * bare):
         return Ellipse(False, np.nan, np.nan, np.nan, np.nan, np.nan)
     width, u_0, v_0 = np.sqrt(2.0), u, v
     if opening > 0.0:

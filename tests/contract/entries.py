@@ -77,8 +77,8 @@ def _entries():
     yield Entry(kinds.index("FrequencyDomainIndicator"), "uncorrected", {"image_correction": False})
     for taper in ("hamming", "blackman", "rectangular"):
         yield Entry(kinds.index("FrequencyDomainIndicator"), taper, {"taper": taper})
-    yield Entry(kinds.index("PhaseAmplitudeIndices"), "ordinary fit", {"noise_correction": False})
-    yield Entry(kinds.index("AdaptivePhaseAmplitudeIndices"), "adaptive ordinary fit", {"noise_correction": False})
+    yield Entry(kinds.index("PhaseAmplitudeIndices"), "equation 1", {"noise_correction": False})
+    yield Entry(kinds.index("AdaptivePhaseAmplitudeIndices"), "adaptive equation 1", {"noise_correction": False})
     for which, name in enumerate(kinds):
         yield Entry(which, f"{name} every 3", {"every": 3})
         yield Entry(which, f"{name} 3 pairs", {}, n_pairs=3)

@@ -26,7 +26,9 @@ def test_the_json_is_one_object_with_known_found_and_printed(capsys) -> None:
     assert sixth["indicators"]["fdb_ratio"]["mean"] == pytest.approx(1.25, rel=5e-4)
     assert math.degrees(sixth["indicators"]["fdb_phase"]["mean"]) == pytest.approx(15.871, abs=0.05)
     assert sixth["known"]["fdb_ratio"] == pytest.approx(1.25)
-    assert sixth["paper"]["fdb_ratio"] == 1.245
+    printed = sixth["paper"]["fdb_ratio"]
+    assert (printed["printed"], printed["unit"]) == (1.245, "1")
+    assert printed["ours"] == pytest.approx(1.25, rel=5e-4) and "Table 3" in printed["where"]
     assert sixth["fei_tapered"]["ratio"] == pytest.approx(1.25, rel=1e-3)
     assert not sixth["virtual"]
 
@@ -35,16 +37,27 @@ def test_the_tables_show_the_paper_beside(capsys) -> None:
     assert main(["study", "tracking", "--case", "ii"]) == 0
     said = capsys.readouterr().out
     assert "Case (ii-a)" in said and "Case (ii-b)" in said
-    assert "the paper prints: lag_driven 0.03" in said
+    assert "phase lag at the forcing frequency" in said and "0.0386 exactly" in said
     assert "nan" not in said
+
+
+def test_the_plant_with_and_without_its_hold(tmp_path, capsys) -> None:
+    assert main(["study", "tracking", "--case", "plant", "--pictures", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "The hold is half a sample: 0.488 ms at 1024 Hz, 0.122 ms at the benchmark's 4096 Hz" in said
+    assert "in whole samples of 0.977 ms" in said and "in whole samples of 0.244 ms" in said
+    assert (tmp_path / "plant.png").stat().st_size > 20_000
 
 
 def test_a_picture_a_case(tmp_path, capsys) -> None:
     folder = tmp_path / "new" / "pictures"
-    assert main(["study", "tracking", "--case", "i", "--case", "iii", "--pictures", str(folder), "--json"]) == 0
+    cases = [word for name in ("i", "iii", "iv", "vii") for word in ("--case", name)]
+    assert main(["study", "tracking", *cases, "--pictures", str(folder), "--json"]) == 0
     json.loads(capsys.readouterr().out)
     drawn = sorted(folder.iterdir())
-    assert [path.name for path in drawn] == ["case-i.png", "case-iii.png"]
+    # a second one where there is a specimen
+    second = [f"case-{name}-details.png" for name in ("iii", "iv", "vii")]
+    assert [path.name for path in drawn] == sorted([*second, *(f"case-{name}.png" for name in cases[1::2])])
     for path in drawn:
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
 

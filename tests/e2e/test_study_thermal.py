@@ -21,7 +21,8 @@ def test_the_json_is_one_object_and_pictures_are_told_beside_it(tmp_path, capsys
     assert main([*SMALL, "--pictures", str(tmp_path / "new"), "--json"]) == 0
     said = capsys.readouterr()
     pictures = [
-        tmp_path / "new" / f"thermal-{word}.png" for word in ("material", "validation", "accreditation", "decision")
+        tmp_path / "new" / f"thermal-{word}.png"
+        for word in ("parameter-space", "material", "validation", "accreditation", "decision")
     ]
     assert said.err.splitlines() == [str(path) for path in pictures]
     for path in pictures:

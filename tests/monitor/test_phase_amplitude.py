@@ -73,15 +73,31 @@ def test_several_tones_in_noise_after_every_sample(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_ordinary_fit_is_that_of_least_squares(seed):
+def test_without_noise_correction_it_is_equation_1_by_regression(seed):
     x_c, x_m = several_tones(np.random.default_rng(seed), 6 * N, RATE, noise=0.02, lag=(0.3, 0.7))
     indicator = PhaseAmplitudeIndices(RATE, N / RATE, noise_correction=False, relative_gate=0.0)
     rows = indicator.update_block(x_c, x_m)[N - 1 :]
     for i, row in enumerate(rows):
-        fit = ellipse.ordinary_fit(x_c[i : i + N], x_m[i : i + N])
+        fit = ellipse.equation_1(x_c[i : i + N], x_m[i : i + N])
         np.testing.assert_allclose(row[RATIO], fit.ratio, rtol=1e-9)
         np.testing.assert_allclose(row[PHASE], fit.phase, atol=1e-9)
         np.testing.assert_allclose(row[AMPLITUDE_ERROR], fit.half_width * (1.0 - 1.0 / fit.ratio), atol=1e-8)
+
+
+@pytest.mark.parametrize("phase", [1e-4, -1e-3, 0.138, -1.5, 3.0])
+@pytest.mark.parametrize("lift", [0.0, 1000.0])
+def test_equation_1_at_any_phase_and_offset(phase, lift):
+    """With noise a tenth of the loop's width, so that the fit is no exact one."""
+    rng, tones = np.random.default_rng(3), Tones(6.3, 2.0, 1.3, phase, 0.4, lift, -lift)
+    noise = 0.1 * abs(np.sin(phase)) * rng.normal(size=(2, N))
+    x_c, x_m = (x + each for x, each in zip(tones.signals(N, RATE), noise, strict=True))
+    indicator = PhaseAmplitudeIndices(RATE, N / RATE, noise_correction=False)
+    indicator.update_block(x_c, x_m)
+    ratio, expected = ellipse.equation_1_exactly(x_c, x_m)
+    # what is left of the digits of an offset of 1000
+    tolerance = 1e-13 * max(1.0, lift) / abs(np.sin(phase)) + 1e-11
+    np.testing.assert_allclose(indicator.value.phase, expected, rtol=tolerance)
+    np.testing.assert_allclose(indicator.value.ratio, ratio, rtol=tolerance)
 
 
 @pytest.mark.parametrize("lead", [0.3, -0.3, 2.0, -2.0])

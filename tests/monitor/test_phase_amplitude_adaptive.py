@@ -34,12 +34,13 @@ def shaken(seed):
     return tuple(x + 0.01 * rng.normal(size=n) for x in (x_c, x_m)), rate
 
 
+@pytest.mark.parametrize("corrected", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_rules_after_every_sample(seed):
+def test_the_rules_after_every_sample(seed, corrected):
     signals, rate = shaken(seed)
-    expected = adaptive_window.at_every_sample(*signals, 200)
-    rows = run(*signals, rate, 1.0, relative_gate=0.0)
-    assert 0.3 < np.mean(np.isfinite(expected[:, 0])) < 0.98
+    expected = adaptive_window.at_every_sample(*signals, 200, corrected)
+    rows = run(*signals, rate, 1.0, relative_gate=0.0, noise_correction=corrected)
+    assert 0.2 < np.mean(np.isfinite(expected[:, 0])) < 0.98
     assert np.unique(expected[np.isfinite(expected[:, 0]), 2]).size > 30
     np.testing.assert_array_equal(np.round(rows[:, WINDOW] * rate), expected[:, 2])
     np.testing.assert_allclose(rows[:, RATIO], expected[:, 0], rtol=1e-9)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
+from tests.oracles import ellipse
 from tests.oracles.tones import Tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
@@ -37,9 +38,20 @@ def test_noise_biases_neither_phase_nor_amplitude(phase, noise):
     # the bound of Cramer and Rao for the phase of a known frequency
     bound = noise * np.sqrt(2.0 * (1.0 + tones.ratio**2) / N)
     assert np.sqrt(np.mean((found[:, PHASE] - phase) ** 2)) < 1.4 * bound
-    # a fit that treats both signals alike reads at least the width that both channels' noise gives the loop
-    ordinary = readings(tones, noise, noise_correction=False)
-    assert np.abs(ordinary[:, PHASE]).mean() > 0.95 * np.hypot(phase, 2.0 * noise * np.hypot(1.0, tones.ratio))
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("phase", [0.138, 0.3])
+def test_the_bias_of_equation_1_in_noise_is_that_of_its_regression(phase, noise):
+    tones = Tones(1.5, 1.5, 4.0 / 3.0, phase)
+    found = readings(tones, noise, noise_correction=False)
+    ratio, expected = ellipse.equation_1_expected(tones, noise * tones.amplitude)
+    clear = np.abs(found[:, PHASE]) > 0.0
+    # where noise hides the loop altogether it has no opening
+    assert clear.mean() > 0.99
+    error = found[clear, PHASE].std() / np.sqrt(SEEDS)
+    np.testing.assert_allclose(found[clear, PHASE].mean(), expected, atol=4.0 * error + 0.02 * phase)
+    np.testing.assert_allclose(found[:, RATIO].mean(), ratio, rtol=0.003)
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03, 0.1])

@@ -10,7 +10,7 @@ SHORTEST, TRIES = 32, 3
 TURN = 2.0 * np.pi - 1e-9
 
 
-def at_every_sample(x_c, x_m, n_window):
+def at_every_sample(x_c, x_m, n_window, corrected=True):
     """Return ratio, phase and samples used after every sample; NaN where no window holds."""
     lags = chords.lags_of(n_window, 12, 2)
     rows, length = np.full((len(x_c), 3), np.nan), 0
@@ -22,8 +22,10 @@ def at_every_sample(x_c, x_m, n_window):
                 break
             c, m = x_c[i + 1 - tried : i + 1], x_m[i + 1 - tried : i + 1]
             reading = chords.read(c, m, lags, lags[-1])
-            if reading and _holds(reading, ellipse.ordinary_fit(c, m), c, m):
-                rows[i] = 1.0 / abs(reading.gain), np.angle(reading.gain), tried
+            fit = ellipse.balanced_fit(c, m) if corrected else ellipse.equation_1(c, m)
+            if reading and _holds(reading, fit, c, m):
+                of_chords = 1.0 / abs(reading.gain), np.angle(reading.gain)
+                rows[i] = *(of_chords if corrected else (fit.ratio, fit.phase)), tried
                 surplus = int((tried - 1) - TURN / reading.turn_rate)
                 length = max(SHORTEST, tried - max(1, surplus // 4)) if surplus else tried
                 break

@@ -3,15 +3,21 @@
 import numpy as np
 import pytest
 
+from monitor.commands.studies.delays_cells import level_of
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
 from replay.studies.delays.spread import quartiles
-from replay.studies.delays.study import run_study
+from replay.studies.delays.study import SIGMAS, run_study
 from sim.models.delay_equation import DelayEquation
 
 
 @pytest.fixture(scope="module")
 def study():
     return run_study([0.027, 0.3])
+
+
+def test_the_printed_variance_is_among_the_levels():
+    assert max(SIGMAS) ** 2 == pytest.approx(0.3)
+    assert level_of(max(SIGMAS)) == "0.5477" and len(SIGMAS) == 4
 
 
 def levels(study, number):

@@ -33,6 +33,11 @@ def titled(title: str, caption: str, found: Table) -> Group:
     return Group(Text(title, "bold"), Text(caption), found)
 
 
+def level_of(sigma: float) -> str:
+    """Return a level of noise in four digits: the printed variance of 0.3 is 0.5477."""
+    return f"{sigma:.4g}"
+
+
 def number(value: float, digits: str = ".3g") -> str:
     """Return a number; a dash where there is none."""
     return f"{value:{digits}}" if math.isfinite(value) else NONE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console, Group
 
-from monitor.commands.studies.delays_cells import NONE, bars, number, table, titled
+from monitor.commands.studies.delays_cells import NONE, bars, level_of, number, table, titled
 
 if TYPE_CHECKING:
     from replay.studies.delays.level import Level
@@ -36,7 +36,7 @@ def _predictions(levels: list[Level]) -> Group:
         for i, (words, method, runs) in enumerate(rows):
             low, median, high = runs.later
             found.add_row(
-                f"{level.sigma:g}" if i == 0 else "",
+                level_of(level.sigma) if i == 0 else "",
                 f"{method}{words}",
                 *(number(value) for value in (median, low, high)),
                 f"{level.times_closer:.1f}" if method == Method.DISTURBANCE and not words else "",
@@ -79,7 +79,7 @@ def _steady_states(levels: list[Level]) -> Group:
             total = len(level.estimates[name])
             many = len(states) > 1
             found.add_row(
-                f"{level.sigma:g}" if i == 0 else "",
+                level_of(level.sigma) if i == 0 else "",
                 words[name],
                 f"{total - len(states)} of {total}",
                 f"{states.mean():.4f}" if many else NONE,
@@ -117,7 +117,7 @@ def _posteriors(levels: list[Level]) -> Group:
             spread = np.sqrt(np.diag(posterior.covariance))
             states = np.percentile(level.posterior.steady_state, [5.0, 50.0, 95.0])
             cells = (f"{mean:.4f} ± {each:.2g}" for mean, each in zip(posterior.mean, spread, strict=True))
-            found.add_row(f"{level.sigma:g}", *cells, ", ".join(f"{state:.3g}" for state in states))
+            found.add_row(level_of(level.sigma), *cells, ", ".join(f"{state:.3g}" for state in states))
             if not posterior.enough:
                 found.add_row("", "the chains are short: take these for rough")
     return titled(

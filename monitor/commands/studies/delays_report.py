@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, Group
 from rich.text import Text
 
-from monitor.commands.studies.delays_cells import bars, estimate, number, ratio, table, titled
+from monitor.commands.studies.delays_cells import bars, estimate, level_of, number, ratio, table, titled
 from monitor.commands.studies.delays_later import print_later
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _BEGINNING = (
     "x'(t) = q0 x(t) + q1 x(t - 1) + omega, x(0) = {initial:g}, is observed {n_times} times from 0 to {end:g} s with "
     "noise of deviation sigma, and fitted by a model without omega and a polynomial beside it (method 1: beta_1 + "
     "beta_2 t + beta_3 t^2), or with omega as a parameter (method 2). {n_runs} runs, each with noise of its own. "
-    "Paper: what Burns, Cliff and Farlow print."
+    "Paper: what Burns, Cliff and Farlow print, at a variance of 0.3: sigma = {printed:.4g}."
 )
 _WORDS = ("method 1, a polynomial beside the undisturbed model", "method 2, the disturbance as a parameter")
 
@@ -49,10 +49,13 @@ def print_study(study: DelayStudy) -> None:
 
 def _beginning(study: DelayStudy) -> str:
     from replay.studies.delays.examples import TIME
+    from replay.studies.delays.study import PRINTED_VARIANCE
 
     n_runs, n_times = study.levels[0].observed.shape
     initial = study.levels[0].example.truth.initial
-    return _BEGINNING.format(initial=initial, n_times=n_times, end=TIME[-1], n_runs=n_runs)
+    return _BEGINNING.format(
+        initial=initial, n_times=n_times, end=TIME[-1], n_runs=n_runs, printed=PRINTED_VARIANCE**0.5
+    )
 
 
 def _typical(levels: list[Level], method: Method, words: str) -> Group:
@@ -65,7 +68,7 @@ def _typical(levels: list[Level], method: Method, words: str) -> Group:
         run = level.typical[method]
         cells = zip(run.fit.parameters, run.fit.standard_errors, run.intervals, strict=True)
         state = [number(example.steady_states(run.fit.parameters[None])[0], ".4f")] if steady else []
-        found.add_row(f"{level.sigma:g}", *(estimate(*each) for each in cells), *state)
+        found.add_row(level_of(level.sigma), *(estimate(*each) for each in cells), *state)
     known = [number(example.known(name), "g") if math.isfinite(example.known(name)) else "" for name in names]
     found.add_row("truth", *known, *([f"{example.truth.steady_state:.4f}"] if steady else []), style="dim")
     if method in example.printed:
@@ -81,7 +84,7 @@ def _typical(levels: list[Level], method: Method, words: str) -> Group:
 def _print_doubts(console: Console, levels: list[Level], method: Method) -> None:
     for level in levels:
         for doubt in level.typical[method].fit.doubts():
-            console.print(Text(f"  sigma {level.sigma:g}: {doubt}", "yellow"))
+            console.print(Text(f"  sigma {level_of(level.sigma)}: {doubt}", "yellow"))
 
 
 def _scatter(levels: list[Level]) -> Group:
@@ -94,7 +97,7 @@ def _scatter(levels: list[Level]) -> Group:
             for i, name in enumerate(runs.fits.names[: len(level.example.rates) + method - 1]):
                 values, bias, error = runs.fits.parameters[:, i], runs.bias[i], runs.bias_error[i]
                 found.add_row(
-                    f"{level.sigma:g}" if i == 0 and method == 1 else "",
+                    level_of(level.sigma) if i == 0 and method == 1 else "",
                     f"{method}" if i == 0 else "",
                     name,
                     number(float(values.mean()), ".4f"),

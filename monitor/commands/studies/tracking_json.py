@@ -10,12 +10,16 @@ import numpy as np
 from monitor.commands.json_values import criteria_json, number, numbers
 
 if TYPE_CHECKING:
-    from replay.studies.tracking.plant import PlantStudy
+    from replay.studies.tracking.plant import PlantResponse, PlantStudy
+    from replay.studies.tracking.printed import PrintedFigure
     from replay.studies.tracking.study import CaseStudy, Reading, TrackingStudy
 
 
 def as_json(study: TrackingStudy) -> dict[str, Any]:
-    """Return the study; SI and rad but for the criteria, which name their units; null where there is no value."""
+    """Return the study; SI and rad but for the criteria, which name their units; null where there is no value.
+
+    ``paper`` has the units of its numbers beside them.
+    """
     found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
     if study.growth is not None:
         found["growth_from_ii_a_to_ii_b"] = numbers(study.growth)
@@ -27,6 +31,8 @@ def as_json(study: TrackingStudy) -> dict[str, Any]:
 
 
 def _case(study: CaseStudy) -> dict[str, Any]:
+    from replay.studies.tracking.printed import printed_figures
+
     case, pair = study.case, study.assessment.pairs[0]
     return {
         "case": case.name,
@@ -39,8 +45,8 @@ def _case(study: CaseStudy) -> dict[str, Any]:
         "totals": numbers(pair.totals),
         "fei": numbers(pair.whole.fei._asdict()),
         "fei_tapered": numbers(pair.whole.fei_tapered._asdict()),
-        "criteria": criteria_json(pair.whole.criteria),
-        "paper": dict(case.printed),
+        "criteria": criteria_json(pair.whole.criteria) | _resolution(case.sample_rate),
+        "paper": {figure.name: _printed(figure) for figure in printed_figures(study)},
     }
 
 
@@ -48,7 +54,14 @@ def _reading(reading: Reading) -> dict[str, float | None]:
     return numbers({name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")})
 
 
+def _printed(figure: PrintedFigure) -> dict[str, Any]:
+    """Return a printed number and ours, in the unit that stands beside them."""
+    return numbers({name: value for name, value in asdict(figure).items() if name != "name"})
+
+
 def _plant(study: PlantStudy) -> dict[str, Any]:
+    from replay.studies.tracking.plant import PUBLISHED_RATE, RATE
+
     transfer = study.transfer
     known = np.isfinite(transfer.of("plant", "coherence"))
     curves = {
@@ -58,9 +71,30 @@ def _plant(study: PlantStudy) -> dict[str, Any]:
         "coherence": transfer.of("plant", "coherence"),
         "known_ratio": 1.0 / np.abs(study.known_transfer),
         "known_phase": np.angle(study.known_transfer),
+        "continuous_ratio": 1.0 / np.abs(study.continuous_transfer),
+        "continuous_phase": np.angle(study.continuous_transfer),
     }
     return {
+        "responses": [_response(row) for row in study.responses],
         "sines": [numbers(asdict(row)) for row in study.sines],
         "transfer": {name: [number(v) for v in curve[known].tolist()] for name, curve in curves.items()},
-        "criteria": criteria_json(study.criteria),
+        "criteria": criteria_json(study.criteria) | _resolution(RATE),
+        "criteria_at_4096_hz": criteria_json(study.criteria_published) | _resolution(PUBLISHED_RATE),
     }
+
+
+def _response(row: PlantResponse) -> dict[str, Any]:
+    continuous, published, held = row.delays()
+    return {
+        "frequency_hz": row.frequency,
+        "ratio_continuous": 1.0 / abs(row.continuous),
+        "ratio_held": 1.0 / abs(row.held),
+        "delay_continuous_s": continuous,
+        "delay_held_at_4096_hz_s": published,
+        "delay_held_at_1024_hz_s": held,
+    }
+
+
+def _resolution(sample_rate: float) -> dict[str, float]:
+    """Return how finely J1 is told: it is a whole number of samples."""
+    return {"j1_resolution_ms": 1000.0 / sample_rate}

@@ -6,14 +6,14 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+
+from monitor.commands.studies.tracking_cells import criteria, number, table
+from monitor.commands.studies.tracking_plant import print_plant
 
 if TYPE_CHECKING:
     from replay.studies.tracking.paei_noise import NoisyPhase
-    from replay.studies.tracking.plant import PlantStudy
     from replay.studies.tracking.study import CaseStudy, TrackingStudy
 
 _DEGREES = 180.0 / math.pi
@@ -30,95 +30,76 @@ def print_study(study: TrackingStudy) -> None:
     if study.noise is not None:
         _print_noise(console, study.noise)
     if study.plant is not None:
-        _print_plant(console, study.plant)
-
-
-def _table(title: str, first: str, *headings: str) -> Table:
-    table = Table(title=Text(title, "bold"), title_justify="left")
-    table.add_column(first, no_wrap=True)
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    return table
+        print_plant(console, study.plant)
 
 
 def _print_case(console: Console, study: CaseStudy) -> None:
     case, pair = study.case, study.assessment.pairs[0]
     window = study.assessment.settings.window
     title = f"Case ({case.name}): {case.title}, window {window:.3g} s"
-    table = _table(title, "indicator", "unit", "known", "mean", "deviation", "rms error", "largest")
+    found = table(title, "indicator", "unit", "known", "mean", "deviation", "rms error", "largest")
     for reading in study.readings:
         unit, factor = _SHOWN_AS.get(reading.unit, (reading.unit, 1.0))
         if not math.isfinite(reading.mean):
             continue
         numbers = (reading.known, reading.mean, reading.deviation, reading.error, reading.worst)
-        table.add_row(reading.column, unit, *(_number(factor * number) for number in numbers))
-    console.print(table)
+        found.add_row(reading.column, unit, *(number(factor * value) for value in numbers))
+    console.print(found)
     for name, fei in (("FEI", pair.whole.fei), ("FEI under a Hann taper", pair.whole.fei_tapered)):
         console.print(
-            f"whole record: {name} ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)} deg, delay "
-            f"{_number(1e3 * fei.delay)} ms"
+            f"whole record: {name} ratio {number(fei.ratio)}, phase {number(_DEGREES * fei.phase)} deg, delay "
+            f"{number(1e3 * fei.delay)} ms"
         )
-    criteria = pair.whole.criteria
-    console.print(f"J1 {_number(criteria.j1)} ms, J2 {_number(criteria.j2)} %, J3 {_number(criteria.j3)} %")
+    console.print(criteria(pair.whole.criteria, case.sample_rate))
     units = {column.name: column.unit for column in study.assessment.series.columns}
     for name, total in pair.totals.items():
         if math.isfinite(total):
-            console.print(f"{name} {_number(total)} {units[name]}")
-    for name, value in case.printed.items():
-        other = " (of the other sign than ours)" if "phase" in name and case.prints_lead_negative else ""
-        console.print(Text(f"the paper prints: {name} {value}{other}"), style="cyan")
+            console.print(f"{name} {number(total)} {units[name]}")
+    _print_beside_the_paper(console, study)
     console.print()
 
 
+def _print_beside_the_paper(console: Console, study: CaseStudy) -> None:
+    from replay.studies.tracking.printed import printed_figures
+
+    found = table("", "the paper prints", "unit", "paper", "ours")
+    found.add_column("where", overflow="fold")
+    figures = printed_figures(study)
+    for figure in figures:
+        unit = "" if figure.unit == "1" else figure.unit
+        found.add_row(figure.label, unit, f"{figure.printed:g}", number(figure.ours), figure.where, style="cyan")
+    console.print(found)
+    for remark in dict.fromkeys(figure.remark for figure in figures if figure.remark):
+        labels = "; ".join(dict.fromkeys(figure.label for figure in figures if figure.remark == remark))
+        console.print(Text(f"{labels}: {remark}"), soft_wrap=False)
+
+
 def _print_growth(console: Console, growth: dict[str, float]) -> None:
-    table = _table("Case (ii-b) over case (ii-a), where the load is twice as large", "indicator", "factor")
+    found = table("Case (ii-b) over case (ii-a), where the load is twice as large", "indicator", "factor")
     for name, factor in growth.items():
         if math.isfinite(factor):
-            table.add_row(name, _number(factor))
-    console.print(table)
+            found.add_row(name, number(factor))
+    console.print(found)
 
 
 def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
-    title = "Case (i) in white noise, 200 runs: phase in degrees"
-    table = _table(title, "indicator", "noise %", "known", "mean", "deviation", "deviation told")
+    known = rows[0]
+    title = (
+        "Case (i) in white noise on both signals, 200 runs of 2 s: "
+        f"phase, known {known.known:.4f} rad, and ratio, known {known.known_ratio:g}"
+    )
+    found = table(title, "indicator", "noise mm", "%", "phase rad", "deviation", "told", "ratio", "error %")
     for row in rows:
-        numbers = (_DEGREES * value for value in (row.known, row.mean, row.deviation, row.told))
-        table.add_row(row.indicator, _number(100.0 * row.level), *map(_number, numbers))
-    console.print(table)
-
-
-def _print_plant(console: Console, study: PlantStudy) -> None:
-    title = "The benchmark plant under sines"
-    table = _table(title, "indicator", "Hz", "ratio", "known", "error %", "phase rad", "known", "error rad")
-    for row in study.sines:
         numbers = (
-            row.frequency,
-            row.ratio,
-            row.known_ratio,
-            100.0 * (row.ratio / row.known_ratio - 1.0),
-            row.phase,
-            row.known_phase,
-            row.phase - row.known_phase,
+            row.mean,
+            row.deviation,
+            row.told,
+            row.mean_ratio,
+            100.0 * (row.mean_ratio / row.known_ratio - 1.0),
         )
-        table.add_row(row.indicator, *map(_number, numbers))
-    console.print(table)
-    transfer, known = study.transfer, study.known_transfer
-    table = _table("The same under noise from 0.3 to 8 Hz", "Hz", "coherence", "ratio", "known", "phase rad", "known")
-    frequency, coherence = transfer.frequency, transfer.of("plant", "coherence")
-    driven = np.flatnonzero((frequency >= 0.3) & (frequency <= 8.0))
-    for i in driven[:: max(1, len(driven) // 10)].tolist():
-        row_numbers = (
-            coherence[i],
-            transfer.of("plant", "ratio")[i],
-            1.0 / abs(known[i]),
-            transfer.of("plant", "phase")[i],
-            float(np.angle(known[i])),
-        )
-        table.add_row(_number(frequency[i]), *map(_number, row_numbers))
-    console.print(table)
-    criteria = study.criteria
-    console.print(f"J1 {_number(criteria.j1)} ms, J2 {_number(criteria.j2)} %, J3 {_number(criteria.j3)} %")
-
-
-def _number(value: float) -> str:
-    return f"{value:.5g}" if math.isfinite(value) else "—"
+        found.add_row(row.indicator, f"{1e3 * row.noise:g}", f"{100.0 * row.level:.3g}", *map(number, numbers))
+    console.print(found)
+    console.print(
+        "%: of the command's amplitude. Eq. 1 holds the coefficient a of the command's square at one; the direct fit "
+        "(Fitzgibbon) holds 4ac - b² at one and opens a noisy loop."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def prediction(levels: Sequence[Level]) -> Figure:
         row[0].plot(TIME, level.observed[0], ".", color="0.6", markersize=3.0, label="observed, one run")
         for axis, time in zip(row, (TIME, later), strict=True):
             _curves(axis, level, time)
-            axis.set_title(f"σ = {level.sigma:g}", fontsize="medium")
+            axis.set_title(f"σ = {level.sigma:.4g}", fontsize="medium")
             axis.set_xlabel("time [s]")
             axis.grid(alpha=0.3)
         row[0].set_ylabel("x")
@@ -83,12 +84,15 @@ def _estimates(levels: list[Level]) -> Figure:
             axis.set_xlabel(f"{name} [1/s]")
             axis.set_ylabel("runs")
             figures = f"Fig. {_FIGURES[name]}: " if number == 3 else ""
-            axis.set_title(f"{figures}{name}, σ = {level.sigma:g}", fontsize="medium")
+            axis.set_title(f"{figures}{name}, σ = {level.sigma:.4g}", fontsize="medium")
     return figure
 
 
 def _steady_states(levels: list[Level]) -> Figure:
-    figure = Figure(figsize=(11.0, 3.6), layout="constrained")
+    # four side by side leave no room for their titles
+    columns = len(levels) if len(levels) <= 3 else 2
+    rows = math.ceil(len(levels) / columns)
+    figure = Figure(figsize=(11.0, 0.6 + 3.0 * rows), layout="constrained")
     number = len(levels[0].mean_parameters)
     what = f"as Fig. 2 of the paper: steady state of {number} runs of {REPEATS} repeated observations"
     printed = levels[0].example.printed_steady_state["mean_of_repeated"]
@@ -96,9 +100,10 @@ def _steady_states(levels: list[Level]) -> Figure:
         f"{what}\ndashed: truth, green: mean, dotted: the paper's mean {printed}, triangles: ± 2σ, bar: quartiles",
         fontsize="medium",
     )
-    for axis, level in zip(figure.subplots(1, len(levels), squeeze=False)[0], levels, strict=True):
+    for place, level in enumerate(levels, 1):
+        axis = figure.add_subplot(rows, columns, place)
         states = level.steady_states["mean_of_repeated"]
-        axis.set_title(f"σ = {level.sigma:g}", fontsize="medium")
+        axis.set_title(f"σ = {level.sigma:.4g}", fontsize="medium")
         axis.set_xlabel("steady state of x")
         axis.set_ylabel(f"means of {REPEATS} runs")
         if len(states) < 2:
@@ -109,7 +114,7 @@ def _steady_states(levels: list[Level]) -> Figure:
         mean, deviation = states.mean(), states.std(ddof=1)
         axis.plot([mean - 2.0 * deviation, mean + 2.0 * deviation], [0.0, 0.0], "k^", clip_on=False)
         axis.plot([low, high], [0.0, 0.0], color="black", linewidth=3.0, clip_on=False)
-        axis.set_title(f"σ = {level.sigma:g}: mean {mean:.4f}, median {median:.4f}", fontsize="medium")
+        axis.set_title(f"σ = {level.sigma:.4g}: mean {mean:.4f}, median {median:.4f}", fontsize="medium")
     return figure
 
 

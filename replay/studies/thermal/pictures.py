@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, PercentFormatter
 
+from replay.studies.thermal.parameter_space import parameter_space
 from replay.studies.thermal.study import ThermalStudy
 from replay.studies.thermal.validation import JUDGED
 from sim.models.thermal_population import Characterization, Conductivity
@@ -39,6 +40,7 @@ _DPI = 110
 def draw(study: ThermalStudy, folder: Path) -> tuple[Path, ...]:
     """Write the pictures into a folder that is there; return the files."""
     figures = {
+        "thermal-parameter-space.png": parameter_space(),
         "thermal-material.png": _material(study),
         "thermal-validation.png": _validation(study),
         "thermal-accreditation.png": _accreditation(study),

@@ -1,7 +1,8 @@
-"""PAEI in noise: the corrected fit, the ordinary one and FDB on the signals of case (i), over many seeds."""
+"""PAEI in noise: the chords, eq. 1 as printed, a direct fit and FDB on the signals of case (i), over many seeds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,52 +12,83 @@ from monitor.blocks import Samples
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
-from sim.tracking_cases import tracking_case
+from replay.studies.tracking.direct_fit import direct_fit
+from sim.tracking_cases import NOISE, tracking_case
 
-LEVELS = (0.02, 0.05, 0.1)
+# m, of command and measured alike; the third is that of case (v), the others 2, 5 and 10 % of the command's amplitude
+LEVELS = (0.03e-3, 0.075e-3, NOISE, 0.15e-3)
 RUNS = 200
 WINDOW = 2.0
+CHORDS, EQUATION_1, DIRECT, FDB = "PAEI (chords)", "eq. 1 as printed (a = 1)", "eq. 1 by a direct fit", "FDB"
+METHODS = (CHORDS, EQUATION_1, DIRECT, FDB)
 
 
 @dataclass(frozen=True)
 class NoisyPhase:
-    """Mean and standard deviation over the runs of the phase [rad] that an indicator gives; ``level`` of the command.
+    """Mean and standard deviation over the runs of the phase [rad] and the ratio that one method gives.
 
-    ``told`` is the standard deviation that the indicator itself tells, in the mean; NaN where it tells none.
+    ``noise`` is the standard deviation of the noise [m], ``level`` the same over the command's amplitude. ``told`` is
+    the standard deviation of the phase that the indicator itself tells, in the mean; NaN where it tells none.
     """
 
     indicator: str
+    noise: float
     level: float
     known: float
     mean: float
     deviation: float
     told: float
+    known_ratio: float
+    mean_ratio: float
+    deviation_ratio: float
 
 
 def paei_in_noise(runs: int = RUNS, seed: int = 1) -> tuple[NoisyPhase, ...]:
-    """Add white noise to command and measured signal of case (i) and read the phase after one window."""
+    """Add white noise to command and measured signal of case (i) and read phase and ratio after one window."""
     case = tracking_case("i")
     n = round(WINDOW * case.sample_rate)
-    known = float(case.true_phase[0])
     amplitude = float(np.max(np.abs(case.command)))
     rng = np.random.default_rng(seed)
     found = []
-    for level in LEVELS:
-        noise = level * amplitude * rng.standard_normal((2, n, runs))
-        x_c: Samples = case.command[:n, None] + noise[0]
-        x_m: Samples = case.measured[:n, None] + noise[1]
-        # all runs side by side, and only the value at the last sample
-        common: dict[str, Any] = {"n_pairs": runs, "every": n}
-        indicators: dict[str, WindowedIndicator[Any]] = {
-            "PAEI": PhaseAmplitudeIndices(case.sample_rate, WINDOW, **common),
-            "PAEI, ordinary fit": PhaseAmplitudeIndices(case.sample_rate, WINDOW, noise_correction=False, **common),
-            "FDB": FrequencyDomainIndicator(case.sample_rate, WINDOW, **common),
-        }
-        for name, indicator in indicators.items():
-            indicator.update_block(x_c, x_m, first=1)
-            value = indicator.value
-            phase, told = value.phase, value.phase_sd
+    for noise in LEVELS:
+        x_c, x_m = np.stack([case.command[:n], case.measured[:n]])[..., None] + noise * rng.standard_normal(
+            (2, n, runs)
+        )
+        for name, ratio, phase, told in _read(case.sample_rate, x_c, x_m):
             found.append(
-                NoisyPhase(name, level, known, float(phase.mean()), float(phase.std()), float(np.mean(told)))
+                NoisyPhase(
+                    name,
+                    noise,
+                    noise / amplitude,
+                    float(case.true_phase[0]),
+                    float(phase.mean()),
+                    float(phase.std()),
+                    told,
+                    float(case.true_ratio[0]),
+                    float(ratio.mean()),
+                    float(ratio.std()),
+                )
             )
     return tuple(found)
+
+
+def _read(sample_rate: float, x_c: Samples, x_m: Samples) -> Iterator[tuple[str, Samples, Samples, float]]:
+    """Yield each method with its ratios and phases, (n_runs,), and the deviation of the phase that it tells."""
+    n, runs = x_c.shape
+    # all runs side by side, and only the value at the last sample
+    common: dict[str, Any] = {"n_pairs": runs, "every": n}
+    indicators: dict[str, WindowedIndicator[Any]] = {
+        CHORDS: PhaseAmplitudeIndices(sample_rate, WINDOW, **common),
+        EQUATION_1: PhaseAmplitudeIndices(sample_rate, WINDOW, noise_correction=False, **common),
+        FDB: FrequencyDomainIndicator(sample_rate, WINDOW, **common),
+    }
+    for name in METHODS:
+        if name == DIRECT:
+            ratio, phase = np.array([direct_fit(x_c[:, run], x_m[:, run]) for run in range(runs)]).T
+            yield name, ratio, phase, np.nan
+            continue
+        indicators[name].update_block(x_c, x_m, first=1)
+        value = indicators[name].value
+        # those of PAEI are the chords', which eq. 1 has no part in
+        told = np.nan if name == EQUATION_1 else float(np.mean(value.phase_sd))
+        yield name, np.asarray(value.ratio), np.asarray(value.phase), told

@@ -27,6 +27,7 @@ _READINGS = {
     "paei_phase": "phase",
     "paei_delay": "delay",
     "paei_adaptive_ratio": "ratio",
+    "paei_adaptive_amplitude_error": "amplitude_error",
     "paei_adaptive_phase": "phase",
     "paei_adaptive_delay": "delay",
     "xcorr_delay": "delay",
@@ -34,7 +35,11 @@ _READINGS = {
     "broadband_delay": "delay",
 }
 _STILL = 1e-9
-PARTS = (*CASES, "noise", "plant")
+_UNIFORM = "v-uniform"
+# case (v) with either noise that its sentence may mean
+STUDIED = tuple(part for name in CASES for part in ((name, _UNIFORM) if name == "v" else (name,)))
+PARTS = (*STUDIED, "noise", "plant")
+_TOGETHER = {"ii": ("ii-a", "ii-b"), "v": ("v", _UNIFORM)}
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,13 @@ class CaseStudy:
 
 
 def study_case(name: str, seed: int = 1) -> CaseStudy:
-    """Run one case, one of `CASES`, through the engine.
+    """Run one case, one of `STUDIED`, through the engine.
 
     Raises
     ------
     ValueError : there is no such case; the text lists those there are.
     """
-    case = tracking_case(name, seed=seed)
+    case = tracking_case("v", seed=seed, noise="uniform") if name == _UNIFORM else tracking_case(name, seed=seed)
     recording = case_recording(case)
     settings = IndicatorSettings()
     window, _ = choose_window(recording, settings.window)
@@ -104,18 +109,18 @@ class TrackingStudy:
 
 
 def run_study(parts: Iterable[str], seed: int = 1) -> TrackingStudy:
-    """Run what `parts` names: any of `PARTS`, or ``ii`` for both halves of that case.
+    """Run what `parts` names: any of `PARTS`, or ``ii`` for both halves of that case; ``v`` has both its noises.
 
     Raises
     ------
     ValueError : a name is none of these.
     """
-    wanted = [part for name in parts for part in (("ii-a", "ii-b") if name == "ii" else (name,))]
+    wanted = [part for name in parts for part in _TOGETHER.get(name, (name,))]
     for name in wanted:
         if name not in PARTS:
             raise ValueError(f"there is no case {name!r}: choose among {', '.join(PARTS)}")
     return TrackingStudy(
-        tuple(study_case(name, seed) for name in CASES if name in wanted),
+        tuple(study_case(name, seed) for name in STUDIED if name in wanted),
         paei_in_noise(seed=seed) if "noise" in wanted else None,
         study_plant(seed) if "plant" in wanted else None,
     )
