@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.adaptive_window import (
-    HIGH_C,
-    HIGH_M,
-    LOW_C,
-    LOW_M,
-    AdaptiveWindow,
-    new_adaptive_window,
-    push_sample,
-    sum_newest,
-    turn_back,
-    turn_is_due,
-)
 from monitor.indicators.base import (
     LARGEST_SAMPLE,
     RATIO_UNIT,
@@ -29,22 +17,26 @@ from monitor.indicators.base import (
     WindowedIndicator,
     check_window,
 )
-from monitor.indicators.chord_reading import read_chords
-from monitor.indicators.ellipse_fit import N_SUMS, fit_ellipse
-from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
-from monitor.indicators.phase_amplitude import write_deviations, write_errors
+from monitor.indicators.chord_reading import choose_lag
+from monitor.indicators.chord_sums import N_SUMS, chord_lags
+from monitor.indicators.closed_loop import N_ROOMS, NO_LOOP, close_loop
+from monitor.indicators.ellipse_fit import N_SUMS as N_POWERS
+from monitor.indicators.ellipse_fit import add_powers, fit_ellipse
+from monitor.indicators.gate import gate_limits, new_gate, passes
 from monitor.kernel import kernel, part
 
 # of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
 _SPANNED, _MOST = 1.5, 4.0
 # rad, of the phase's standard deviation
 _CERTAIN = 0.1
-# of the amplitude squared, the command's noise; samples without which noise passes for a loop
-_NOISY = 0.05
+# of the power of measured: in one turn two motions are alike by chance more often than in several
+_UNRELATED = 0.03
+# samples without which noise passes for a loop
 _FEWEST = 32
 # windows that one sample may try; samples that may, in a longest window
 _TRIES = 3
-_SEARCHES = 128
+_SEARCHES = 32
+_GOOD, _LENGTH = range(2)
 
 
 class AdaptivePhaseAmplitudeError(NamedTuple):
@@ -107,7 +99,7 @@ class AdaptivePhaseAmplitudeIndices(WindowedIndicator[AdaptivePhaseAmplitudeErro
         Output("paei_adaptive_window", "s"),
     )
     value_type = AdaptivePhaseAmplitudeError
-    smallest_window = 8
+    smallest_window = 32
     fills_early: ClassVar[bool] = True
 
     def __init__(
@@ -135,18 +127,16 @@ class AdaptivePhaseAmplitudeIndices(WindowedIndicator[AdaptivePhaseAmplitudeErro
             relative_gate=relative_gate,
         )
 
-    def _new_state(self) -> tuple[AdaptiveWindow, Gate, Samples]:
-        n = self.n_pairs
-        # what was found at the last search
-        standing = np.full((1, n, len(self.outputs)), np.nan)
-        return new_adaptive_window(self.n_window, n), new_gate(n), standing
+    def _new_state(self) -> tuple[Any, ...]:
+        n, pairs = self.n_window, self.n_pairs
+        # every sample is written twice, so that any window lies in one piece; good samples in a row, and the length
+        ring, counts = np.zeros((pairs, 2, 2 * n)), np.zeros((pairs, 2), dtype=np.int64)
+        clock, standing = np.zeros(1, dtype=np.int64), np.full((pairs, len(self.outputs)), np.nan)
+        return (ring, counts, clock, chord_lags(n), standing, np.zeros((N_ROOMS, n)), *new_gate(pairs))
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        window, gate, standing = self._state
         settings = (self.hop, self.sample_rate, self._noise_correction, *self._limits)
-        # taken apart for the call: handing over a tuple of arrays as one takes 2 us more
-        state = (*window, *gate, standing)
-        _advance_adaptive(signals.x_c, signals.x_m, first, self.every, out, *settings, *state)
+        _advance_adaptive(signals.x_c, signals.x_m, first, self.every, out, *settings, *self._state)
 
 
 @kernel
@@ -162,25 +152,19 @@ def _advance_adaptive(
     absolute: float,
     relative: float,
     ring: Samples,
-    chord_suffix: Samples,
-    chord_prefix: Samples,
-    point_suffix: Samples,
-    point_prefix: Samples,
-    box_suffix: Samples,
-    box_prefix: Samples,
-    frame: Samples,
     counts: NDArray[np.int64],
     clock: NDArray[np.int64],
     lags: NDArray[np.int64],
+    standing: Samples,
+    work: Samples,
     gate_loudest: Samples,
     gate_quietest: Samples,
     gate_began: NDArray[np.int64],
-    standing: Samples,
 ) -> None:
     n_window = ring.shape[2] // 2
     shortest = min(_FEWEST, n_window)
-    chord_sum, point_sum, box = np.empty(chord_prefix.shape[1]), np.empty(N_SUMS), np.empty(4)
-    # pair by pair: the sums of one lie side by side in memory
+    sums, powers = np.empty(N_SUMS), np.empty((1, N_POWERS))
+    # pair by pair: what belongs to one lies side by side in memory
     for pair in range(x_c.shape[1]):
         slot, row = clock[0], 0
         until = (-first) % every
@@ -189,117 +173,101 @@ def _advance_adaptive(
             until = every - 1 if give else until - 1
             c, m = x_c[i, pair], x_m[i, pair]
             if abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE:
-                counts[pair, 0] += 1
+                counts[pair, _GOOD] += 1
             else:
-                counts[pair, 0] = counts[pair, 3] = 0
+                counts[pair, _GOOD] = counts[pair, _LENGTH] = 0
                 for j in range(out.shape[2]):
-                    standing[0, pair, j] = np.nan
+                    standing[pair, j] = np.nan
                 c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
-            push_sample(
-                pair,
-                c,
-                m,
-                ring,
-                chord_prefix,
-                point_prefix,
-                box_prefix,
-                frame,
-                counts,
-                lags,
-                slot,
-            )
+            ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
+            ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
             due = (first + i + pair) % hop == 0
-            longest = min(counts[pair, 0], n_window)
+            longest = min(counts[pair, _GOOD], n_window)
             # forward in time while there is no window yet
-            length = counts[pair, 3] if counts[pair, 3] > 0 else longest
-            tries, settled = 0, False
+            length = counts[pair, _LENGTH] if counts[pair, _LENGTH] > 0 else longest
+            tries, settled, spare = 0, False, 0.0
+            in_phase = quadrature = amplitude = turn_rate = lag = 0.0
+            loop = NO_LOOP
             while due and tries < _TRIES and not settled and shortest <= length <= longest:
-                if turn_is_due(pair, length, counts, lags):
-                    turn_back(
-                        pair,
-                        length,
-                        ring,
-                        chord_suffix,
-                        chord_prefix,
-                        point_suffix,
-                        point_prefix,
-                        box_suffix,
-                        box_prefix,
-                        frame,
-                        counts,
-                        lags,
-                        slot,
-                    )
-                sum_newest(
-                    pair,
-                    length,
-                    chord_suffix,
-                    chord_prefix,
-                    point_suffix,
-                    point_prefix,
-                    box_suffix,
-                    box_prefix,
-                    counts,
-                    chord_sum,
-                    point_sum,
-                    box,
-                )
-                chords = read_chords(chord_sum, lags, lags[-1], length)
-                ellipse = fit_ellipse(point_sum, float(length), frame[pair, 2], noise_correction)
+                newest = slot + n_window + 1
+                oldest = newest - length
+                k, lag, chords = choose_lag(pair, ring, oldest, length, lags, sums)
                 # a turn may be a whole number of samples, but for rounding
                 spare = chords.turn_rate * (length - 1) - 2.0 * np.pi + 1e-9
-                settled = chords.found and ellipse.found and spare >= 0.0
-                gain = np.hypot(chords.in_phase, chords.quadrature)
-                settled = settled and chords.sd <= _CERTAIN * gain and chords.noise <= _NOISY
-                settled = settled and box[HIGH_C] - box[LOW_C] <= _MOST * chords.amplitude
-                settled = settled and holds_ellipse(pair, ellipse.x_0, ellipse.e_0, ellipse.half_width, frame, box)
+                if k > 0 and spare >= 0.0:
+                    piece_c, piece_m = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
+                    amplitude, turn_rate = chords.amplitude, chords.turn_rate
+                    settled, slope, a, b, half_width = _holds_ellipse(
+                        piece_c, piece_m, amplitude, noise_correction, powers
+                    )
+                    if settled:
+                        loop = close_loop(piece_c, piece_m, k, lag, _UNRELATED, work)
+                        settled = loop.found and loop.lag_sd * turn_rate <= _CERTAIN
+                    if not noise_correction:
+                        amplitude, in_phase = half_width, slope - 0.5 * b
+                        quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if lag > 0.0 else 1.0)
                 tries += 1
                 if not settled:
                     # what stops at the longest window begins again at the shortest
-                    length = min(length + max(1, length // 8), longest) if length < longest else shortest
+                    length = min(length + max(1, length // 4), longest) if length < longest else shortest
             if due:
                 for j in range(out.shape[2]):
-                    standing[0, pair, j] = np.nan
-            if due and (counts[pair, 3] > 0 or settled):
-                counts[pair, 3] = length
+                    standing[pair, j] = np.nan
+            if due and (counts[pair, _LENGTH] > 0 or settled):
+                counts[pair, _LENGTH] = length
             if settled:
-                surplus = int(spare / chords.turn_rate)
+                surplus = int(spare / turn_rate)
                 if surplus > 0:
-                    counts[pair, 3] = max(shortest, length - max(1, surplus // 4))
-                in_phase, quadrature, amplitude = chords.in_phase, chords.quadrature, chords.amplitude
+                    counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2))
+                gain, lag = loop.gain, loop.lag
                 if not noise_correction:
-                    in_phase = frame[pair, 2] - 0.5 * ellipse.b
-                    opening = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
-                    quadrature = opening if quadrature > 0.0 else -opening
-                    amplitude = ellipse.half_width
+                    gain, lag = np.hypot(in_phase, quadrature), -np.arctan2(quadrature, in_phase) / turn_rate
                 is_open = passes(
-                    gate_loudest,
-                    gate_quietest,
-                    gate_began,
-                    absolute,
-                    relative,
-                    pair,
-                    amplitude,
-                    counts[pair, 0],
-                    n_window,
-                )
-                if is_open:
-                    angular_frequency = chords.turn_rate * sample_rate
-                    gain = write_errors(in_phase, quadrature, amplitude, angular_frequency, standing, 0, pair)
-                    write_deviations(chords.sd, gain, angular_frequency, standing, 0, pair)
-                    standing[0, pair, 7] = length / sample_rate if gain > 0.0 else np.nan
+                    gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude,
+                    counts[pair, _GOOD], n_window,
+                )  # fmt: skip
+                if is_open and gain > 1e-12:
+                    standing[pair, 0], standing[pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
+                    standing[pair, 2], standing[pair, 3] = -turn_rate * lag, lag / sample_rate
+                    standing[pair, 4], standing[pair, 5] = loop.gain_sd / gain, loop.lag_sd * turn_rate
+                    standing[pair, 6], standing[pair, 7] = loop.lag_sd / sample_rate, length / sample_rate
             if give:
                 for j in range(out.shape[2]):
-                    out[row, pair, j] = standing[0, pair, j]
+                    out[row, pair, j] = standing[pair, j]
                 row += 1
             slot = slot + 1 if slot + 1 < n_window else 0
     clock[0] = (clock[0] + x_c.shape[0]) % n_window
 
 
 @part
-def holds_ellipse(pair: int, x_0: float, e_0: float, half_width: float, frame: Samples, box: Samples) -> bool:
-    """Whether the data spans enough of the ellipse and has its centre, given in the frame, in its bounding box."""
-    c_0 = frame[pair, 0] + x_0
-    m_0 = frame[pair, 1] + frame[pair, 2] * x_0 + e_0
-    spans = box[HIGH_C] - box[LOW_C] >= _SPANNED * half_width
-    return bool(spans and box[LOW_C] <= c_0 <= box[HIGH_C] and box[LOW_M] <= m_0 <= box[HIGH_M])
+def _holds_ellipse(
+    c: Samples, m: Samples, amplitude: float, noise_correction: bool, powers: Samples
+) -> tuple[bool, float, float, float, float]:
+    """Whether the points draw an ellipse, span enough of it and have its centre in their bounding box.
+
+    Returns
+    -------
+    holds : that.
+    slope, a, b, half_width : of the frame and of the conic in it, see `fit_ellipse`.
+    """
+    n = c.shape[0]
+    low_c, high_c, low_m, high_m, mean_c, mean_m = c[0], c[0], m[0], m[0], 0.0, 0.0
+    for t in range(n):
+        low_c, high_c, low_m, high_m = min(c[t], low_c), max(c[t], high_c), min(m[t], low_m), max(m[t], high_m)
+        mean_c, mean_m = mean_c + (c[t] - c[0]), mean_m + (m[t] - m[0])
+    mean_c, mean_m = c[0] + mean_c / n, m[0] + mean_m / n
+    square = common = 0.0
+    for t in range(n):
+        square += (c[t] - mean_c) * (c[t] - mean_c)
+        common += (c[t] - mean_c) * (m[t] - mean_m)
+    slope = common / square if square > 0.0 else 0.0
+    for j in range(N_POWERS):
+        powers[0, j] = 0.0
+    for t in range(n):
+        x = c[t] - mean_c
+        add_powers(x, m[t] - mean_m - slope * x, powers, 0)
+    ellipse = fit_ellipse(powers[0], float(n), slope, noise_correction)
+    c_0, m_0 = mean_c + ellipse.x_0, mean_m + slope * ellipse.x_0 + ellipse.e_0
+    holds = ellipse.found and _SPANNED * ellipse.half_width <= high_c - low_c <= _MOST * amplitude
+    holds = bool(holds and low_c <= c_0 <= high_c and low_m <= m_0 <= high_m)
+    return holds, slope, ellipse.a, ellipse.b, ellipse.half_width

@@ -1,4 +1,4 @@
-"""What the sums of chord products say: the loop's shape, the frequency at which it is drawn, and the noise.
+"""What the sums of chord products say: the loop's shape, and the frequency at which it is drawn.
 
 With y = k w, w the angle between samples, A the command's amplitude and p + i q the complex gain of the measured
 signal, the sums over N groups of points are
@@ -16,36 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.chord_sums import (
-    CROSS,
-    FAR,
-    FOR_NOISE,
-    GROUPS,
-    M_UU,
-    M_UV,
-    M_VV,
-    NEAR,
-    PER_LAG,
-    SPAN,
-    SWEPT,
-    X_UU,
-    X_UV,
-    X_VV,
-    XM_UU,
-    XM_UV,
-    XM_VV,
-)
+from monitor.indicators.chord_sums import CROSS, FAR, GROUPS, N_SUMS, NEAR, SPAN, SWEPT, loop_products
 from monitor.kernel import part
 
 _SMALLEST = 1e-280
-_ROUNDING = 1e-13
+# groups of points that are looked at to choose a lag
+_ENOUGH = 128
+# of the command's power, the noise that is reckoned with in choosing a lag
+_NOISE = 1e-4
 
 
 class Chords(NamedTuple):
-    """A reading: measured over command is ``in_phase + i quadrature``, with the same standard deviation ``sd`` each.
+    """A reading: measured over command is ``in_phase + i quadrature``.
 
-    ``amplitude`` of the command; ``turn_rate`` rad a sample; ``noise`` variance of the command's noise over the
-    amplitude squared. ``found`` is False where the points draw no loop.
+    ``amplitude`` of the command; ``turn_rate`` rad a sample. ``found`` is False where the points draw no loop.
     """
 
     found: bool
@@ -53,78 +37,72 @@ class Chords(NamedTuple):
     quadrature: float
     amplitude: float
     turn_rate: float
-    sd: float
-    noise: float
 
 
 @part
-def read_chords(sums: Samples, lags: NDArray[np.int64], noise_lag: int, n_window: int) -> Chords:
-    """Return the reading of the sums over `n_window` samples, those for the noise at `noise_lag`."""
-    n_noise = float(n_window - SPAN * noise_lag)
-    level = _best_lag(sums, lags, n_noise, n_window)
-    if level < 0:
-        return Chords(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan)
-    at, k = PER_LAG * level, lags[level]
-    n = float(n_window - SPAN * k)
-    near = sums[at + NEAR]
-    cos_2y = 0.5 * sums[at + FAR] / near
+def read_chords(sums: Samples, k: int, n: float) -> Chords:
+    """Return the reading of the sums over `n` groups of points of lag `k`."""
+    near = sums[NEAR]
+    if not (near > _SMALLEST and abs(sums[FAR]) < 2.0 * near):
+        return Chords(False, np.nan, np.nan, np.nan, np.nan)
+    cos_2y = 0.5 * sums[FAR] / near
     sin_2y = np.sqrt((1.0 - cos_2y) * (1.0 + cos_2y))
     # sin^2 y and cos y by the half angle, of whichever does not cancel
     sin_sq = 0.5 * (1.0 - cos_2y) if cos_2y < 0.0 else 0.5 * sin_2y * sin_2y / (1.0 + cos_2y)
-    in_phase, quadrature = sums[at + CROSS] / near, -sums[at + SWEPT] / near * sin_2y
+    in_phase, quadrature = sums[CROSS] / near, -sums[SWEPT] / near * sin_2y
     square = near / (8.0 * n * sin_sq * sin_sq * np.sqrt(1.0 - sin_sq))
-    noise_x, noise_e = _noise(sums, n_noise, in_phase)
-    noise_e += quadrature * (quadrature * noise_x)
-    amplitude = np.sqrt(square)
-    turn_rate = 0.5 * np.arctan2(sin_2y, cos_2y) / k
-    noise = noise_x / square
-    # noise times motion, then noise times noise
-    variance = (2.0 + 1.25 * noise / (sin_sq * sin_sq * sin_sq)) / n
-    # in less than two turns the window's ends weigh more: fitted to simulations
-    short = 1.6 * 2.0 * np.pi / (turn_rate * n_window)
-    variance *= 1.0 + (short * short * short) ** 2
-    sd = np.sqrt(variance) * np.sqrt(noise_e) / amplitude
-    return Chords(True, in_phase, quadrature, amplitude, turn_rate, sd, noise)
+    return Chords(True, in_phase, quadrature, np.sqrt(square), 0.5 * np.arctan2(sin_2y, cos_2y) / k)
 
 
 @part
-def _best_lag(sums: Samples, lags: NDArray[np.int64], n_noise: float, n_window: int) -> int:
-    """Return the longest lag whose chords stay on one half turn of the loop; -1 when there is none."""
-    found = -1
-    # sin^4 y cos y grows with the lag as long as the chords do not wind round the loop
-    finer = 0.0
-    least = max(1e-3 * sums[sums.shape[0] - FOR_NOISE + X_UU] / n_noise, _SMALLEST)
-    for level in range(lags.shape[0] - 1, -1, -1):
-        if level < lags.shape[0] - 1 and lags[level] * GROUPS > n_window:
-            break
-        near, far = sums[PER_LAG * level + NEAR], sums[PER_LAG * level + FAR]
-        mean = near / (n_window - SPAN * lags[level])
-        if mean > least and abs(far) < 2.0 * near and finer < 0.3 * mean:
-            found = level
-        finer = max(finer, abs(mean))
-    return found
+def choose_lag(
+    pair: int, ring: Samples, oldest: int, n: int, lags: NDArray[np.int64], sums: Samples
+) -> tuple[int, float, Chords]:
+    """Choose the lag of the chords for the `n` samples from `oldest` on.
 
+    It is the one that would tell the measured signal's lag best in white noise: q, the third difference of the command
+    that measured is multiplied with, changes most with the lag for its own size.
 
-@part
-def _noise(sums: Samples, n: float, slope: float) -> tuple[float, float]:
-    """Return the variances of the white noise in x and in m - slope x."""
-    at = sums.shape[0] - FOR_NOISE
-    x_uu, x_uv, x_vv = sums[at + X_UU], sums[at + X_UV], sums[at + X_VV]
-    e_uu = sums[at + M_UU] - slope * (2.0 * sums[at + XM_UU] - slope * x_uu)
-    e_uv = sums[at + M_UV] - slope * (2.0 * sums[at + XM_UV] - slope * x_uv)
-    e_vv = sums[at + M_VV] - slope * (2.0 * sums[at + XM_VV] - slope * x_vv)
-    # what the sums themselves are uncertain by is no noise
-    rounding_x = _ROUNDING * (x_uu + x_vv)
-    rounding_e = slope * (slope * rounding_x) + _ROUNDING * (sums[at + M_UU] + sums[at + M_VV])
-    return _off_the_line(x_uu, x_uv, x_vv, rounding_x) / n, _off_the_line(e_uu, e_uv, e_vv, rounding_e) / n
+    Parameters
+    ----------
+    sums : (N_SUMS,), overwritten.
 
-
-@part
-def _off_the_line(uu: float, uv: float, vv: float, rounding: float) -> float:
-    """Return half the smaller eigenvalue: of a sine u and v are proportional, noise gives each twice its variance."""
-    larger = max(uu, vv)
-    if larger <= 0.0:
-        return 0.0
-    difference, product = (uu - vv) / larger, uv / larger
-    smaller = 0.5 * larger * ((uu + vv) / larger - np.sqrt(difference * difference + 4.0 * product * product))
-    return 0.5 * smaller if smaller > rounding else 0.0
+    Returns
+    -------
+    k : the lag, samples; 0 where the points draw no loop with any.
+    lag : of measured behind the command, as the chords of that lag have it, samples.
+    chords : their reading, from 128 groups of points.
+    """
+    best, chosen, lag, reading = 0.0, 0, np.nan, Chords(False, np.nan, np.nan, np.nan, np.nan)
+    mean = power = 0.0
+    for t in range(oldest, oldest + n):
+        moved = ring[pair, 0, t] - ring[pair, 0, oldest]
+        mean, power = mean + moved, power + moved * moved
+    power = max(power / n - (mean / n) * (mean / n), 0.0)
+    for level in range(lags.shape[0]):
+        k = lags[level]
+        if k * GROUPS > n and k > 1:
+            continue
+        groups = n - SPAN * k
+        if groups < 1:
+            continue
+        stride = max(1, groups // _ENOUGH)
+        square, count = 0.0, 0
+        for j in range(N_SUMS):
+            sums[j] = 0.0
+        for base in range(oldest, oldest + groups, stride):
+            near, far, cross, swept = loop_products(pair, ring, base, base, k)
+            sums[NEAR], sums[FAR] = sums[NEAR] + near, sums[FAR] + far
+            sums[CROSS], sums[SWEPT] = sums[CROSS] + cross, sums[SWEPT] + swept
+            third = ring[pair, 0, base + 6 * k] - ring[pair, 0, base]
+            third -= 3.0 * (ring[pair, 0, base + 4 * k] - ring[pair, 0, base + 2 * k])
+            square += third * third
+            count += 1
+        found = read_chords(sums, k, float(count))
+        if found.found:
+            by_lag = sums[NEAR] / count * found.turn_rate / np.sin(2.0 * k * found.turn_rate)
+            merit = by_lag * by_lag / (square / count + _NOISE * power) * groups
+            if merit > best:
+                best, chosen, reading = merit, k, found
+                lag = -np.arctan2(found.quadrature, found.in_phase) / found.turn_rate
+    return chosen, lag, reading

@@ -25,7 +25,15 @@ N_ROWS = 4
 
 @part
 def read_neighbours(
-    sums: Samples, pair: int, row: int, k: int, steps: Samples, factors: Samples, near: float, far: float, bins: Samples
+    sums: Samples,
+    pair: int,
+    row: int,
+    k: int,
+    steps: Samples,
+    factors: Samples,
+    near: float,
+    far: float,
+    bins: Samples,
 ) -> None:
     """Fill in the bins around stored bin `k`, weighted as the taper weights them, phases from the oldest sample.
 
@@ -107,7 +115,9 @@ def delayed_tone(
 
 
 @part
-def tone_of_drift(bins: Samples, k: int, pole: float, near: float, far: float, half: Samples, first_bin: int) -> complex:
+def tone_of_drift(
+    bins: Samples, k: int, pole: float, near: float, far: float, half: Samples, first_bin: int
+) -> complex:
     """Return the tone that the bins around bin number `k` would hold of a drift by one over the window."""
     total, tone, image = 0.0j, 0.0j, 0.0j
     for d in range(NEIGHBOURS):

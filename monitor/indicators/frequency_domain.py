@@ -22,7 +22,7 @@ from monitor.indicators.sliding_spectrum import Spectrum, choose_bins, new_spect
 from monitor.indicators.tapers import TAPERS
 
 # looks at the whole window while it slides by its length
-_LOOKS = 16
+_LOOKS = 8
 
 
 class FrequencyDomainError(NamedTuple):
@@ -87,7 +87,7 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     tone: no bin is free of the offset.
 
     The peak bin, the gate, the standard deviations and the rate at which the phase follows the delay are looked for
-    16 times a window, at every `hop`-th sample; the readings at that bin are made at every sample.
+    eight times a window, at every `hop`-th sample; the readings at that bin are made at every sample.
 
     Added damping (ours): a specimen of stiffness k that is moved by g A cos(wt + phase) instead of A cos(wt) takes
     E = integral of k x_m dx_c = pi k g A^2 sin(phase) a cycle; over 4 pi times its strain energy k g^2 A^2/2 that is

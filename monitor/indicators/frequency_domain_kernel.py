@@ -22,7 +22,7 @@ from monitor.indicators.delayed_bin import (
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.gate import passes
-from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sum
+from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
 from monitor.indicators.sliding_spectrum import (
     COMMAND,
     MEASURED,
@@ -187,8 +187,9 @@ def advance_fdb(
                     held[pair, LAG], held[pair, PACE] = lag, pace
                     reading = tone_m if correct else raw_m
                     _weigh(work, start, stop, reading, bins_m, k, pole, near, far, correct, turns)
-                    held[pair, PHASE_SD] = scatter_of_sum(work[_LATER], work[_REST], start, stop)
-                    held[pair, GAIN_SD] = scatter_of_sum(work[_SLOPE], work[_REST], start, stop)
+                    scatters = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], start, stop)
+                    held[pair, PHASE_SD] = with_chance(scatters[0], share)
+                    held[pair, GAIN_SD] = with_chance(scatters[1], share)
             phase_sd = held[pair, PHASE_SD]
             if not (give and np.isfinite(held[pair, LAG]) and phase_sd <= _LARGEST_SD):
                 continue
@@ -210,7 +211,11 @@ def advance_fdb(
                     tone_c, tone_m = raw_c, raw_m
                 if _square(tone_m) == 0.0:
                     continue
-                lag, ratio, turns_off = -phase / angular, np.sqrt(_square(tone_c) / _square(tone_m)), phase / frequency
+                lag, ratio, turns_off = (
+                    -phase / angular,
+                    np.sqrt(_square(tone_c) / _square(tone_m)),
+                    phase / frequency,
+                )
                 delay_sd = phase_sd / angular * np.sqrt(1.0 + _FREQUENCY_NOISE * turns_off * turns_off)
             out[row, pair, _RATIO], out[row, pair, _RATIO_SD] = ratio, ratio * held[pair, GAIN_SD]
             out[row, pair, _PHASE], out[row, pair, _PHASE_SD] = phase, phase_sd
@@ -244,7 +249,10 @@ def _impurity(c: Samples, b: complex, frequency: float) -> float:
     angle = 2.0 * np.pi * frequency / n
     # of gains in units of the nearest bin's kernel, b has the sign of that bin
     sign = 2.0 if int(np.rint(frequency)) % 2 == 0 else -2.0
-    tone, step = b * complex(np.cos(np.pi * frequency), -np.sin(np.pi * frequency)), complex(np.cos(angle), np.sin(angle))
+    tone, step = (
+        b * complex(np.cos(np.pi * frequency), -np.sin(np.pi * frequency)),
+        complex(np.cos(angle), np.sin(angle)),
+    )
     mean = square = mean_c = square_c = 0.0
     for t in range(n):
         rest, moved = c[t] - c[0] - sign * tone.real, c[t] - c[0]
@@ -283,10 +291,13 @@ def _weigh(
     # bin 0 is no part of the reading
     offset = (near if k == 1 else 0.0) + (far if k == 2 else 0.0)
     n = work.shape[1]
+    of_phase, of_gain, cosine, sine = work[_LATER], work[_SLOPE], turns[0], turns[1]
+    # where the angles of the taper and of the bin are in the table, which begins after one sample
+    one, two, at = (start + n - 1) % n, (2 * start + n - 1) % n, (k * start + n - 1) % n
     for t in range(start, stop):
-        # the table begins after one sample
-        one, two, at = (t + n - 1) % n, (2 * t + n - 1) % n, (k * t + n - 1) % n
-        taper = 1.0 + 2.0 * near * turns[0, one] + 2.0 * far * turns[0, two]
-        weight_t = complex(taper * turns[0, at] - offset, -taper * turns[1, at])
+        taper = 1.0 + 2.0 * near * cosine[one] + 2.0 * far * cosine[two]
+        weight_t = complex(taper * cosine[at] - offset, -taper * sine[at])
         share_t = (tone.conjugate() * weight_t + image * weight_t.conjugate()) * inverse
-        work[_LATER, t], work[_SLOPE, t] = share_t.imag, share_t.real
+        of_phase[t], of_gain[t] = share_t.imag, share_t.real
+        one, two, at = one + 1, two + 2, at + k
+        one, two, at = one - n * (one >= n), two - n * (two >= n), at - n * (at >= n)

@@ -8,10 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, RATIO_UNIT, SIGNAL_UNIT, Output, Signals, WindowedIndicator
-from monitor.indicators.chord_reading import read_chords
-from monitor.indicators.chord_sums import ChordSums, collect_chords, new_chord_sums, push_chords
-from monitor.indicators.ellipse_fit import N_SUMS, fit_ellipse
+from monitor.indicators.base import (
+    LARGEST_SAMPLE,
+    RATIO_UNIT,
+    SIGNAL_UNIT,
+    Output,
+    Signals,
+    WindowedIndicator,
+    check_window,
+)
+from monitor.indicators.chord_reading import choose_lag, read_chords
+from monitor.indicators.chord_sums import (
+    GOOD,
+    LAG,
+    N_SUMS,
+    SHIFT,
+    ChordSums,
+    collect_chords,
+    n_groups,
+    new_chord_sums,
+    push_chords,
+    turn_chords,
+)
+from monitor.indicators.closed_loop import LARGEST_SD, N_ROOMS, close_loop
+from monitor.indicators.ellipse_fit import N_SUMS as N_POWERS
+from monitor.indicators.ellipse_fit import fit_ellipse
 from monitor.indicators.ellipse_window import (
     EllipseWindow,
     new_ellipse_window,
@@ -20,7 +41,14 @@ from monitor.indicators.ellipse_window import (
     turn_points,
 )
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
-from monitor.kernel import kernel, part
+from monitor.indicators.residual import UNRELATED
+from monitor.kernel import kernel
+
+# looks at the whole window while it slides by its length
+_LOOKS = 8
+# what is held from look to look, see `ClosedLoop`
+STEP, LARGER, LAG_SD, GAIN_SD = range(4)
+N_HELD = 4
 
 
 class PhaseAmplitudeError(NamedTuple):
@@ -28,7 +56,7 @@ class PhaseAmplitudeError(NamedTuple):
 
     ``ratio`` command/measured (> 1 undershoot); ``amplitude_error`` command - measured amplitude, in the
     signal's unit; ``phase`` rad, positive: measured leads; ``delay`` s, positive: measured lags; ``ratio_sd``,
-    ``phase_sd``, ``delay_sd`` their standard deviations in white noise as strong as the window's.
+    ``phase_sd``, ``delay_sd`` their standard deviations.
     """
 
     ratio: float
@@ -59,15 +87,21 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     is a lead.
 
     The chords (`chord_sums`, ours) give the ellipse of a sine exactly, whatever part of the last cycle is in the
-    window, also while its amplitude grows or decays; they give the frequency of the delay as well. Eq. 1
-    of the review by regression (`ellipse_fit`) is exact for a sine, too. In noise its phase is right on average, its
-    ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it takes for noise,
-    and reads 8 of 12 ms at 5 % damping.
+    window, also while its amplitude grows or decays; they give the angular frequency as well. Of a motion of several
+    frequencies they weigh each differently in phase and in frequency, and the delay is wrong by a tenth and more.
+    So eight times a window, at every `hop`-th sample, the command is delayed until the loop closes (`closed_loop`, ours),
+    which is exact for any motion; in between the chords of measured against the command so delayed, to the nearest
+    sample, say how delay and ratio go on. The phase is that of the delay at the chords' angular frequency. The ratio is that of the command so delayed, which in a decay is not
+    that at one instant.
 
-    The standard deviations come from how far the chords are from those of one sine. In white noise they are right
-    within a quarter from 2 cycles on; for less they are rough, and mostly too large. In a motion of many frequencies,
-    or one that sweeps through many in a window, they are far too small: read the broadband delay there. They are
-    the chords', and do not know of the bias of eq. 1.
+    The standard deviations come from what no delay and gain of the command explains in the measured signal
+    (`residual`), whatever its colour. Where more than 30 % of the power in the command's band is left, or the
+    phase is uncertain by 0.3 rad, the two have nothing to do with each other and nothing is valid.
+
+    Eq. 1 of the review by regression (`ellipse_fit`) is exact for a sine, too. In noise its phase is right on average,
+    its ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it takes for
+    noise, and reads 8 of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency. The standard
+    deviations beside it are those of the closed loop, and do not know of its bias.
     """
 
     outputs = (
@@ -80,7 +114,7 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
         Output("paei_delay_sd", "s"),
     )
     value_type = PhaseAmplitudeError
-    smallest_window = 8
+    smallest_window = 32
 
     def __init__(
         self,
@@ -95,6 +129,7 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     ) -> None:
         self._limits = gate_limits(gate, relative_gate)
         self._noise_correction = bool(noise_correction)
+        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // _LOOKS)
         super().__init__(
             sample_rate,
             window,
@@ -105,17 +140,18 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
             relative_gate=relative_gate,
         )
 
-    def _new_state(self) -> tuple[ChordSums, EllipseWindow, Gate]:
+    def _new_state(self) -> tuple[ChordSums, EllipseWindow, Samples, Samples, Gate]:
         n, pairs = self.n_window, self.n_pairs
-        # without the ordinary fit its window stays empty
+        # without eq. 1 its window stays empty
         points = new_ellipse_window(n, 0 if self._noise_correction else pairs)
-        return new_chord_sums(n, pairs), points, new_gate(pairs)
+        return new_chord_sums(n, pairs), points, np.zeros((pairs, N_HELD)), np.zeros((N_ROOMS, n)), new_gate(pairs)
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        chords, points, gate = self._state
-        settings = (self.sample_rate, self._noise_correction, *self._limits)
+        chords, points, held, work, gate = self._state
+        settings = (self.hop, self.sample_rate, self._noise_correction, *self._limits)
         # taken apart for the call: handing over a tuple of arrays as one takes 2 us more
-        _advance_paei(signals.x_c, signals.x_m, first, self.every, out, *settings, *chords, *points, *gate)
+        state = (*chords, *points, held, work, *gate)
+        _advance_paei(signals.x_c, signals.x_m, first, self.every, out, *settings, *state)
 
 
 @kernel
@@ -125,6 +161,7 @@ def _advance_paei(
     first: int,
     every: int,
     out: Samples,
+    hop: int,
     sample_rate: float,
     noise_correction: bool,
     absolute: float,
@@ -139,12 +176,14 @@ def _advance_paei(
     point_prefix: Samples,
     frame: Samples,
     point_counts: NDArray[np.int64],
+    held: Samples,
+    work: Samples,
     gate_loudest: Samples,
     gate_quietest: Samples,
     gate_began: NDArray[np.int64],
 ) -> None:
     n_window = ring.shape[2] // 2
-    chord_sum, point_sum = np.empty(prefix.shape[1]), np.empty(N_SUMS)
+    chord_sum, point_sum = np.empty(N_SUMS), np.empty(N_POWERS)
     # pair by pair: the sums of one lie side by side in memory
     for pair in range(x_c.shape[1]):
         slot, number, row = clock[0], clock[1], 0
@@ -154,76 +193,64 @@ def _advance_paei(
             until = every - 1 if give else until - 1
             c, m = x_c[i, pair], x_m[i, pair]
             if abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE:
-                counts[pair, 0] += 1
+                counts[pair, GOOD] += 1
             else:
-                counts[pair, 0] = 0
+                counts[pair, GOOD] = 0
                 c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
             if not noise_correction:
                 push_point(pair, c, m, ring, point_prefix, frame, point_counts, slot, number)
-            push_chords(pair, c, m, ring, suffix, prefix, counts, lags, slot, number)
+            push_chords(pair, c, m, ring, suffix, prefix, counts, slot)
             if not noise_correction and point_counts[pair, 0] == 0:
                 turn_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
             if give:
                 for j in range(out.shape[2]):
                     out[row, pair, j] = np.nan
-            if give and counts[pair, 0] >= n_window:
-                collect_chords(pair, suffix, prefix, counts[pair, 1], chord_sum)
-                chords = read_chords(chord_sum, lags, lags[0], n_window)
-                in_phase, quadrature, amplitude = chords.in_phase, chords.quadrature, chords.amplitude
+            full = counts[pair, GOOD] >= n_window
+            due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
+            if due:
+                newest = slot + 1 + n_window
+                k, lag, _ = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
+                loop = close_loop(
+                    ring[pair, 0, slot + 1 : newest],
+                    ring[pair, 1, slot + 1 : newest],
+                    max(k, 1),
+                    lag,
+                    UNRELATED,
+                    work,
+                )
+                held[pair, STEP], held[pair, LARGER] = loop.step, loop.larger
+                held[pair, LAG_SD], held[pair, GAIN_SD] = loop.lag_sd, loop.gain_sd
+                if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT]:
+                    counts[pair, LAG], counts[pair, SHIFT] = k, loop.shift
+                    if k > 0:
+                        turn_chords(pair, ring, suffix, prefix, counts, slot)
+            if (due or give) and full and counts[pair, LAG] > 0:
+                k, shift = counts[pair, LAG], counts[pair, SHIFT]
+                collect_chords(pair, suffix, prefix, counts, chord_sum)
+                chords = read_chords(chord_sum, k, float(n_groups(n_window, k, shift)))
+                amplitude, turn_rate = chords.amplitude, chords.turn_rate
+                gain = held[pair, LARGER] * np.hypot(chords.in_phase, chords.quadrature)
+                lag = shift - np.arctan2(chords.quadrature, chords.in_phase) / held[pair, STEP]
                 if not noise_correction:
                     sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number, point_sum)
                     ellipse = fit_ellipse(point_sum, float(n_window), frame[pair, 2], False)
                     in_phase = frame[pair, 2] - 0.5 * ellipse.b
                     opening = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
-                    quadrature = opening if quadrature > 0.0 else -opening
-                    amplitude = ellipse.half_width
-                known = chords.found and np.isfinite(in_phase + quadrature + amplitude)
-                if known and passes(
-                    gate_loudest,
-                    gate_quietest,
-                    gate_began,
-                    absolute,
-                    relative,
-                    pair,
-                    amplitude,
-                    counts[pair, 0],
+                    amplitude, gain = ellipse.half_width, np.hypot(in_phase, opening)
+                    # clockwise is a lead
+                    lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / turn_rate
+                is_open = passes(
+                    gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude, counts[pair, GOOD],
                     n_window,
-                ):
-                    angular_frequency = chords.turn_rate * sample_rate
-                    gain = write_errors(in_phase, quadrature, amplitude, angular_frequency, out, row, pair)
-                    write_deviations(chords.sd, gain, angular_frequency, out, row, pair)
+                )  # fmt: skip
+                phase_sd = held[pair, LAG_SD] * turn_rate
+                if give and is_open and phase_sd <= LARGEST_SD and gain > 1e-12 and np.isfinite(gain + lag):
+                    out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
+                    out[row, pair, 2], out[row, pair, 3] = -turn_rate * lag, lag / sample_rate
+                    out[row, pair, 4], out[row, pair, 5] = held[pair, GAIN_SD] / gain, phase_sd
+                    out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
             row += give
             slot = slot + 1 if slot + 1 < n_window else 0
             number += 1
     clock[0] = (clock[0] + x_c.shape[0]) % n_window
     clock[1] += x_c.shape[0]
-
-
-@part
-def write_errors(
-    in_phase: float,
-    quadrature: float,
-    amplitude: float,
-    angular_frequency: float,
-    out: Samples,
-    row: int,
-    pair: int,
-) -> float:
-    """Write ratio, amplitude error, phase and delay; return measured over command, NaN when there is no measured."""
-    gain = np.hypot(in_phase, quadrature)
-    if not gain > 1e-12:
-        return np.nan
-    phase = np.arctan2(quadrature, in_phase)
-    out[row, pair, 0] = 1.0 / gain
-    out[row, pair, 1] = amplitude * (1.0 - gain)
-    out[row, pair, 2] = phase
-    out[row, pair, 3] = -phase / angular_frequency
-    return float(gain)
-
-
-@part
-def write_deviations(sd: float, gain: float, angular_frequency: float, out: Samples, row: int, pair: int) -> None:
-    """Write the standard deviations of ratio, phase and delay, of a gain with `sd` in both its parts."""
-    out[row, pair, 4] = sd / gain / gain
-    out[row, pair, 5] = sd / gain
-    out[row, pair, 6] = sd / gain / angular_frequency

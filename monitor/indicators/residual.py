@@ -16,9 +16,14 @@ from monitor.kernel import part
 
 N_BLOCKS = 16
 # of the scatter of so few blocks, for four fitted numbers and Student's t: measured in `benchmarks.truth`
-_FEW = 1.15
-# of the measured signal's power: beyond it the two have nothing to do with each other
-UNRELATED = 0.3
+_FEW = 1.17
+# of the measured signal's power in the command's band: from the first on two motions may be alike by chance, beyond
+# the second they have nothing to do with each other
+_BY_CHANCE, UNRELATED = 0.05, 0.3
+# what moves less, of its square, does not move
+_ROUNDING = 1e-12
+# of a period of the command, over which noise beyond its band is averaged
+_EIGHTH = 0.25 * np.pi
 
 
 @part
@@ -31,78 +36,98 @@ def fit_delayed(
     ----------
     c, m : (n,), a window of each, oldest first.
     weights : of the polynomial between samples, see `fractional_lag`.
-    later, slope : (n,), overwritten: the delayed command and what a lag changes in it, both without offset and drift.
+    later, slope : (n,), overwritten: the delayed command, and what a lag changes in it.
     rest : (n,), overwritten: what the fit leaves of measured.
 
     Returns
     -------
     start, stop : the samples for which all this is known.
-    share : of the power of measured, its offset and drift removed, that is left; NaN where nothing is known.
+    share : of the power of measured in the command's band that is left, without offset and drift; NaN where nothing
+        is known.
     drift : of measured against the command, a sample.
     """
-    n = c.shape[0]
+    n_window = c.shape[0]
     whole = int(np.rint(lag))
     s = lag - whole
-    start, stop = max(0, whole + REACH), min(n, n + whole - REACH)
-    if stop - start < 2 * N_BLOCKS:
+    start, stop = max(0, whole + REACH), min(n_window, n_window + whole - REACH)
+    n = stop - start
+    if n < N_BLOCKS:
         return start, start, np.nan, 0.0
-    for t in range(start, stop):
-        later[t] = slope[t] = 0.0
+    # cut so that indices begin at zero: those that might be negative are looked at one by one
+    a, b, y, r = later[start:stop], slope[start:stop], m[start:stop], rest[start:stop]
+    for t in range(n):
+        a[t] = b[t] = 0.0
     for i in range(POINTS):
         value = bend = 0.0
         for power in range(POINTS - 1, -1, -1):
             bend = bend * s + value
             value = value * s + weights[i, power]
         # the first of the weights is for the lag of -REACH
-        shift = whole + i - REACH
-        for t in range(start, stop):
-            later[t] += value * c[t - shift]
-            slope[t] += bend * c[t - shift]
-    for t in range(start, stop):
-        rest[t] = m[t]
-    tilt_a, tilt_b = _level(later, start, stop), _level(slope, start, stop)
-    tilt_m = _level(rest, start, stop)
-    aa = ab = bb = am = bm = mm = 0.0
-    for t in range(start, stop):
-        a, b, y = later[t], slope[t], rest[t]
-        aa, ab, bb = aa + a * a, ab + a * b, bb + b * b
-        am, bm, mm = am + a * y, bm + b * y, mm + y * y
+        begin = start - whole - i + REACH
+        piece = c[begin : begin + n]
+        for t in range(n):
+            a[t] += value * piece[t]
+            b[t] += bend * piece[t]
+    # about the first sample, so that a large offset takes no digits
+    a_0, y_0, middle = a[0], y[0], 0.5 * (n - 1)
+    sum_a = sum_b = sum_y = tilt_a = tilt_b = tilt_y = aa = ab = bb = ay = by = 0.0
+    for t in range(n):
+        at, bt, yt, x = a[t] - a_0, b[t], y[t] - y_0, t - middle
+        sum_a, sum_b, sum_y = sum_a + at, sum_b + bt, sum_y + yt
+        tilt_a, tilt_b, tilt_y = tilt_a + x * at, tilt_b + x * bt, tilt_y + x * yt
+        aa, ab, bb, ay, by = aa + at * at, ab + at * bt, bb + bt * bt, ay + at * yt, by + bt * yt
+    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+    raw_a, raw_b = aa, bb
+    aa -= per_sample * sum_a * sum_a + per_tilt * tilt_a * tilt_a
+    bb -= per_sample * sum_b * sum_b + per_tilt * tilt_b * tilt_b
+    ab -= per_sample * sum_a * sum_b + per_tilt * tilt_a * tilt_b
+    ay -= per_sample * sum_a * sum_y + per_tilt * tilt_a * tilt_y
+    by -= per_sample * sum_b * sum_y + per_tilt * tilt_b * tilt_y
     power = aa * bb - ab * ab
-    if not (power > 1e-12 * aa * bb and mm > 0.0):
+    if not (aa > _ROUNDING * raw_a and bb > _ROUNDING * raw_b and power > _ROUNDING * aa * bb):
         return start, start, np.nan, 0.0
-    gain, by_slope = (am * bb - bm * ab) / power, (bm * aa - am * ab) / power
-    left = 0.0
-    for t in range(start, stop):
-        rest[t] -= gain * later[t] + by_slope * slope[t]
-        left += rest[t] * rest[t]
-    return start, stop, left / mm, tilt_m - gain * tilt_a - by_slope * tilt_b
+    gain, by_slope = (ay * bb - by * ab) / power, (by * aa - ay * ab) / power
+    drift = per_tilt * (tilt_y - gain * tilt_a - by_slope * tilt_b)
+    offset = y_0 - gain * a_0 + per_sample * (sum_y - gain * sum_a - by_slope * sum_b) - drift * middle
+    for t in range(n):
+        r[t] = y[t] - offset - drift * t - gain * a[t] - by_slope * b[t]
+    # an eighth of the command's period in the mean
+    width = min(max(int(_EIGHTH * np.sqrt(aa / bb)), 1), n // N_BLOCKS)
+    mean_a, rise_a = a_0 + per_sample * sum_a, per_tilt * tilt_a
+    left = moved = 0.0
+    for first in range(0, n - width + 1, width):
+        rest_sum = later_sum = 0.0
+        for t in range(first, first + width):
+            rest_sum, later_sum = rest_sum + r[t], later_sum + a[t]
+        later_sum = gain * (later_sum - width * (mean_a + rise_a * (first + 0.5 * (width - 1) - middle)))
+        left, moved = left + rest_sum * rest_sum, moved + later_sum * later_sum
+    share = left / (left + moved) if left + moved > 0.0 else np.nan
+    return start, stop, share, drift
 
 
 @part
-def _level(x: Samples, start: int, stop: int) -> float:
-    """Take offset and drift out of the samples from `start` to `stop`; return the drift, a sample."""
-    n = stop - start
-    middle, mean, tilt = 0.5 * (n - 1), 0.0, 0.0
-    origin = x[start]
-    for i in range(n):
-        mean += x[start + i] - origin
-        tilt += (i - middle) * (x[start + i] - origin)
-    mean, tilt = mean / n + origin, 12.0 * tilt / (n * (n * float(n) - 1.0))
-    for i in range(n):
-        x[start + i] -= mean + tilt * (i - middle)
-    return tilt
+def with_chance(scatter: float, share: float) -> float:
+    """Return the standard deviation of a phase [rad] or of a gain's logarithm, where so large a share is left.
+
+    Two narrow motions look alike by chance for a window, and then their phase seems to be sharp.
+    """
+    return float(np.sqrt(scatter * scatter + max(share - _BY_CHANCE, 0.0)))
 
 
 @part
-def scatter_of_sum(weight: Samples, rest: Samples, start: int, stop: int) -> float:
-    """Return the standard deviation of ``sum weight rest`` over the samples from `start` to `stop`."""
-    total = squares = 0.0
+def scatter_of_sums(one: Samples, two: Samples, rest: Samples, start: int, stop: int) -> tuple[float, float]:
+    """Return the standard deviations of ``sum one rest`` and ``sum two rest`` over the samples from `start` to `stop`."""
+    total_1 = squares_1 = total_2 = squares_2 = 0.0
     for block in range(N_BLOCKS):
         first = start + block * (stop - start) // N_BLOCKS
         last = start + (block + 1) * (stop - start) // N_BLOCKS
-        part_sum = 0.0
-        for t in range(first, last):
-            part_sum += weight[t] * rest[t]
-        total += part_sum
-        squares += part_sum * part_sum
-    return _FEW * np.sqrt(max(squares - total * total / N_BLOCKS, 0.0))
+        w_1, w_2, r = one[first:last], two[first:last], rest[first:last]
+        sum_1 = sum_2 = 0.0
+        for t in range(last - first):
+            sum_1 += w_1[t] * r[t]
+            sum_2 += w_2[t] * r[t]
+        total_1, squares_1 = total_1 + sum_1, squares_1 + sum_1 * sum_1
+        total_2, squares_2 = total_2 + sum_2, squares_2 + sum_2 * sum_2
+    variance_1 = max(squares_1 - total_1 * total_1 / N_BLOCKS, 0.0)
+    variance_2 = max(squares_2 - total_2 * total_2 / N_BLOCKS, 0.0)
+    return _FEW * np.sqrt(variance_1), _FEW * np.sqrt(variance_2)

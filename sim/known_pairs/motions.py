@@ -18,7 +18,7 @@ Motion = Callable[[Samples], Samples]
 
 # s: every motion is that of this stretch of a test
 DURATION = 6.0
-_COMPONENTS = 240
+_COMPONENTS = 160
 
 
 def tone(rng: np.random.Generator) -> Motion:

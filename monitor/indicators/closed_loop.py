@@ -1,0 +1,179 @@
+"""The lag at which the loop of measured against the command, delayed by it, closes: exact for any motion.
+
+The area that chords sweep is a product of measured with a third difference of the command. Off a single tone, chords
+of the two signals as they are read the delay wrongly: each frequency counts with its own sine. With the command
+delayed by the lag that is sought, nothing is left to weigh, and the area is nil whatever the motion (ours).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.blocks import Samples
+from monitor.indicators.chord_sums import SPAN
+from monitor.indicators.fractional_lag import WEIGHTS
+from monitor.indicators.residual import fit_delayed, scatter_of_sums, with_chance
+from monitor.kernel import part
+
+# rows of the work array
+_SWEPT, _COMMON, _LATER, _SLOPE, _REST = range(5)
+N_ROOMS = 5
+# delays of the command that are tried
+_TRIES = 4
+# rad, of the phase: beyond it nothing is known
+LARGEST_SD = 0.3
+_FEWEST = 8
+# of the scatter, because that lag of the chords was chosen whose reading seems sharpest
+_CHOSEN = 1.17
+
+
+class ClosedLoop(NamedTuple):
+    """The lag of measured behind the command, samples; the gain measured over command at it.
+
+    ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation. ``shift`` is the whole number of
+    samples nearest to the lag; with the command delayed by it, chords read a phase that changes by ``step`` a sample
+    of lag, and a gain that the true one is ``larger`` than, as a factor. ``found`` is False where no lag closes the
+    loop, or the two signals have nothing to do with each other.
+    """
+
+    found: bool
+    lag: float
+    gain: float
+    lag_sd: float
+    gain_sd: float
+    shift: int
+    step: float
+    larger: float
+
+
+NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan)
+
+
+@part
+def close_loop(c: Samples, m: Samples, k: int, lag: float, most: float, work: Samples) -> ClosedLoop:
+    """Find the lag near `lag` at which chords of lag `k` sweep nothing.
+
+    Parameters
+    ----------
+    c, m : (n,), oldest first.
+    most : share of the power of measured that may be left unexplained.
+    work : (N_ROOMS, n or more), overwritten.
+    """
+    n = c.shape[0]
+    near, shift, found, gain, by_lag, turn_rate, step, larger = 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 1.0
+    for _ in range(_TRIES):
+        if found or not abs(lag) < n / 3:
+            continue
+        shift = int(np.rint(lag))
+        # the same groups of points for every shift that is tried
+        first, last = max(0, 1 - shift), n - SPAN * k - max(0, shift + 1)
+        if last - first < _FEWEST:
+            lag = np.nan
+            continue
+        near, far = _weigh(c, k, first, last, work)
+        if not (near > 0.0 and abs(far) < 2.0 * near):
+            lag = np.nan
+            continue
+        sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
+        turn_rate = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
+        area_0, area_1, area_2, common_0, common_1, common_2 = _read(m, shift, first, last + SPAN * k, work)
+        phase_0, phase_1 = np.arctan2(-area_0 * sin_2y, common_0), np.arctan2(-area_1 * sin_2y, common_1)
+        phase_2 = np.arctan2(-area_2 * sin_2y, common_2)
+        # measured behind the shift has a negative phase, which rises with the shift
+        step = _turned(phase_2 - phase_1) if phase_1 < 0.0 else _turned(phase_1 - phase_0)
+        if not step > 0.0:
+            lag = np.nan
+            continue
+        x = -phase_1 / step
+        lag = shift + x
+        # beside the middle by more than rounding another shift is nearer
+        found = abs(x) <= 0.5 + 1e-9
+        by_lag = 0.5 * (area_2 - area_0)
+        gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
+        gain_2 = np.hypot(area_2 * sin_2y, common_2)
+        gain = (gain_1 + 0.5 * x * (gain_2 - gain_0) + 0.5 * x * x * (gain_0 + gain_2 - 2.0 * gain_1)) / near
+        larger = gain * near / gain_1
+    if not (found and gain > 1e-12 and by_lag != 0.0):
+        return NO_LOOP
+    start, stop, share, _ = fit_delayed(c, m, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST])
+    if not share < most:
+        return NO_LOOP
+    # from the weights of what is `shift` samples later to those of measured
+    of_lag, of_gain = work[_LATER], work[_SLOPE]
+    for t in range(start, stop):
+        of_lag[t] = of_gain[t] = 0.0
+    low, high = max(start, first + shift), min(stop, last + SPAN * k + shift)
+    n_both = high - low
+    of_lag, of_gain = of_lag[low:high], of_gain[low:high]
+    swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
+    for t in range(n_both):
+        of_lag[t], of_gain[t] = swept[t] / by_lag, common[t] / (near * gain)
+    of_phase, of_gain_sd = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], start, stop)
+    phase_sd = with_chance(_CHOSEN * of_phase * turn_rate, share)
+    gain_sd = with_chance(_CHOSEN * of_gain_sd, share)
+    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, shift, step, larger)
+
+
+@part
+def _turned(angle: float) -> float:
+    return angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi))
+
+
+@part
+def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[float, float]:
+    """Fill in what measured is multiplied with in the sums of swept area and common motion; return near and far.
+
+    The groups of points begin at the samples from `first` to `last`; the weights lie at the command's samples.
+    """
+    n = last - first + SPAN * k
+    swept, common = work[_SWEPT, first : first + n], work[_COMMON, first : first + n]
+    points, chord = c[first : first + n], work[_LATER, : n - 2 * k]
+    for t in range(n):
+        swept[t] = common[t] = 0.0
+    for t in range(n - 2 * k):
+        chord[t] = points[t + 2 * k] - points[t]
+    groups = last - first
+    d_0, d_1, d_2 = chord[:groups], chord[k : k + groups], chord[2 * k : 2 * k + groups]
+    d_3, d_4, d_5 = (
+        chord[3 * k : 3 * k + groups],
+        chord[4 * k : 4 * k + groups],
+        chord[5 * k : 5 * k + groups],
+    )
+    near = far = 0.0
+    for b in range(groups):
+        inner = d_1[b] * d_4[b]
+        near += d_2[b] * d_3[b] - inner
+        far += inner - d_0[b] * d_5[b]
+    # point by point, each loop over all groups: so many can be added at a time
+    for at, sign, chord_b in ((5, 1.0, d_2), (3, -1.0, d_2), (4, -1.0, d_3), (2, 1.0, d_3)):
+        target = swept[at * k : at * k + groups]
+        for b in range(groups):
+            target[b] += sign * chord_b[b]
+    for at, sign, chord_b in (
+        (5, 0.5, d_2), (3, -0.5, d_2), (4, 0.5, d_3), (2, -0.5, d_3),
+        (6, -0.5, d_1), (4, 0.5, d_1), (3, -0.5, d_4), (1, 0.5, d_4),
+    ):  # fmt: skip
+        target = common[at * k : at * k + groups]
+        for b in range(groups):
+            target[b] += sign * chord_b[b]
+    return near, far
+
+
+@part
+def _read(
+    m: Samples, shift: int, first: int, stop: int, work: Samples
+) -> tuple[float, float, float, float, float, float]:
+    """Return swept area and common motion of the command with what measured is one less than `shift`, `shift` and one
+    more samples later: three of each."""
+    n = stop - first
+    swept, common = work[_SWEPT, first:stop], work[_COMMON, first:stop]
+    later = m[first + shift - 1 : stop + shift + 1]
+    area_0 = area_1 = area_2 = common_0 = common_1 = common_2 = 0.0
+    for t in range(n):
+        x_0, x_1, x_2 = later[t], later[t + 1], later[t + 2]
+        area_0, area_1, area_2 = area_0 + swept[t] * x_0, area_1 + swept[t] * x_1, area_2 + swept[t] * x_2
+        common_0, common_1 = common_0 + common[t] * x_0, common_1 + common[t] * x_1
+        common_2 += common[t] * x_2
+    return area_0, area_1, area_2, common_0, common_1, common_2
