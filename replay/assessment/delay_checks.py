@@ -1,0 +1,87 @@
+"""Warnings about the delay over the record: it changes, or the indicators do not agree on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.headline import LABELS
+from replay.assessment.delay_steps import plateaus
+from replay.assessment.results import Contradiction, PairAssessment, RecordWarning
+
+# of the dominant motion, from which a difference between two indicators matters
+_SYNCHRONIZATION_ERROR = 0.01
+# the delay changes when its range is so many standard deviations of one window, s, and of its median
+_CHANGE_SDS, _CHANGE, _CHANGE_SHARE = 6.0, 1e-3, 0.1
+_MOST_STEPS = 8
+# part of the windows in which the delay must stand, for the steps to tell its course
+_STANDS = 0.6
+
+
+def delay_changes(found: PairAssessment) -> bool:
+    """Whether the headline's delay is not the same throughout the record."""
+    spread = found.spreads.get("broadband_delay")
+    if found.headline is None or spread is None:
+        return False
+    least = max(_CHANGE_SDS * found.headline.delay_sd, _CHANGE, _CHANGE_SHARE * abs(found.headline.delay))
+    return bool(spread.p95 - spread.p05 > least)
+
+
+def delay_warnings(
+    found: PairAssessment, time: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]], window: float
+) -> Iterator[RecordWarning]:
+    """Check the delays of one actuator over the record.
+
+    Parameters
+    ----------
+    time : (n,) s, of the results.
+    values : (n,) by the name of the column.
+    window : s.
+    """
+    against = {LABELS[name]: how for name, how in found.contradicts.items() if how.often and _matters(found, how)}
+    if against:
+        names = ", ".join(f"{name} (by {1e3 * c.delay:.2g} ms, {100 * c.ratio:.2g} %)" for name, c in against.items())
+        most = f"{'up to ' if len(against) > 1 else ''}{100 * max(c.fraction for c in against.values()):.0f} %"
+        yield RecordWarning(
+            "contradicted",
+            f"{names} {'differ' if len(against) > 1 else 'differs'} from the broadband delay and ratio by more than "
+            f"the bands in {most} of the instants: {_why(against)}; believe the broadband delay; "
+            "see docs/indicators.md",
+            found.pair.actuator,
+        )
+    if delay_changes(found):
+        spread = found.spreads["broadband_delay"]
+        yield RecordWarning(
+            "delay_changes",
+            f"the delay changes from {1e3 * spread.p05:.1f} to {1e3 * spread.p95:.1f} ms within the record"
+            f"{_course(found, time, values['broadband_delay'], window)}: assess its parts with --start and --stop, "
+            "or look at --series",
+            found.pair.actuator,
+        )
+
+
+def _why(against: Mapping[str, Contradiction]) -> str:
+    if list(against) == [LABELS["paei_adaptive"]]:
+        return "its window is one cycle, in which noise and other frequencies weigh more"
+    return "the motion is not one tone, or the actuator's delay depends on frequency or amplitude"
+
+
+def _matters(found: PairAssessment, how: Contradiction) -> bool:
+    """Whether a difference is worth a line: it would make an error of so much of the dominant motion."""
+    spread = found.spreads.get("fdb_frequency")
+    phase = 2.0 * np.pi * how.delay * (spread.median if spread is not None else np.inf)
+    return bool(max(phase, how.ratio) > _SYNCHRONIZATION_ERROR)
+
+
+def _course(found: PairAssessment, time: NDArray[np.float64], delay: NDArray[np.float64], window: float) -> str:
+    """Return where the delay stands at which value; empty where it does not stand."""
+    spread, headline = found.spreads["broadband_delay"], found.headline
+    sd = headline.delay_sd if headline is not None else 0.0
+    tolerance = max(3.0 * sd, 0.05 * (spread.p95 - spread.p05))
+    stands, part = plateaus(time - time[0], delay, window, tolerance)
+    if not 2 <= len(stands) <= _MOST_STEPS or part < _STANDS:
+        return ""
+    listed = ", ".join(f"{1e3 * p.delay:.1f} ms from {p.start:.4g} to {p.stop:.4g} s" for p in stands)
+    return f" ({listed})"
