@@ -10,6 +10,15 @@ from rich.text import Text
 
 from monitor.blocks import units_differ
 from monitor.commands.assess_words import plus_minus
+from replay.assessment.headline import (
+    delay_changes,
+    farthest_delay,
+    milliseconds,
+    phase_at_dominant,
+    ratio_changes,
+    synchronization_error,
+)
+from replay.assessment.warnings import worst
 
 if TYPE_CHECKING:
     from replay.assessment import Assessment, PairAssessment
@@ -20,22 +29,19 @@ _ALIKE_MS, _ALIKE_ERROR = 0.05, 5e-4
 
 def comparison_table(assessment: Assessment) -> Table:
     """Return a row an actuator: its delay and ratio, the phase where the motion is largest, and its worst warning."""
-    from replay.assessment.actuator_checks import phase_at_dominant, synchronization_error
-    from replay.assessment.warnings import worst
-
     table = Table(title="the actuators side by side", title_justify="left")
     table.add_column("actuator")
     for heading in ("delay ms", "ratio", "phase deg", "at Hz", "error %"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("worst warning")
     for found in assessment.pairs:
-        headline, (phase, frequency) = found.headline, phase_at_dominant(found)
+        phase, frequency = phase_at_dominant(found)
         gravest = worst(assessment.warnings_of(found.pair.actuator))
         error = math.nan if _in_other_units(found, assessment) else synchronization_error(found)
         table.add_row(
             Text(found.pair.actuator),
-            "—" if headline is None else plus_minus(1e3 * headline.delay, 1e3 * headline.delay_sd),
-            "—" if headline is None else plus_minus(headline.ratio, headline.ratio_sd),
+            _delay(found),
+            _ratio(found),
             _number(math.degrees(phase)),
             _number(frequency),
             _number(100.0 * error),
@@ -49,20 +55,40 @@ def worst_actuator(assessment: Assessment) -> str:
 
     The worst is the one with the largest error at the dominant frequency, or, in other units, the latest.
     """
-    from replay.assessment.actuator_checks import synchronization_error
-
-    known = [p for p in assessment.pairs if p.headline is not None and math.isfinite(p.headline.delay)]
+    known = [p for p in assessment.pairs if math.isfinite(farthest_delay(p))]
     if len(known) < 2:
         return ""
-    delays = {p.pair.actuator: p.headline.delay for p in known if p.headline is not None}
+    delays = {p.pair.actuator: 1e3 * farthest_delay(p) for p in known}
     errors = {p.pair.actuator: synchronization_error(p) for p in known}
     by_error = all(map(math.isfinite, errors.values())) and not any(_in_other_units(p, assessment) for p in known)
-    worst = max(delays, key=lambda name: errors[name] if by_error else abs(delays[name]))
-    error = f", an error of {100.0 * errors[worst]:.3g} % of its command's dominant motion" if by_error else ""
-    apart = 1e3 * (max(delays.values()) - min(delays.values()))
-    if apart < _ALIKE_MS and (not by_error or max(errors.values()) < _ALIKE_ERROR):
+    changing = [p.pair.actuator for p in known if delay_changes(p)]
+    apart = max(delays.values()) - min(delays.values())
+    if apart < _ALIKE_MS and not changing and (not by_error or max(errors.values()) < _ALIKE_ERROR):
         return "the actuators are alike: no delay differs, and none makes an error"
-    return f"worst: {worst}, delay {1e3 * delays[worst]:.1f} ms{error}; the delays are up to {apart:.1f} ms apart"
+    name = max(delays, key=lambda one: errors[one] if by_error else abs(delays[one]))
+    error = f", an error of {100.0 * errors[name]:.3g} % of its command's dominant motion" if by_error else ""
+    spread = (
+        f"the delay of {', '.join(changing)} changes" if changing else f"the delays are up to {apart:.1f} ms apart"
+    )
+    return f"worst: {name}, delay {'up to ' if name in changing else ''}{delays[name]:.1f} ms{error}; {spread}"
+
+
+def _delay(found: PairAssessment) -> str:
+    if found.headline is None:
+        return "—"
+    if delay_changes(found):
+        spread = found.spreads["broadband_delay"]
+        return f"{milliseconds(spread.p05)} to {milliseconds(spread.p95)}"
+    return plus_minus(1e3 * found.headline.delay, 1e3 * found.headline.delay_sd)
+
+
+def _ratio(found: PairAssessment) -> str:
+    if found.headline is None:
+        return "—"
+    if ratio_changes(found):
+        spread = found.spreads["broadband_ratio"]
+        return f"{spread.p05:.3f} to {spread.p95:.3f}"
+    return plus_minus(found.headline.ratio, found.headline.ratio_sd)
 
 
 def _in_other_units(found: PairAssessment, assessment: Assessment) -> bool:

@@ -35,7 +35,7 @@ _MARK = "≠"
 def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> None:
     """Print what one record's assessment says; times in ms, angles in degrees, a dash where a value means nothing."""
     # in a pipe Rich takes 80 columns for granted, and cuts the numbers
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110)
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)
     # Text, because file names and headers may hold brackets, which would be taken for markup
     console.print(
         Text(str(path), "bold"),

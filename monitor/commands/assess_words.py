@@ -6,11 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from monitor.blocks import ratio_unit, units_differ
+from replay.assessment.headline import delay_changes, milliseconds, ratio_changes
 
 if TYPE_CHECKING:
     from replay.assessment import Assessment, PairAssessment
 
 _MOST_DECIMALS = 3
+# ms, from which one decimal shows a delay
+_SHOWN = 0.05
 # a ratio that is nearer to 1, in standard deviations or by itself, is right
 _RIGHT_SDS, _RIGHT = 2.0, 5e-4
 
@@ -23,7 +26,7 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
     over = f"broadband over a window of {window:.4g} s"
     if not math.isfinite(headline.delay):
         return f"{name}: no value of {over}{_instead(found)}"
-    return f"{name}: {_delay(found, assessment)}, {_ratio(found, assessment)}, {over}"
+    return f"{name}: {_delay(found)}, {_ratio(found, assessment)}, {over}"
 
 
 def plus_minus(value: float, sd: float) -> str:
@@ -50,12 +53,14 @@ def _instead(found: PairAssessment) -> str:
     return f"; FDB reads {plus_minus(abs(1e3 * delay.median), 1e3 * sd)} ms {late} at {frequency.median:.4g} Hz"
 
 
-def _delay(found: PairAssessment, assessment: Assessment) -> str:
+def _delay(found: PairAssessment) -> str:
     headline, spread = found.headline, found.spreads["broadband_delay"]
     assert headline is not None
     delay, sd = 1e3 * headline.delay, 1e3 * headline.delay_sd
-    if any(warning.code == "delay_changes" for warning in assessment.warnings_of(found.pair.actuator)):
-        return f"between {1e3 * spread.p05:.1f} and {1e3 * spread.p95:.1f} ms late, median {plus_minus(delay, sd)} ms"
+    if delay_changes(found):
+        low, high = (f"{milliseconds(abs(value))} ms" for value in (spread.p05, spread.p95))
+        early, late = (" early" if 1e3 * value < -_SHOWN else "" for value in (spread.p05, spread.p95))
+        return f"between {low}{early} and {high}{late or ' late'}, changing within the record"
     if abs(delay) <= max(2.0 * sd, 0.5 * 10.0**-_MOST_DECIMALS):
         return f"neither late nor early ({plus_minus(delay, sd)} ms)"
     return f"{plus_minus(abs(delay), sd)} ms {'late' if delay > 0.0 else 'early'}"
@@ -66,6 +71,11 @@ def _ratio(found: PairAssessment, assessment: Assessment) -> str:
     assert headline is not None
     command, measured = channels[found.pair.command], channels[found.pair.measured]
     said = f"ratio {plus_minus(headline.ratio, headline.ratio_sd)}"
+    if ratio_changes(found):
+        spread = found.spreads["broadband_ratio"]
+        said = f"ratio between {spread.p05:.3f} and {spread.p95:.3f}"
+        if not units_differ(command, measured):
+            return f"{said}, changing within the record"
     if units_differ(command, measured):
         return f"{said} {ratio_unit(command, measured)}"
     if abs(headline.ratio - 1.0) <= max(_RIGHT_SDS * headline.ratio_sd, _RIGHT):

@@ -9,24 +9,14 @@ from numpy.typing import NDArray
 
 from monitor.headline import LABELS
 from replay.assessment.delay_steps import plateaus
+from replay.assessment.headline import delay_changes, milliseconds, ratio_changes
 from replay.assessment.results import Contradiction, PairAssessment, RecordWarning
 
 # of the dominant motion, from which a difference between two indicators matters
 _SYNCHRONIZATION_ERROR = 0.01
-# the delay changes when its range is so many standard deviations of one window, s, and of its median
-_CHANGE_SDS, _CHANGE, _CHANGE_SHARE = 6.0, 1e-3, 0.1
 _MOST_STEPS = 8
 # part of the windows in which the delay must stand, for the steps to tell its course
 _STANDS = 0.6
-
-
-def delay_changes(found: PairAssessment) -> bool:
-    """Whether the headline's delay is not the same throughout the record."""
-    spread = found.spreads.get("broadband_delay")
-    if found.headline is None or spread is None:
-        return False
-    least = max(_CHANGE_SDS * found.headline.delay_sd, _CHANGE, _CHANGE_SHARE * abs(found.headline.delay))
-    return bool(spread.p95 - spread.p05 > least)
 
 
 def delay_warnings(
@@ -47,7 +37,7 @@ def delay_warnings(
         yield RecordWarning(
             "contradicted",
             f"{names} {'differ' if len(against) > 1 else 'differs'} from the broadband delay and ratio by more than "
-            f"the bands in {most} of the instants: {_why(against)}; believe the broadband delay; "
+            f"the bands in {most} of the instants: {_why(found, against)}; believe the broadband delay; "
             "see docs/indicators.md",
             found.pair.actuator,
         )
@@ -55,14 +45,25 @@ def delay_warnings(
         spread = found.spreads["broadband_delay"]
         yield RecordWarning(
             "delay_changes",
-            f"the delay changes from {1e3 * spread.p05:.1f} to {1e3 * spread.p95:.1f} ms within the record"
+            f"the delay changes from {milliseconds(spread.p05)} to {milliseconds(spread.p95)} ms within the record"
             f"{_course(found, time, values['broadband_delay'], window)}: assess its parts with --start and --stop, "
+            "or look at --series",
+            found.pair.actuator,
+        )
+    if ratio_changes(found):
+        spread = found.spreads["broadband_ratio"]
+        yield RecordWarning(
+            "ratio_changes",
+            f"the amplitude ratio changes from {spread.p05:.3f} to {spread.p95:.3f} within the record: the gain or "
+            "the specimen changes, or a limit is reached in large motions; assess its parts with --start and --stop, "
             "or look at --series",
             found.pair.actuator,
         )
 
 
-def _why(against: Mapping[str, Contradiction]) -> str:
+def _why(found: PairAssessment, against: Mapping[str, Contradiction]) -> str:
+    if delay_changes(found):
+        return "the delay changes within the record, and each sees it over a window of its own"
     if list(against) == [LABELS["paei_adaptive"]]:
         return "its window is one cycle, in which noise and other frequencies weigh more"
     return "the motion is not one tone, or the actuator's delay depends on frequency or amplitude"
@@ -83,5 +84,5 @@ def _course(found: PairAssessment, time: NDArray[np.float64], delay: NDArray[np.
     stands, part = plateaus(time - time[0], delay, window, tolerance)
     if not 2 <= len(stands) <= _MOST_STEPS or part < _STANDS:
         return ""
-    listed = ", ".join(f"{1e3 * p.delay:.1f} ms from {p.start:.4g} to {p.stop:.4g} s" for p in stands)
+    listed = ", ".join(f"{milliseconds(p.delay)} ms from {p.start:.4g} to {p.stop:.4g} s" for p in stands)
     return f" ({listed})"

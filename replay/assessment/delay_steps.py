@@ -33,7 +33,7 @@ def plateaus(
     """
     step = float(np.median(np.diff(time))) if len(time) > 1 else window
     every = slice(None, None, max(1, round(0.5 * window / step)))
-    good = ~np.isnan(delay[every])
+    good, end = ~np.isnan(delay[every]), float(time[-1])
     time, delay = time[every][good], delay[every][good]
     stands: list[list[int]] = []
     for i, value in enumerate(delay):
@@ -47,7 +47,10 @@ def plateaus(
             merged[-1] += stand
         else:
             merged.append(stand)
+    # the last delay of all is that of the end
+    stops = [end if s[-1] == len(delay) - 1 else float(time[s[-1]]) for s in merged]
     found = tuple(
-        Plateau(max(0.0, float(time[s[0]]) - window), float(time[s[-1]]), float(np.median(delay[s]))) for s in merged
+        Plateau(max(0.0, float(time[s[0]]) - window), stop, float(np.median(delay[s])))
+        for s, stop in zip(merged, stops, strict=True)
     )
     return found, sum(map(len, merged)) / max(len(delay), 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from monitor.blocks import Channel, ratio_unit, units_differ
 from monitor.config import IndicatorSettings
-from replay.assessment.actuator_checks import phase_at_dominant
+from replay.assessment.headline import delay_changes, phase_at_dominant
 from replay.assessment.results import PairAssessment, RecordWarning
 
 # an amplitude that is so many times the other one: nothing that tracks
@@ -121,19 +121,24 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
     name, damping = _added_damping(found)
+    falls = "falls to" if delay_changes(found) else "is"
     if damping < _NEGATIVE:
         yield (
             "feeds_energy",
-            f"the lag feeds energy into the test: {name} is {100 * damping:.2g} % of critical, to be compared with "
-            "the structure's own, weighted by the specimen's share of the stiffness; compensate the delay",
+            f"the lag feeds energy into the test: {name} {falls} {100 * damping:.2g} % of critical, to be compared "
+            "with the structure's own, weighted by the specimen's share of the stiffness; compensate the delay",
         )
 
 
 def _added_damping(found: PairAssessment) -> tuple[str, float]:
-    """Return what tells the added damping, and the damping: the force, where there is one, else the phase."""
+    """Return what tells the added damping, the force where there is one, else the phase; and the damping.
+
+    Where the delay changes it is the most negative that lasts.
+    """
     phase, frequency = phase_at_dominant(found)
+    changes = delay_changes(found)
     for name in ("hsem_added_damping", "fdb_added_damping"):
-        damping = _median(found, name)
+        damping = found.spreads[name].p05 if changes and name in found.spreads else _median(found, name)
         fdb = found.contradicts.get("fdb")
         if name.startswith("fdb") and found.headline is not None and fdb is not None and fdb.often:
             # of an elastic specimen, as FDB's own, but from the delay that is to be believed

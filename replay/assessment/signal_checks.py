@@ -30,7 +30,7 @@ class _Clipped(NamedTuple):
     """An extreme value at which many samples stand: which, how many, its value, and how often it is reached."""
 
     name: str
-    count: int
+    samples: int
     level: float
     runs: int
 
@@ -48,7 +48,7 @@ def signal_warnings(
     """
     pair = found.pair
     used = [pair.command, pair.measured, *([] if pair.force is None else [pair.force])]
-    good = (np.abs(samples[:, used]) < LARGEST_SAMPLE).all(axis=1)
+    good: NDArray[np.bool_] = np.all(np.abs(samples[:, used]) < LARGEST_SAMPLE, axis=1)
     dead = list(_dead(samples[good], channels, pair))
     yield from dead
     if not good.all():
@@ -105,7 +105,7 @@ def _still(c: Signal, m: Signal, rate: float, channel: Channel, actuator: str) -
     if clipped is not None and (clipped.runs > 1 or start == stop):
         yield RecordWarning(
             "clipped",
-            f"{clipped.count} samples of the measured signal are exactly at its {clipped.name} value, "
+            f"{clipped.samples} samples of the measured signal are exactly at its {clipped.name} value, "
             f"{f'{clipped.level:.4g} {channel.unit}'.strip()}, while the command goes further: the sensor's range or "
             "the stroke is at its limit; ratio and errors there are of the limit, so use a smaller motion or a wider "
             "range",
@@ -124,12 +124,14 @@ def _still(c: Signal, m: Signal, rate: float, channel: Channel, actuator: str) -
 def _longest_stand(c: Signal, m: Signal) -> tuple[int, int]:
     """Return from and to which sample m stands still longest while c moves far; twice the same where never."""
     edges = np.flatnonzero(np.diff(m, prepend=np.nan, append=np.nan) != 0.0)
-    longest = (0, 0)
-    for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        long = stop - start >= max(_STUCK_SAMPLES, longest[1] - longest[0] + 1)
-        if long and np.ptp(c[start:stop]) > _STUCK_RANGE * np.ptp(c):
-            longest = start, stop
-    return longest
+    lengths = np.diff(edges)
+    for i in np.argsort(-lengths, kind="stable").tolist():
+        start, stop = int(edges[i]), int(edges[i + 1])
+        if stop - start < _STUCK_SAMPLES:
+            break
+        if np.ptp(c[start:stop]) > _STUCK_RANGE * np.ptp(c):
+            return start, stop
+    return 0, 0
 
 
 def _clipped_level(c: Signal, m: Signal) -> _Clipped | None:

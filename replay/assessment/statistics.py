@@ -69,8 +69,10 @@ def _headline(values: Values, spreads: Mapping[str, Spread], moving: NDArray[np.
     if delay not in values:
         return None
     valid = moving & ~np.isnan(values[delay])
-    medians = (spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd"))
-    return Headline(*medians, valid_fraction=float(valid.mean()) if len(valid) else 0.0)
+    of_delay, of_delay_sd, of_ratio, of_ratio_sd = (
+        spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
+    )
+    return Headline(of_delay, of_delay_sd, of_ratio, of_ratio_sd, float(valid.mean()) if len(valid) else 0.0)
 
 
 def _contradicting(values: Values, prefix: str, moving: NDArray[np.bool_]) -> Contradiction:

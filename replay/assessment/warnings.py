@@ -22,6 +22,7 @@ WORST_FIRST = (
     "leads",
     "large_phase",
     "delay_changes",
+    "ratio_changes",
     "actuators_differ",
     "feeds_energy",
     "contradicted",

@@ -15,7 +15,6 @@ from sim.excitation import Earthquake
 RATE, N = 500.0, 20_000
 T = np.arange(N) / RATE
 SETTINGS = IndicatorSettings(window=2.0)
-BESIDE_THE_POINT = {"feeds_energy", "contradicted"}
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 
@@ -200,6 +199,18 @@ def test_five_delays_one_after_the_other(motion):
     stands = [part.strip() for part in said.split("(")[1].split(")")[0].split(",")]
     assert [float(stand.split()[0]) for stand in stands] == pytest.approx([3.0, 8.0, 15.0, 22.0, 30.0], abs=0.1)
     assert [float(stand.split()[3]) for stand in stands] == pytest.approx([0.0, 8.0, 16.0, 24.0, 32.0], abs=1.5)
+
+
+def test_a_gain_that_changes_and_the_damping_of_the_worst_delay():
+    gain, delay = np.where(T < 20.0, 0.9, 1.05), np.where(T < 22.0, 0.0, 0.02)
+    found = look((tone(T) + noise(1), gain * tone(T - delay) + noise(2)))
+    assert text(found, "ratio_changes").startswith(
+        "the amplitude ratio changes from 0.952 to 1.111 within the record"
+    )
+    # half of the ratio times the sine of the phase, of the later part: 1/1.05 and 1.3 Hz times 20 ms
+    expected = 50.0 / 1.05 * np.sin(-2.0 * np.pi * 1.3 * 0.02)
+    said = text(found, "feeds_energy").split("falls to ")[1]
+    assert float(said.split(" %")[0]) == pytest.approx(expected, rel=0.03)
 
 
 def test_a_delay_that_drifts():
