@@ -15,7 +15,6 @@ from replay.assessment.headline import (
     farthest_delay,
     milliseconds,
     phase_at_dominant,
-    ratio_changes,
     synchronization_error,
 )
 from replay.assessment.warnings import worst
@@ -76,18 +75,16 @@ def worst_actuator(assessment: Assessment) -> str:
 def _delay(found: PairAssessment) -> str:
     if found.headline is None:
         return "—"
-    if delay_changes(found):
-        spread = found.spreads["broadband_delay"]
-        return f"{milliseconds(spread.p05)} to {milliseconds(spread.p95)}"
+    if found.headline.delay_range is not None:
+        return " to ".join(map(milliseconds, found.headline.delay_range))
     return plus_minus(1e3 * found.headline.delay, 1e3 * found.headline.delay_sd)
 
 
 def _ratio(found: PairAssessment) -> str:
     if found.headline is None:
         return "—"
-    if ratio_changes(found):
-        spread = found.spreads["broadband_ratio"]
-        return f"{spread.p05:.3f} to {spread.p95:.3f}"
+    if found.headline.ratio_range is not None:
+        return " to ".join(f"{ratio:.3f}" for ratio in found.headline.ratio_range)
     return plus_minus(found.headline.ratio, found.headline.ratio_sd)
 
 

@@ -72,6 +72,8 @@ def _headline(headline: Headline | None) -> dict[str, Any] | None:
         "ratio": number(headline.ratio),
         "ratio_sd": number(headline.ratio_sd),
         "valid_fraction": headline.valid_fraction,
+        "delay_range_ms": headline.delay_range and [1e3 * delay for delay in headline.delay_range],
+        "ratio_range": headline.ratio_range and [*headline.ratio_range],
     }
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from monitor.blocks import ratio_unit, units_differ
-from replay.assessment.headline import delay_changes, milliseconds, ratio_changes
+from replay.assessment.headline import milliseconds
 
 if TYPE_CHECKING:
     from replay.assessment import Assessment, PairAssessment
@@ -54,12 +54,12 @@ def _instead(found: PairAssessment) -> str:
 
 
 def _delay(found: PairAssessment) -> str:
-    headline, spread = found.headline, found.spreads["broadband_delay"]
+    headline = found.headline
     assert headline is not None
     delay, sd = 1e3 * headline.delay, 1e3 * headline.delay_sd
-    if delay_changes(found):
-        low, high = (f"{milliseconds(abs(value))} ms" for value in (spread.p05, spread.p95))
-        early, late = (" early" if 1e3 * value < -_SHOWN else "" for value in (spread.p05, spread.p95))
+    if headline.delay_range is not None:
+        low, high = (f"{milliseconds(abs(value))} ms" for value in headline.delay_range)
+        early, late = (" early" if 1e3 * value < -_SHOWN else "" for value in headline.delay_range)
         return f"between {low}{early} and {high}{late or ' late'}, changing within the record"
     if abs(delay) <= max(2.0 * sd, 0.5 * 10.0**-_MOST_DECIMALS):
         return f"neither late nor early ({plus_minus(delay, sd)} ms)"
@@ -71,9 +71,8 @@ def _ratio(found: PairAssessment, assessment: Assessment) -> str:
     assert headline is not None
     command, measured = channels[found.pair.command], channels[found.pair.measured]
     said = f"ratio {plus_minus(headline.ratio, headline.ratio_sd)}"
-    if ratio_changes(found):
-        spread = found.spreads["broadband_ratio"]
-        said = f"ratio between {spread.p05:.3f} and {spread.p95:.3f}"
+    if headline.ratio_range is not None:
+        said = f"ratio between {headline.ratio_range[0]:.3f} and {headline.ratio_range[1]:.3f}"
         if not units_differ(command, measured):
             return f"{said}, changing within the record"
     if units_differ(command, measured):

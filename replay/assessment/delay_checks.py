@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from monitor.headline import LABELS
 from replay.assessment.delay_steps import plateaus
-from replay.assessment.headline import delay_changes, milliseconds, ratio_changes
+from replay.assessment.headline import delay_changes, milliseconds
 from replay.assessment.results import Contradiction, PairAssessment, RecordWarning
 
 # of the dominant motion, from which a difference between two indicators matters
@@ -26,10 +26,11 @@ def delay_warnings(
 
     Parameters
     ----------
-    time : (n,) s, of the results.
+    time : (n,) s after the record's first sample, of the results.
     values : (n,) by the name of the column.
     window : s.
     """
+    headline = found.headline
     against = {LABELS[name]: how for name, how in found.contradicts.items() if how.often and _matters(found, how)}
     if against:
         names = ", ".join(f"{name} (by {1e3 * c.delay:.2g} ms, {100 * c.ratio:.2g} %)" for name, c in against.items())
@@ -41,22 +42,22 @@ def delay_warnings(
             "see docs/indicators.md",
             found.pair.actuator,
         )
-    if delay_changes(found):
-        spread = found.spreads["broadband_delay"]
+    if headline is not None and headline.delay_range is not None:
+        low, high = headline.delay_range
+        course = _course(headline.delay_sd, high - low, time, values["broadband_delay"], window)
         yield RecordWarning(
             "delay_changes",
-            f"the delay changes from {milliseconds(spread.p05)} to {milliseconds(spread.p95)} ms within the record"
-            f"{_course(found, time, values['broadband_delay'], window)}: assess its parts with --start and --stop, "
-            "or look at --series",
+            f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{course}: "
+            "assess its parts with --start and --stop, or look at --series",
             found.pair.actuator,
         )
-    if ratio_changes(found):
-        spread = found.spreads["broadband_ratio"]
+    if headline is not None and headline.ratio_range is not None:
+        low, high = headline.ratio_range
         yield RecordWarning(
             "ratio_changes",
-            f"the amplitude ratio changes from {spread.p05:.3f} to {spread.p95:.3f} within the record: the gain or "
-            "the specimen changes, or a limit is reached in large motions; assess its parts with --start and --stop, "
-            "or look at --series",
+            f"the amplitude ratio changes from {low:.3f} to {high:.3f} within the record: the gain or the specimen "
+            "changes, the gain depends on a frequency that changes, or a limit is reached; assess its parts with "
+            "--start and --stop, or look at --series",
             found.pair.actuator,
         )
 
@@ -76,12 +77,9 @@ def _matters(found: PairAssessment, how: Contradiction) -> bool:
     return bool(max(phase, how.ratio) > _SYNCHRONIZATION_ERROR)
 
 
-def _course(found: PairAssessment, time: NDArray[np.float64], delay: NDArray[np.float64], window: float) -> str:
-    """Return where the delay stands at which value; empty where it does not stand."""
-    spread, headline = found.spreads["broadband_delay"], found.headline
-    sd = headline.delay_sd if headline is not None else 0.0
-    tolerance = max(3.0 * sd, 0.05 * (spread.p95 - spread.p05))
-    stands, part = plateaus(time - time[0], delay, window, tolerance)
+def _course(sd: float, extent: float, time: NDArray[np.float64], delay: NDArray[np.float64], window: float) -> str:
+    """Return where a delay of an extent [s] stands at which value; empty where it does not stand."""
+    stands, part = plateaus(time, delay, window, max(3.0 * sd, 0.05 * extent))
     if not 2 <= len(stands) <= _MOST_STEPS or part < _STANDS:
         return ""
     listed = ", ".join(f"{milliseconds(p.delay)} ms from {p.start:.4g} to {p.stop:.4g} s" for p in stands)

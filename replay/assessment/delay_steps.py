@@ -33,7 +33,9 @@ def plateaus(
     """
     step = float(np.median(np.diff(time))) if len(time) > 1 else window
     every = slice(None, None, max(1, round(0.5 * window / step)))
-    good, end = ~np.isnan(delay[every]), float(time[-1])
+    if not len(time):
+        return (), 0.0
+    good, begin, end = ~np.isnan(delay[every]), float(time[0]), float(time[-1])
     time, delay = time[every][good], delay[every][good]
     stands: list[list[int]] = []
     for i, value in enumerate(delay):
@@ -50,7 +52,7 @@ def plateaus(
     # the last delay of all is that of the end
     stops = [end if s[-1] == len(delay) - 1 else float(time[s[-1]]) for s in merged]
     found = tuple(
-        Plateau(max(0.0, float(time[s[0]]) - window), stop, float(np.median(delay[s])))
+        Plateau(max(begin, float(time[s[0]]) - window), stop, float(np.median(delay[s])))
         for s, stop in zip(merged, stops, strict=True)
     )
     return found, sum(map(len, merged)) / max(len(delay), 1)

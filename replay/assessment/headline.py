@@ -7,28 +7,10 @@ import math
 
 from replay.assessment.results import PairAssessment
 
-# the delay changes when its range is so many standard deviations of one window, s, and of its median
-_CHANGE_SDS, _CHANGE, _CHANGE_SHARE = 6.0, 1e-3, 0.1
-# and the ratio, of its median
-_RATIO_CHANGE = 0.02
-
 
 def delay_changes(found: PairAssessment) -> bool:
     """Whether the headline's delay is not the same throughout the record."""
-    spread = found.spreads.get("broadband_delay")
-    if found.headline is None or spread is None:
-        return False
-    least = max(_CHANGE_SDS * found.headline.delay_sd, _CHANGE, _CHANGE_SHARE * abs(found.headline.delay))
-    return bool(spread.p95 - spread.p05 > least)
-
-
-def ratio_changes(found: PairAssessment) -> bool:
-    """Whether the headline's ratio is not the same throughout the record."""
-    spread = found.spreads.get("broadband_ratio")
-    if found.headline is None or spread is None:
-        return False
-    least = max(_CHANGE_SDS * found.headline.ratio_sd, _RATIO_CHANGE * found.headline.ratio)
-    return bool(spread.p95 - spread.p05 > least)
+    return found.headline is not None and found.headline.delay_range is not None
 
 
 def milliseconds(seconds: float) -> str:
@@ -37,13 +19,12 @@ def milliseconds(seconds: float) -> str:
 
 
 def farthest_delay(found: PairAssessment) -> float:
-    """Return the headline's delay [s]; where it changes, its 5 % or 95 %, whichever is farther from zero."""
+    """Return the headline's delay [s]; where it changes, the end of its range that is farther from zero."""
     if found.headline is None:
         return math.nan
-    if not delay_changes(found):
+    if found.headline.delay_range is None:
         return found.headline.delay
-    spread = found.spreads["broadband_delay"]
-    return max(spread.p05, spread.p95, key=abs)
+    return max(found.headline.delay_range, key=abs)
 
 
 def phase_at_dominant(found: PairAssessment) -> tuple[float, float]:

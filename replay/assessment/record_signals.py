@@ -6,19 +6,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from replay.assessment.results import RecordWarning
 from replay.formats import Recording
+from replay.recording_part import RecordingPart
 
 _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordSignals:
-    """The samples that are there, (n, n_channels); how many are missing in how many gaps; restarts."""
+    """The samples that are there, and what is not.
+
+    Parameters
+    ----------
+    samples : (n, n_channels).
+    time : (n,) s after the first sample of the record, also where only a part of it is read; through gaps, not
+        through the pauses of restarts.
+    missing, gaps : samples that are missing, in so many gaps.
+    restarts : of the publisher.
+    """
 
     samples: Samples
+    time: NDArray[np.float64]
     missing: int
     gaps: int
     restarts: int
@@ -45,7 +57,9 @@ def read_signals(recording: Recording) -> RecordSignals:
     """Read a recording once from beginning to end."""
     pieces: list[Samples] = [np.empty((0, len(recording.stream.channels)))]
     missing = gaps = restarts = 0
+    numbers: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
     expected: int | None = None
+    number = 0
     epoch = recording.stream.epoch
     for block in recording.blocks(_BLOCK):
         if expected is not None and (block.stream.epoch != epoch or block.index < expected):
@@ -53,9 +67,14 @@ def read_signals(recording: Recording) -> RecordSignals:
         elif expected is not None and block.index > expected:
             gaps += 1
             missing += block.index - expected
+            number += block.index - expected
         pieces.append(block.samples)
+        numbers.append(np.arange(number, number + len(block)))
+        number += len(block)
         expected, epoch = block.index + len(block), block.stream.epoch
-    return RecordSignals(np.concatenate(pieces), missing, gaps, restarts)
+    start = recording.start if isinstance(recording, RecordingPart) else 0.0
+    time = start + np.concatenate(numbers) / recording.stream.sample_rate
+    return RecordSignals(np.concatenate(pieces), time, missing, gaps, restarts)
 
 
 def _times(number: int, word: str) -> str:

@@ -48,6 +48,8 @@ class Headline:
 
     ``delay`` s and ``ratio`` command/measured are medians over the windows; ``delay_sd`` and ``ratio_sd`` the
     medians of one window's standard deviation. ``valid_fraction`` is the part of all instants that have a value.
+    ``delay_range`` [s] and ``ratio_range`` are 5 % and 95 % of the certain windows where the value changes within the
+    record by more than its uncertainty; None where it is the same throughout.
     """
 
     delay: float
@@ -55,6 +57,8 @@ class Headline:
     ratio: float
     ratio_sd: float
     valid_fraction: float
+    delay_range: tuple[float, float] | None = None
+    ratio_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

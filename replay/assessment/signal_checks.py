@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Channel, Pair, Samples, units_differ
 from monitor.indicators.base import LARGEST_SAMPLE
+from replay.assessment.record_signals import RecordSignals
 from replay.assessment.results import PairAssessment, RecordWarning
 
 Signal = NDArray[np.float64]
@@ -36,23 +37,23 @@ class _Clipped(NamedTuple):
 
 
 def signal_warnings(
-    samples: Samples, channels: Sequence[Channel], rate: float, found: PairAssessment
+    signals: RecordSignals, channels: Sequence[Channel], rate: float, found: PairAssessment
 ) -> Iterator[RecordWarning]:
     """Check the signals of one actuator.
 
     Parameters
     ----------
-    samples : (n, n_channels), all that the record holds.
+    signals : all that the record holds.
     rate : Hz.
     found : what the indicators say; its delay and ratio align the two signals before they are compared.
     """
-    pair = found.pair
+    pair, samples = found.pair, signals.samples
     used = [pair.command, pair.measured, *([] if pair.force is None else [pair.force])]
     good: NDArray[np.bool_] = np.all(np.abs(samples[:, used]) < LARGEST_SAMPLE, axis=1)
     dead = list(_dead(samples[good], channels, pair))
     yield from dead
     if not good.all():
-        first = int(np.argmin(good)) / rate
+        first = signals.time[np.argmin(good)]
         yield RecordWarning(
             "not_numbers",
             f"{np.sum(~good)} of {len(good)} samples are no numbers or absurdly large, the first after "
@@ -67,8 +68,8 @@ def signal_warnings(
             "identical", f"the measured signal equals the command in every sample: {text}", pair.actuator
         )
         return
-    c, m = _aligned(samples[good], pair, found, rate)
-    yield from _still(c, m, rate, channels[pair.measured], pair.actuator)
+    c, m, time = _aligned(samples[good], signals.time[good], pair, found, rate)
+    yield from _still(c, m, time, channels[pair.measured], pair.actuator)
     if not units_differ(channels[pair.command], channels[pair.measured]):
         yield from _offset(c, m, found, channels[pair.measured].unit)
 
@@ -89,16 +90,18 @@ def _dead(samples: Samples, channels: Sequence[Channel], pair: Pair) -> Iterator
             yield RecordWarning("dead_channel", text, pair.actuator)
 
 
-def _aligned(samples: Samples, pair: Pair, found: PairAssessment, rate: float) -> tuple[Signal, Signal]:
-    """Return command and measured signal, the delay between them taken out to the nearest sample."""
+def _aligned(
+    samples: Samples, time: Signal, pair: Pair, found: PairAssessment, rate: float
+) -> tuple[Signal, Signal, Signal]:
+    """Return command, measured signal and its time, the delay between them taken out to the nearest sample."""
     c, m = samples[:, pair.command], samples[:, pair.measured]
     delay = found.headline.delay if found.headline is not None else np.nan
     lag = round(delay * rate) if np.isfinite(delay) else 0
     n = len(c) - abs(lag)
-    return (c[:n], m[lag:]) if lag >= 0 else (c[-lag:], m[:n])
+    return (c[:n], m[lag:], time[lag:]) if lag >= 0 else (c[-lag:], m[:n], time[:n])
 
 
-def _still(c: Signal, m: Signal, rate: float, channel: Channel, actuator: str) -> Iterator[RecordWarning]:
+def _still(c: Signal, m: Signal, time: Signal, channel: Channel, actuator: str) -> Iterator[RecordWarning]:
     """Say that the measured signal stands at a limit or, for long, anywhere, while the command moves."""
     start, stop = _longest_stand(c, m)
     clipped = _clipped_level(c, m)
@@ -114,7 +117,7 @@ def _still(c: Signal, m: Signal, rate: float, channel: Channel, actuator: str) -
     elif stop > start:
         yield RecordWarning(
             "stuck",
-            f"the measured signal stands still for {(stop - start) / rate:.3g} s from {start / rate:.4g} s on "
+            f"the measured signal stands still for {time[stop - 1] - time[start]:.3g} s from {time[start]:.4g} s on "
             "while the command moves: an actuator that stopped, or a frozen sensor; assess what is before "
             "it with --stop",
             actuator,

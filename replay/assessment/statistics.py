@@ -12,6 +12,13 @@ from monitor.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
 from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread
 from replay.whole_record import WholeRecord
 
+# s, part of the delay and part of the ratio, by which they change at least
+_DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
+# standard deviations of a window beyond which another value is another one
+_SURE = 3.0
+# median standard deviations up to which a window tells how far the value goes
+_CERTAIN = 3.0
+
 Values = Mapping[str, NDArray[np.float64]]
 
 
@@ -72,7 +79,27 @@ def _headline(values: Values, spreads: Mapping[str, Spread], moving: NDArray[np.
     of_delay, of_delay_sd, of_ratio, of_ratio_sd = (
         spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
     )
-    return Headline(of_delay, of_delay_sd, of_ratio, of_ratio_sd, float(valid.mean()) if len(valid) else 0.0)
+    return Headline(
+        of_delay,
+        of_delay_sd,
+        of_ratio,
+        of_ratio_sd,
+        float(valid.mean()) if len(valid) else 0.0,
+        _range(values[delay][valid], values[f"{delay}_sd"][valid], max(_DELAY_CHANGE, _SHARE * abs(of_delay))),
+        _range(values[ratio][valid], values[f"{ratio}_sd"][valid], _RATIO_CHANGE * of_ratio),
+    )
+
+
+def _range(values: NDArray[np.float64], sd: NDArray[np.float64], least: float) -> tuple[float, float] | None:
+    """Return from where to where (n,) values change; None where they may all be the same, or nearly."""
+    if not len(values):
+        return None
+    # each window by its own uncertainty: one in weak motion may be far off, and says nothing of a change
+    low, high = np.percentile(values + _SURE * sd, 5.0), np.percentile(values - _SURE * sd, 95.0)
+    if not high - low > least:
+        return None
+    certain = values[sd <= _CERTAIN * np.median(sd)]
+    return float(np.percentile(certain, 5.0)), float(np.percentile(certain, 95.0))
 
 
 def _contradicting(values: Values, prefix: str, moving: NDArray[np.bool_]) -> Contradiction:

@@ -57,7 +57,7 @@ def _find(
 ) -> Iterator[RecordWarning]:
     channels, rate = recording.stream.channels, recording.stream.sample_rate
     for found in pairs:
-        of_signals = tuple(signal_warnings(signals.samples, channels, rate, found))
+        of_signals = tuple(signal_warnings(signals, channels, rate, found))
         yield from of_signals
         # of a channel that says nothing, nothing follows
         if any(warning.code == "dead_channel" for warning in of_signals):
@@ -68,6 +68,7 @@ def _find(
         if any(warning.code in ("not_a_pair", "no_value") for warning in of_results):
             continue
         values = series.of(found.pair.actuator)
-        yield from delay_warnings(found, series.time, values, settings.window)
+        time = series.time - series.time[:1] + signals.time[:1]
+        yield from delay_warnings(found, time, values, settings.window)
     yield from signals.warnings(rate)
     yield from actuator_warnings(pairs)

@@ -12,7 +12,7 @@ TIME = np.arange(0.0, 60.0, 0.01)
 
 
 def steps(*delays, at):
-    return np.select([TIME < t for t in at], delays[:-1], delays[-1])
+    return np.select([t > TIME for t in at], delays[:-1], delays[-1])
 
 
 def test_steps_that_stand():
