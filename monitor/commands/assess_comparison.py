@@ -26,11 +26,16 @@ if TYPE_CHECKING:
 _ALIKE_MS, _ALIKE_ERROR = 0.05, 5e-4
 
 
-def comparison_table(assessment: Assessment) -> Table:
-    """Return a row an actuator: its delay and ratio, the phase where the motion is largest, and its worst warning."""
+def comparison_table(assessment: Assessment, *, wide: bool) -> Table:
+    """Return a row an actuator: its delay and ratio, the phase where the motion is largest, and its worst warning.
+
+    Parameters
+    ----------
+    wide : there is room for the phase and its frequency.
+    """
     table = Table(title="the actuators side by side", title_justify="left")
     table.add_column("actuator")
-    for heading in ("delay ms", "ratio", "phase deg", "at Hz", "error %"):
+    for heading in ("delay ms", "ratio", *(("phase deg", "at Hz") if wide else ()), "error %"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("worst warning")
     for found in assessment.pairs:
@@ -41,8 +46,7 @@ def comparison_table(assessment: Assessment) -> Table:
             Text(found.pair.actuator),
             _delay(found),
             _ratio(found),
-            _number(math.degrees(phase)),
-            _number(frequency),
+            *((_number(math.degrees(phase)), _number(frequency)) if wide else ()),
             _number(100.0 * error),
             "" if gravest is None else gravest.code,
         )

@@ -28,6 +28,8 @@ _FREQUENCIES = 8
 _COHERENT = 0.5
 # lines of the transfer function below a motion that it can tell from an offset
 _RESOLVED = 2.0
+# columns of a terminal that hold every figure without cutting it
+_WIDE = 108
 # of what contradicts the headline
 _MARK = "≠"
 
@@ -46,13 +48,15 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
     for found in assessment.pairs:
         console.print(Text(headline_words(found, assessment), "bold"))
     if several:
-        console.print(comparison_table(assessment))
+        console.print(comparison_table(assessment, wide=console.width >= _WIDE))
         console.print(Text(worst_actuator(assessment), "bold"))
     for found in assessment.pairs:
         _print_pair(console, found, assessment)
         prefix = f"warning, {found.pair.actuator}" if several else "warning"
         for warning in assessment.warnings_of(found.pair.actuator):
             console.print(Text(f"{prefix}: {warning.text}"), style="bold red")
+    if console.width < _WIDE:
+        console.print(f"mean, 5 % and 95 %: in a terminal of {_WIDE} columns, or with --json")
     for warning in assessment.warnings_of(None):
         console.print(Text(f"warning: {warning.text}"), style="bold red")
     for note in notes:
@@ -61,7 +65,7 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
 
 def _print_pair(console: Console, found: PairAssessment, assessment: Assessment) -> None:
     units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
-    table, empty = _indicators(found, assessment)
+    table, empty = _indicators(found, assessment, wide=console.width >= _WIDE)
     console.print(table)
     if empty:
         console.print(Text(f"without a value: {', '.join(empty)}"))
@@ -80,7 +84,7 @@ def _print_pair(console: Console, found: PairAssessment, assessment: Assessment)
     console.print(transfer if transfer.row_count else "no frequency is coherent enough for a transfer function")
 
 
-def _indicators(found: PairAssessment, assessment: Assessment) -> tuple[Table, list[str]]:
+def _indicators(found: PairAssessment, assessment: Assessment, *, wide: bool) -> tuple[Table, list[str]]:
     """Return a row a result, the headline's first, and the names of the results that have no value."""
     channels, headline = assessment.stream.channels, found.headline
     title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
@@ -90,8 +94,8 @@ def _indicators(found: PairAssessment, assessment: Assessment) -> tuple[Table, l
     )
     table.add_column("indicator", no_wrap=True)
     table.add_column("unit")
-    for heading in ("median", "±", "mean", "5 %", "95 %"):
-        table.add_column(heading, justify="right")
+    for heading in ("median", "±", *(("mean", "5 %", "95 %") if wide else ())):
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(_MARK, justify="right", no_wrap=True)
     empty, group = [], None
     for column in headline_first(c for c in assessment.series.columns if c.actuator == found.pair.actuator):
@@ -110,7 +114,7 @@ def _indicators(found: PairAssessment, assessment: Assessment) -> tuple[Table, l
             Text(unit),
             _number(factor * spread.median),
             _number(factor * doubt.median, 2) if doubt else "",
-            *(_number(factor * number) for number in (spread.mean, spread.p05, spread.p95)),
+            *(_number(factor * number) for number in ((spread.mean, spread.p05, spread.p95) if wide else ())),
             _mark(found, column.name),
         )
     return table, empty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -387,3 +388,20 @@ def test_the_virtual_test_tracks_perfectly(assess) -> None:
         assert pair["paei"]["ratio"]["median"] == pytest.approx(1.0, abs=1e-9)
         assert pair["fdb"]["delay_ms"]["median"] == pytest.approx(0.0, abs=1e-6)
         assert pair["nrmse"]["p95"] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("columns", "percentiles"), [(80, False), (130, True)])
+def test_no_figure_is_cut_in_a_terminal(columns, percentiles, tmp_path, capsys, monkeypatch) -> None:
+    t = np.arange(20_000) / RATE
+    names = {"t": t}
+    for name in ("north", "south"):
+        names |= {f"{name}_command": earthquake(t), f"{name}_measured": GAIN * earthquake(t - DELAY)}
+    path = write(tmp_path / "a.csv", names)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["assess", str(path)]) == 0
+    said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    rows = [line for line in said.splitlines() if line.startswith(("┏", "┃", "┡", "│", "├", "└"))]
+    assert "…" not in said
+    assert max(map(len, rows)) <= columns
+    assert ("95 %" in said.split("broadband_delay")[0]) == percentiles

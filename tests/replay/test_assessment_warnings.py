@@ -220,8 +220,9 @@ def test_the_times_of_a_part_are_those_of_the_record():
     found = assess(RecordingPart(recording((earthquake(T), measured)), 9.0), SETTINGS)
     assert "the first after 10 s" in text(found, "not_numbers")
     assert "for 5 s from 35 s on" in text(found, "stuck")
+    # the windows with the sample that is no number say nothing; 30 ms stood too shortly
     stands = text(found, "delay_changes").split("(")[1].split(")")[0].split(",")
-    assert [float(stand.split()[3]) for stand in stands] == pytest.approx([9.0, 16.0, 24.0, 32.0], abs=1.5)
+    assert [float(stand.split()[3]) for stand in stands] == pytest.approx([10.0, 16.0, 24.0], abs=1.5)
 
 
 def test_a_gain_that_changes_and_the_damping_of_the_worst_delay():
