@@ -25,7 +25,7 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
         return f"{name}: no headline: broadband is not among the measures"
     over = f"broadband over a window of {window:.4g} s"
     if not math.isfinite(headline.delay):
-        return f"{name}: no value of {over}{_instead(found)}"
+        return f"{name}: no delay from {over}{_instead(found)}"
     return f"{name}: {_delay(found)}, {_ratio(found, assessment)}, {over}"
 
 

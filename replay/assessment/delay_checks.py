@@ -1,8 +1,9 @@
-"""Warnings about the delay over the record: it changes, or the indicators do not agree on it."""
+"""Warnings about delays: one changes, the indicators do not agree on it, or the actuators are not equally late."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ _SYNCHRONIZATION_ERROR = 0.01
 _MOST_STEPS = 8
 # part of the windows in which the delay must stand, for the steps to tell its course
 _STANDS = 0.6
+
+# s, and standard deviations of both, from which two delays are different
+_APART, _APART_SDS = 1e-3, 3.0
 
 
 def delay_warnings(
@@ -59,6 +63,25 @@ def delay_warnings(
             "changes, the gain depends on a frequency that changes, or a limit is reached; assess its parts with "
             "--start and --stop, or look at --series",
             found.pair.actuator,
+        )
+
+
+def actuator_warnings(pairs: Sequence[PairAssessment]) -> Iterator[RecordWarning]:
+    """Say that the actuators of a record are not equally late; those whose own delay changes are left out."""
+    known = sorted(
+        ((p.pair.actuator, p.headline) for p in pairs if p.headline is not None and not delay_changes(p)),
+        key=lambda each: each[1].delay,
+    )
+    known = [(name, headline) for name, headline in known if math.isfinite(headline.delay)]
+    if len(known) < 2:
+        return
+    (first, least), (last, most) = known[0], known[-1]
+    apart = most.delay - least.delay
+    if apart > max(_APART, _APART_SDS * math.hypot(least.delay_sd, most.delay_sd)):
+        yield RecordWarning(
+            "actuators_differ",
+            f"the actuators are not equally late: {first} {milliseconds(least.delay)} ms, {last} "
+            f"{milliseconds(most.delay)} ms, {milliseconds(apart)} ms apart; compensate each by its own delay",
         )
 
 

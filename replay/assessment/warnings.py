@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from monitor.config import IndicatorSettings
-from replay.assessment.actuator_checks import actuator_warnings
-from replay.assessment.delay_checks import delay_warnings
+from replay.assessment.delay_checks import actuator_warnings, delay_warnings
 from replay.assessment.record_signals import RecordSignals, read_signals
 from replay.assessment.result_checks import result_warnings
 from replay.assessment.results import PairAssessment, RecordWarning, Series
