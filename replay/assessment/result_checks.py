@@ -115,8 +115,8 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
     yield (
         "large_phase",
         f"the phase at {frequency:.4g} Hz is {math.degrees(phase):.0f} deg, more than a quarter of a period: from a "
-        "tone a sensor of the wrong sign, or an actuator past its own resonance, looks the same as a delay; check the "
-        "polarity and the transfer function before a delay is compensated",
+        "tone a sensor of the wrong sign, or an actuator past its own resonance, looks the same as a delay; check "
+        "the polarity and the transfer function before a delay is compensated",
     )
 
 
