@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="run files or text files")
     parser.add_argument("--series", type=Path, metavar="FILE", help="write all values over time to this CSV file")
+    parser.add_argument(
+        "--start", type=float, metavar="S", help="assess the record from S seconds after its start on"
+    )
+    parser.add_argument("--stop", type=float, metavar="S", help="and up to S seconds after its start")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     add_indicator_options(parser)
     add_column_options(parser)
@@ -40,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     selection = column_selection(arguments)
     found = []
     for path in arguments.files:
-        recording = open_recording(path, selection)
+        recording = _part(path, open_recording(path, selection), arguments)
         settings, note = _settings(recording, arguments)
         assessment = assess(recording, settings, thin=arguments.series is None)
         notes = [*([note] if note else []), *assessment.notes]
@@ -53,6 +58,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_records(found)
     return 0
+
+
+def _part(path: Path, recording: Recording, arguments: argparse.Namespace) -> Recording:
+    from replay.recording_part import RecordingPart
+
+    if arguments.start is None and arguments.stop is None:
+        return recording
+    start = 0.0 if arguments.start is None else arguments.start
+    try:
+        return RecordingPart(recording, start, math.inf if arguments.stop is None else arguments.stop)
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from problem
 
 
 def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[IndicatorSettings, str]:

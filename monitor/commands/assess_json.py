@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.commands.json_values import criteria_json, number
+from monitor.commands.result_groups import group_of
+from monitor.headline import HEADLINE
 
 if TYPE_CHECKING:
     from monitor.blocks import Column
     from monitor.indicators.frequency_evaluation import FrequencyEvaluation
     from monitor.transfer import TransferBlock
-    from replay.assessment import Assessment, PairAssessment, Spread
+    from replay.assessment import Assessment, Headline, PairAssessment, Spread
     from replay.whole_record import WholeRecord
-
-# results whose names begin so are one object; the longer names come first
-GROUPS = ("fdb", "paei_adaptive", "paei", "hsem", "xcorr", "broadband")
 
 
 def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:
@@ -29,6 +28,7 @@ def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, A
         "duration_s": assessment.duration,
         "window_s": assessment.settings.window,
         "notes": notes,
+        "warnings": [{"code": w.code, "actuator": w.actuator, "text": w.text} for w in assessment.warnings],
         "pairs": [_pair(found, assessment) for found in assessment.pairs],
     }
 
@@ -39,11 +39,12 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
         "actuator": found.pair.actuator,
         "command": channels[found.pair.command].name,
         "measured": channels[found.pair.measured].name,
+        "headline": _headline(found.headline),
     }
     for column in assessment.series.columns:
         if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
             continue
-        group = next((group for group in GROUPS if f"{column.name}_".startswith(f"{group}_")), "")
+        group = group_of(column.name)
         # the index of HSEM itself has no name of its own within its group
         name = "normalized" if column.name == group else column.name.removeprefix(f"{group}_")
         key, factor = _key(name, column)
@@ -53,10 +54,27 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
             else _spread(found.spreads[column.name], factor)
         )
         (pair.setdefault(group, {}) if group else pair)[key] = value
+    for group, how in found.contradicts.items():
+        pair[group]["contradicts"] = number(how.fraction)
     pair |= _whole(found.whole)
     pair["transfer"] = _transfer(assessment.transfer, found.pair.actuator)
     pair["valid_fraction"] = found.valid_fraction
     return pair
+
+
+def _headline(headline: Headline | None) -> dict[str, Any] | None:
+    if headline is None:
+        return None
+    return {
+        "indicator": HEADLINE,
+        "delay_ms": number(1e3 * headline.delay),
+        "delay_sd_ms": number(1e3 * headline.delay_sd),
+        "ratio": number(headline.ratio),
+        "ratio_sd": number(headline.ratio_sd),
+        "valid_fraction": headline.valid_fraction,
+        "delay_range_ms": headline.delay_range and [1e3 * delay for delay in headline.delay_range],
+        "ratio_range": headline.ratio_range and [*headline.ratio_range],
+    }
 
 
 def _key(name: str, column: Column) -> tuple[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from monitor.commands.assess_comparison import comparison_table, worst_actuator
+from monitor.commands.assess_words import headline_words
+from monitor.commands.result_groups import group_of, headline_first
+from monitor.headline import QUANTITIES
+
 if TYPE_CHECKING:
-    from monitor.blocks import Channel, Column
+    from monitor.blocks import Column
     from monitor.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
 
@@ -22,58 +26,105 @@ _DEGREES = 180.0 / math.pi
 _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES)}
 _FREQUENCIES = 8
 _COHERENT = 0.5
-# added damping below this is worth a warning
-_NEGATIVE = -0.002
-# and an amplitude that is so many times the other one: nothing that tracks
-_UNLIKE = 10.0
+# lines of the transfer function below a motion that it can tell from an offset
+_RESOLVED = 2.0
+# columns of a terminal that hold every figure without cutting it
+_WIDE = 108
+# of what contradicts the headline
+_MARK = "≠"
 
 
 def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> None:
     """Print what one record's assessment says; times in ms, angles in degrees, a dash where a value means nothing."""
     # in a pipe Rich takes 80 columns for granted, and cuts the numbers
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110)
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)
     # Text, because file names and headers may hold brackets, which would be taken for markup
     console.print(
         Text(str(path), "bold"),
         f" {assessment.samples} samples, {assessment.duration:.4g} s at "
         f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
     )
+    several = len(assessment.pairs) > 1
     for found in assessment.pairs:
-        console.print(_indicators(found, assessment))
-        units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
-        console.print(_whole(found, units))
-        if assessment.transfer is not None:
-            table = _transfer(assessment.transfer, found.pair.actuator)
-            console.print(table if table.row_count else "no frequency is coherent enough for a transfer function")
-        for warning in _warnings(found, assessment.stream.channels):
-            console.print(Text(f"warning: {warning}"), style="bold red")
+        console.print(Text(headline_words(found, assessment), "bold"))
+    if several:
+        console.print(comparison_table(assessment, wide=console.width >= _WIDE))
+        console.print(Text(worst_actuator(assessment), "bold"))
+    for found in assessment.pairs:
+        _print_pair(console, found, assessment)
+        prefix = f"warning, {found.pair.actuator}" if several else "warning"
+        for warning in assessment.warnings_of(found.pair.actuator):
+            console.print(Text(f"{prefix}: {warning.text}"), style="bold red")
+    if console.width < _WIDE:
+        console.print(f"mean, 5 % and 95 %: in a terminal of {_WIDE} columns, or with --json")
+    for warning in assessment.warnings_of(None):
+        console.print(Text(f"warning: {warning.text}"), style="bold red")
     for note in notes:
         console.print(Text(f"note: {note}"), style="yellow")
 
 
-def _indicators(found: PairAssessment, assessment: Assessment) -> Table:
-    channels = assessment.stream.channels
+def _print_pair(console: Console, found: PairAssessment, assessment: Assessment) -> None:
+    units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
+    table, empty = _indicators(found, assessment, wide=console.width >= _WIDE)
+    console.print(table)
+    if empty:
+        console.print(Text(f"without a value: {', '.join(empty)}"))
+    console.print(_whole(found, units))
+    if assessment.transfer is None:
+        return
+    frequency = found.spreads["fdb_frequency"].median if "fdb_frequency" in found.spreads else math.nan
+    resolution = float(assessment.transfer.frequency[1] - assessment.transfer.frequency[0])
+    if frequency < _RESOLVED * resolution:
+        console.print(
+            f"transfer function: left out, its lines are {resolution:.3g} Hz apart and the motion is at "
+            f"{frequency:.3g} Hz: the record is too short for it"
+        )
+        return
+    transfer = _transfer(assessment.transfer, found.pair.actuator)
+    console.print(transfer if transfer.row_count else "no frequency is coherent enough for a transfer function")
+
+
+def _indicators(found: PairAssessment, assessment: Assessment, *, wide: bool) -> tuple[Table, list[str]]:
+    """Return a row a result, the headline's first, and the names of the results that have no value."""
+    channels, headline = assessment.stream.channels, found.headline
     title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
-    table = Table(title=Text(f"{title}, valid {100 * found.valid_fraction:.0f} %"), title_justify="left")
+    of_headline = "" if headline is None else f"broadband valid {100 * headline.valid_fraction:.0f} % of the record, "
+    table = Table(
+        title=Text(f"{title}: {of_headline}FDB and PAEI {100 * found.valid_fraction:.0f} %"), title_justify="left"
+    )
     table.add_column("indicator", no_wrap=True)
     table.add_column("unit")
-    for heading in ("median", "±", "mean", "5 %", "95 %"):
-        table.add_column(heading, justify="right")
-    for column in assessment.series.columns:
-        if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
-            continue
-        if column.name.endswith(("_sd", "_total")):
+    for heading in ("median", "±", *(("mean", "5 %", "95 %") if wide else ())):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(_MARK, justify="right", no_wrap=True)
+    empty, group = [], None
+    for column in headline_first(c for c in assessment.series.columns if c.actuator == found.pair.actuator):
+        if column.name.startswith("fei_") or column.name.endswith(("_sd", "_total")):
             continue
         unit, factor = _shown_as(column)
         spread, doubt = found.spreads[column.name], found.spreads.get(f"{column.name}_sd")
+        if not math.isfinite(spread.median):
+            empty.append(column.name)
+            continue
+        if group not in (None, group_of(column.name)):
+            table.add_section()
+        group = group_of(column.name)
         table.add_row(
             column.name,
             Text(unit),
             _number(factor * spread.median),
             _number(factor * doubt.median, 2) if doubt else "",
-            *(_number(factor * number) for number in (spread.mean, spread.p05, spread.p95)),
+            *(_number(factor * number) for number in ((spread.mean, spread.p05, spread.p95) if wide else ())),
+            _mark(found, column.name),
         )
-    return table
+    return table, empty
+
+
+def _mark(found: PairAssessment, name: str) -> str:
+    """Return in how many of the instants a delay or ratio contradicts the headline; empty where in few."""
+    how = found.contradicts.get(group_of(name))
+    compared = name.removeprefix(f"{group_of(name)}_") in QUANTITIES
+    return f"{_MARK} {100 * how.fraction:.0f} %" if compared and how is not None and how.often else ""
 
 
 def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
@@ -107,30 +158,6 @@ def _transfer(transfer: TransferBlock, actuator: str) -> Table:
         )
         table.add_row(*(_number(value, digits) for value, digits in numbers))
     return table
-
-
-def _warnings(found: PairAssessment, channels: Sequence[Channel]) -> Iterator[str]:
-    """Say that the signals are no pair; else that damping is taken away, where the force tells, or the phase."""
-    from monitor.blocks import units_differ
-
-    ratio = next((found.spreads[name].median for name in ("fdb_ratio", "paei_ratio") if name in found.spreads), 1.0)
-    told_apart = units_differ(channels[found.pair.command], channels[found.pair.measured])
-    if math.isfinite(ratio) and not (told_apart or 1.0 / _UNLIKE < ratio < _UNLIKE):
-        which, times = ("smaller", ratio) if ratio > 1.0 else ("larger", 1.0 / ratio)
-        yield (
-            f"the measured signal is {times:.3g} times {which} than the command: other units, a dead channel or a "
-            "wrong column; the rest means little"
-        )
-        return
-    for name in ("hsem_added_damping", "fdb_added_damping"):
-        spread = found.spreads.get(name)
-        if spread is not None and math.isfinite(spread.median):
-            if spread.median < _NEGATIVE:
-                yield (
-                    f"the lag feeds energy into the test: {name} is {100 * spread.median:.2g} % of critical, "
-                    "to be compared with the structure's own"
-                )
-            return
 
 
 def _shown_as(column: Column) -> tuple[str, float]:

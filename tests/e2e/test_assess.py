@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from monitor.__main__ import main
+from sim.excitation import Earthquake
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 BRISTOL, OPENFRESCO = DATA / "bristol_rtht", DATA / "openfresco_vrths"
@@ -151,6 +153,8 @@ def test_the_json_has_these_words_and_the_numbers_are_right(assess, tmp_path) ->
     assert (pair["command"], pair["measured"]) == ("north command", "north measured")
     errors = {"ratio", "phase_rad", "delay_ms"}
     doubts = {"ratio_sd", "phase_sd_rad", "delay_sd_ms"}
+    for group in ("fdb", "paei", "paei_adaptive"):
+        assert pair[group].pop("contradicts") == 0.0
     assert set(pair["fdb"]) == errors | doubts | {"frequency_hz", "amplitude", "added_damping"}
     assert set(pair["paei"]) == errors | doubts | {"amplitude_error"}
     assert set(pair["paei_adaptive"]) == errors | doubts | {"amplitude_error", "window_s"}
@@ -241,7 +245,9 @@ def test_a_quiet_lead_in_is_left_out(assess, tmp_path) -> None:
 def test_a_window_longer_than_the_record_is_told_and_nothing_is_invented(assess, tmp_path) -> None:
     t, command, measured = signals(2000)
     found = assess(write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured}), "--window", 100)
-    assert any("shorter than the window" in note for note in found["notes"])
+    (warning,) = found["warnings"]
+    assert (warning["code"], warning["actuator"]) == ("no_value", "x")
+    assert "shorter than the window" in warning["text"]
     assert found["pairs"][0]["fdb"]["ratio"] == dict.fromkeys(SPREAD)
     assert found["pairs"][0]["valid_fraction"] == 0.0
 
@@ -269,6 +275,95 @@ def test_a_run_file_is_assessed_as_it_was_watched(start, assess, tmp_path) -> No
     assert assess(kept, "--window", 1.0)["window_s"] == 1.0
 
 
+def earthquake(t: np.ndarray, seed: int = 4) -> np.ndarray:
+    return Earthquake(rms=1.0, seed=seed, ground_frequency=1.5, strong=200.0).sample(t)
+
+
+def test_the_headline_is_right_in_an_earthquake_and_leads_the_table(assess, tmp_path, capsys) -> None:
+    t = np.arange(40_000) / RATE
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": earthquake(t), "x_m": GAIN * earthquake(t - DELAY)})
+    found = assess(path)
+    (pair,) = found["pairs"]
+    headline = pair["headline"]
+    assert headline["indicator"] == "broadband"
+    assert (headline["delay_ms"], headline["ratio"]) == pytest.approx((1e3 * DELAY, 1 / GAIN), rel=1e-4)
+    assert headline["delay_sd_ms"] == pair["broadband"]["delay_sd_ms"]["median"]
+    assert headline["ratio_sd"] == pair["broadband"]["ratio_sd"]["median"]
+    assert headline["valid_fraction"] == pytest.approx(1.0, abs=0.1)
+    assert pair["paei"]["contradicts"] > 0.5
+    assert main(["assess", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("x: 15.000 ± ")
+    assert "ms late, undershoots by 10.0 % (ratio 1.111 ± " in lines[1]
+    assert lines[1].endswith("broadband over a window of 2 s")
+    rows = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
+    groups = [
+        next(g for g in ("broadband", "fdb", "paei_adaptive", "paei", "xcorr") if r.startswith(g)) for r in rows[:20]
+    ]
+    assert list(dict.fromkeys(groups)) == ["broadband", "fdb", "paei", "paei_adaptive", "xcorr"]
+    marked = {line.split("│")[1].strip() for line in lines if line.startswith("│") and "≠" in line}
+    assert "paei_delay" in marked
+    assert marked <= {f"{group}_{q}" for group in ("fdb", "paei", "paei_adaptive") for q in ("delay", "ratio")}
+
+
+def test_the_warnings_of_the_json_are_those_of_the_table(assess, tmp_path, capsys) -> None:
+    t = np.arange(40_000) / RATE
+    columns = {"t": t}
+    for i, delay in enumerate((0.003, 0.012, 0.03)):
+        columns |= {
+            f"{'abc'[i]}_command": earthquake(t),
+            f"{'abc'[i]}_measured": earthquake(t - delay) + 3.0 * (i == 1),
+        }
+    columns["c_measured"][5000] = np.nan
+    path = write(tmp_path / "a.csv", columns)
+    found = assess(path)
+    codes = {(warning["code"], warning["actuator"]) for warning in found["warnings"]}
+    assert {("offset", "b"), ("not_numbers", "c"), ("actuators_differ", None)} <= codes
+    assert main(["assess", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    said = [line for line in lines if line.startswith("warning")]
+    expected = [(f", {w['actuator']}" if w["actuator"] else "", w["text"]) for w in found["warnings"]]
+    assert said == [f"warning{whose}: {text}" for whose, text in expected]
+    worst = next(line for line in lines if line.startswith("worst: "))
+    assert worst.startswith("worst: c, delay 30.0 ms") and worst.endswith("27.0 ms apart")
+    compared = [line.split("│")[1:3] for line in lines if line.startswith(("│ a ", "│ c "))]
+    assert [float(delay.split("±")[0]) for _, delay in compared] == pytest.approx([3.0, 30.0], abs=0.01)
+
+
+def test_a_part_of_a_record_is_assessed_by_itself(assess, tmp_path, capsys) -> None:
+    t = np.arange(40_000) / RATE
+    delays = np.where(t < 20.0, 0.004, 0.016)
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": earthquake(t), "x_m": earthquake(t - delays)})
+    whole = assess(path)
+    changes = [warning["text"] for warning in whole["warnings"] if warning["code"] == "delay_changes"]
+    assert len(changes) == 1 and "from 4.0 to 16.0 ms" in changes[0] and "--start" in changes[0]
+    for words, delay in ((("--stop", 20), 4.0), (("--start", 20), 16.0), (("--start", 22.5, "--stop", "35"), 16.0)):
+        part = assess(path, *words)
+        assert part["pairs"][0]["headline"]["delay_ms"] == pytest.approx(delay, abs=0.01)
+        assert "delay_changes" not in [warning["code"] for warning in part["warnings"]]
+    assert part["duration_s"] == 12.5
+    assert "from 22.5 to 35 s of 40 s" in part["notes"]
+    for words, said in ((("--start", "50"), "the record is 40 s long"), (("--start", "5", "--stop", "5"), "after")):
+        assert main(["assess", str(path), *words]) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not BRISTOL.is_dir(), reason="the Bristol records are not on this machine")
+def test_the_report_of_a_real_test_tells_what_its_figures_are_worth(assess) -> None:
+    path = BRISTOL / "OnTopPlastic_MediumForcing_5_00_18.80Hz.csv"
+    shaker = assess(path, "--command", "shaker_front_cmd_V", "--measured", "laser_front_mm")
+    # a quarter of the window of 80 ms is less than the delay of 22.5 ms
+    assert shaker["pairs"][0]["headline"]["delay_ms"] is None
+    assert {"no_value", "units_differ", "large_phase"} == {warning["code"] for warning in shaker["warnings"]}
+    assert "22.55 ms" in shaker["warnings"][0]["text"]
+    assert any("1.3 windows" in note for note in shaker["notes"])
+    sides = assess(path, "--command", "laser_front_mm", "--measured", "laser_back_mm")
+    motion = pd.read_csv(path)[["laser_front_mm", "laser_back_mm"]].to_numpy()
+    (offset,) = (warning["text"] for warning in sides["warnings"] if warning["code"] == "offset")
+    assert float(offset.split(" lies ")[1].split()[0]) == pytest.approx(np.diff(motion.mean(axis=0))[0], abs=0.005)
+    assert abs(sides["pairs"][0]["headline"]["delay_ms"]) < 0.3
+
+
 @pytest.mark.skipif(not BRISTOL.is_dir(), reason="the Bristol records are not on this machine")
 def test_the_shaker_of_a_real_test_lags_and_its_two_sides_agree(assess) -> None:
     path = BRISTOL / "LargePlastic_LowForcing_1_00_16.00Hz.csv"
@@ -293,3 +388,20 @@ def test_the_virtual_test_tracks_perfectly(assess) -> None:
         assert pair["paei"]["ratio"]["median"] == pytest.approx(1.0, abs=1e-9)
         assert pair["fdb"]["delay_ms"]["median"] == pytest.approx(0.0, abs=1e-6)
         assert pair["nrmse"]["p95"] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("columns", "percentiles"), [(80, False), (130, True)])
+def test_no_figure_is_cut_in_a_terminal(columns, percentiles, tmp_path, capsys, monkeypatch) -> None:
+    t = np.arange(20_000) / RATE
+    names = {"t": t}
+    for name in ("north", "south"):
+        names |= {f"{name}_command": earthquake(t), f"{name}_measured": GAIN * earthquake(t - DELAY)}
+    path = write(tmp_path / "a.csv", names)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["assess", str(path)]) == 0
+    said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    rows = [line for line in said.splitlines() if line.startswith(("┏", "┃", "┡", "│", "├", "└"))]
+    assert "…" not in said
+    assert max(map(len, rows)) <= columns
+    assert ("95 %" in said.split("broadband_delay")[0]) == percentiles

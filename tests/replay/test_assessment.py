@@ -10,8 +10,7 @@ import pytest
 from monitor.blocks import Channel, Role, Stream
 from monitor.commands.assess_table import print_assessment
 from monitor.config import IndicatorSettings
-from replay import assessment
-from replay.assessment import assess
+from replay.assessment import assess, run
 from replay.formats import ArrayRecording
 from replay.window_choice import choose_window
 
@@ -66,7 +65,7 @@ def test_a_record_of_nothing_but_nan_has_no_values() -> None:
 
 
 def test_a_long_record_is_thinned_and_that_is_noted(monkeypatch) -> None:
-    monkeypatch.setattr(assessment, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(run, "_MOST_ROWS", 1000)
     thin, full = assess(tone(), SETTINGS), assess(tone(), SETTINGS, thin=False)
     assert (len(thin.series.values), len(full.series.values)) == (1000, 3000)
     assert any("every 3-th sample" in note for note in thin.notes)
@@ -107,9 +106,12 @@ def test_an_actuator_that_stops_is_in_the_statistics() -> None:
 
 def test_an_actuator_that_never_moves_is_said_not_to_follow() -> None:
     recording = tone()
-    recording.samples[:, 1] = 0.0
+    recording.samples[:, 1] = 1e-3 * np.random.default_rng(3).standard_normal(len(recording.samples))
     found = assess(recording, SETTINGS)
-    assert any("the measured signal does not follow" in note for note in found.notes)
+    assert found.warnings[0].code == "no_value"
+    recording.samples[:, 1] = 0.0
+    (warning,) = assess(recording, SETTINGS).warnings
+    assert warning.code == "dead_channel" and warning.actuator == "a"
 
 
 def test_every_actuator_is_told_in_units_of_its_own(capsys) -> None:

@@ -1,0 +1,136 @@
+"""The values of an assessment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Column, Pair, Samples, Stream
+from monitor.config import IndicatorSettings
+from monitor.transfer import TransferBlock
+from replay.whole_record import WholeRecord
+
+# part of the instants at which an indicator contradicts the headline
+_OFTEN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordWarning:
+    """Something in a record that keeps its figures from being what they seem, and what to do about it.
+
+    Parameters
+    ----------
+    code : one word for scripts, such as ``delay_changes``; one of `replay.assessment.warnings.WORST_FIRST`.
+    text : what was found and, after a colon or semicolon, what to do; one line.
+    actuator : whose signals they are; None for the record as a whole.
+    """
+
+    code: str
+    text: str
+    actuator: str | None = None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where the valid values of an indicator lie; NaN where there are none."""
+
+    median: float
+    mean: float
+    p05: float
+    p95: float
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The delay and the ratio of an actuator to read first; NaN where no window gave them.
+
+    ``delay`` s and ``ratio`` command/measured are medians over the windows; ``delay_sd`` and ``ratio_sd`` the
+    medians of one window's standard deviation. ``valid_fraction`` is the part of all instants that have a value.
+    ``delay_range`` [s] and ``ratio_range`` are 5 % and 95 % of the certain windows where the value changes within the
+    record by more than its uncertainty; None where it is the same throughout.
+    """
+
+    delay: float
+    delay_sd: float
+    ratio: float
+    ratio_sd: float
+    valid_fraction: float
+    delay_range: tuple[float, float] | None = None
+    ratio_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """How far an indicator beside the headline contradicts it.
+
+    ``fraction`` is the part of the instants at which its delay or ratio differs from the headline's by more than the
+    bands, of those at which both have a value; NaN where there are none. ``delay`` [s] and ``ratio`` [of the
+    headline's] are the medians of the differences at those instants, without a sign; 0 where there are none.
+    """
+
+    fraction: float
+    delay: float
+    ratio: float
+
+    @property
+    def often(self) -> bool:
+        """Whether this is more than chance makes."""
+        return self.fraction >= _OFTEN
+
+
+@dataclass(frozen=True)
+class PairAssessment:
+    """One actuator: the spread of every indicator by column name, in SI and rad, and the valid fraction.
+
+    The spreads are over the instants at which the command is above the gate's fraction of its largest amplitude in
+    the whole record: lead-ins are left out. ``headline`` is None where the broadband delay was not computed.
+    ``contradicts`` says how far each indicator beside the headline contradicts it.
+    ``valid_fraction`` is the part of all instants at which the command moves and FDB and PAEI, if they were computed,
+    both say something. ``totals`` are the last values of what counts since the start.
+    """
+
+    pair: Pair
+    headline: Headline | None
+    contradicts: dict[str, Contradiction]
+    spreads: dict[str, Spread]
+    totals: dict[str, float]
+    valid_fraction: float
+    whole: WholeRecord
+
+
+@dataclass(frozen=True)
+class Series:
+    """All values over time: ``time`` (n,), ``values`` (n, n_columns)."""
+
+    time: NDArray[np.float64]
+    values: Samples
+    columns: tuple[Column, ...]
+
+    def of(self, actuator: str) -> dict[str, NDArray[np.float64]]:
+        """Return the (n,) values of an actuator by the names of their columns."""
+        return {c.name: self.values[:, i] for i, c in enumerate(self.columns) if c.actuator == actuator}
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What the indicators say of a recording."""
+
+    stream: Stream
+    settings: IndicatorSettings
+    samples: int
+    pairs: tuple[PairAssessment, ...]
+    series: Series
+    transfer: TransferBlock | None
+    warnings: tuple[RecordWarning, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def duration(self) -> float:
+        """Length of the record, s."""
+        return self.samples / self.stream.sample_rate
+
+    def warnings_of(self, actuator: str | None) -> tuple[RecordWarning, ...]:
+        """Return the warnings about one actuator; None: about the record as a whole."""
+        return tuple(warning for warning in self.warnings if warning.actuator == actuator)

@@ -1,0 +1,104 @@
+"""The engine over a recording, as it would run live."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from monitor.blocks import Column
+from monitor.config import MEASURES, IndicatorSettings
+from monitor.engine import Monitor
+from monitor.indicators.base import LARGEST_WINDOW
+from monitor.transfer import TransferBlock
+from replay.assessment.results import Assessment, Series
+from replay.assessment.statistics import assess_pair
+from replay.assessment.warnings import find_warnings
+from replay.formats import Recording
+from replay.whole_record import whole_record
+
+_BLOCK = 4096
+# the statistics of ten million values an indicator are no better than those of one
+_MOST_ROWS = 2_000_000
+# half of each overlaps the next: about six averages
+_FEWEST_SEGMENTS = 4
+_FEW_WINDOWS = 3.0
+_SHORTEST_SEGMENT = 32  # samples
+
+
+def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = True) -> Assessment:
+    """Run the engine over a recording, as it would run live.
+
+    Parameters
+    ----------
+    settings : of the indicators.
+    thin : look only at every n-th sample where a record is longer than statistics need; noted.
+
+    Raises
+    ------
+    ValueError : the recording has no command and measured pair, or the settings do not fit it.
+    """
+    stream = recording.stream
+    if not stream.pairs:
+        raise ValueError("the recording has no command and measured channels: name them with --command, --measured")
+    if not recording.n_samples:
+        raise ValueError("the recording holds no samples")
+    notes = list(recording.notes)
+    every = max(settings.every, -(-recording.n_samples // _MOST_ROWS)) if thin else settings.every
+    if every != settings.every:
+        notes.append(f"a long record: results at every {every}-th sample only")
+        settings = settings.model_copy(update={"every": every})
+    windows = recording.n_samples / (settings.window * stream.sample_rate)
+    if 1.0 <= windows < _FEW_WINDOWS:
+        notes.append(
+            f"the record holds only {windows:.1f} windows of {settings.window:.4g} s: mean, 5 % and 95 % are of "
+            "windows that overlap, and say little of scatter"
+        )
+    series, transfer = _follow(recording, _for_a_record(settings, recording))
+    pairs = tuple(
+        assess_pair(
+            whole_record(recording, pair, settings.max_delay),
+            pair,
+            series.of(pair.actuator),
+            settings.relative_gate,
+        )
+        for pair in stream.pairs
+    )
+    asked = settings.measures != MEASURES and "hsem" in settings.measures
+    if asked and all(pair.force is None for pair in stream.pairs):
+        notes.append("hsem needs a force: name its column with --force")
+    warnings = find_warnings(recording, settings, pairs, series)
+    return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, warnings, tuple(notes))
+
+
+def _for_a_record(settings: IndicatorSettings, recording: Recording) -> IndicatorSettings:
+    """Let the transfer function forget nothing, and cut a short record into enough segments for a coherence."""
+    duration = recording.n_samples / recording.stream.sample_rate
+    # the window is half as long again as a segment, for the lags
+    largest = LARGEST_WINDOW / (1.6 * recording.stream.sample_rate * len(recording.stream.pairs))
+    segment = min(settings.transfer_segment, duration / _FEWEST_SEGMENTS, largest)
+    measures = settings.measures
+    if segment * recording.stream.sample_rate < _SHORTEST_SEGMENT:
+        measures = tuple(measure for measure in measures if measure != "transfer")
+    return settings.model_copy(
+        update={"transfer_segment": segment, "transfer_memory": math.inf, "measures": measures}
+    )
+
+
+def _follow(recording: Recording, settings: IndicatorSettings) -> tuple[Series, TransferBlock | None]:
+    times, values = [], []
+    columns: tuple[Column, ...] = ()
+    transfer: TransferBlock | None = None
+    monitor = Monitor(settings)
+    for block in recording.blocks(_BLOCK):
+        update = monitor.update(block)
+        results, transfer = update.results, update.transfer or transfer
+        if results is not None:
+            columns = results.stream.columns
+            step = results.stream.every / results.stream.sample_rate
+            times.append(results.time + step * np.arange(len(results)))
+            values.append(results.values)
+    if not values:
+        return Series(np.empty(0), np.empty((0, 0)), ()), transfer
+    # times of a thousandth of a sample are rounding
+    return Series(np.concatenate(times).round(9), np.concatenate(values), columns), transfer

@@ -1,0 +1,169 @@
+"""Warnings that the samples of one actuator give by themselves: dead, stuck, clipped, offset, no numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Channel, Pair, Samples, units_differ
+from monitor.indicators.base import LARGEST_SAMPLE
+from replay.assessment.record_signals import RecordSignals
+from replay.assessment.results import PairAssessment, RecordWarning
+
+Signal = NDArray[np.float64]
+
+# of a channel's largest value: less is rounding
+_CONSTANT = 1e-9
+# a sensor that stands while the command goes through so much of its range, for so many samples
+_STUCK_RANGE, _STUCK_SAMPLES = 0.3, 16
+# samples at the extreme, how many more they are than those at the next value, and the command's range during them
+_CLIPPED_SAMPLES, _CLIPPED_TIMES, _CLIPPED_RANGE = 10, 5, 0.01
+# of the command's standard deviation: a larger mean difference shows in the error measures
+_OFFSET = 0.2
+# correlation from which the measured signal is the command's motion
+_SAME_MOTION = 0.9
+
+
+class _Clipped(NamedTuple):
+    """An extreme value at which many samples stand: which, how many, its value, and how often it is reached."""
+
+    name: str
+    samples: int
+    level: float
+    runs: int
+
+
+def signal_warnings(
+    signals: RecordSignals, channels: Sequence[Channel], rate: float, found: PairAssessment
+) -> Iterator[RecordWarning]:
+    """Check the signals of one actuator.
+
+    Parameters
+    ----------
+    signals : all that the record holds.
+    rate : Hz.
+    found : what the indicators say; its delay and ratio align the two signals before they are compared.
+    """
+    pair, samples = found.pair, signals.samples
+    used = [pair.command, pair.measured, *([] if pair.force is None else [pair.force])]
+    good: NDArray[np.bool_] = np.all(np.abs(samples[:, used]) < LARGEST_SAMPLE, axis=1)
+    dead = list(_dead(samples[good], channels, pair))
+    yield from dead
+    if not good.all():
+        first = signals.time[np.argmin(good)]
+        yield RecordWarning(
+            "not_numbers",
+            f"{np.sum(~good)} of {len(good)} samples are no numbers or absurdly large, the first after "
+            f"{first:.4g} s: windows with one have no value; look for a loose cable or a lost packet there",
+            pair.actuator,
+        )
+    if dead or not good.any():
+        return
+    if np.array_equal(samples[good, pair.command], samples[good, pair.measured]):
+        text = "a copy of it, or a simulation without an actuator; a sensor never does: check the column"
+        yield RecordWarning(
+            "identical", f"the measured signal equals the command in every sample: {text}", pair.actuator
+        )
+        return
+    c, m, time = _aligned(samples[good], signals.time[good], pair, found, rate)
+    yield from _still(c, m, time, channels[pair.measured], pair.actuator)
+    if not units_differ(channels[pair.command], channels[pair.measured]):
+        yield from _offset(c, m, found, channels[pair.measured].unit)
+
+
+def _dead(samples: Samples, channels: Sequence[Channel], pair: Pair) -> Iterator[RecordWarning]:
+    advice = {
+        "command": "is it the right column, and did the test run?",
+        "measured": "check the sensor, its cable and the column",
+        "force": "check the load cell and the column; hsem means nothing",
+    }
+    for column in (pair.command, pair.measured, pair.force):
+        if column is None or not len(samples):
+            continue
+        signal, channel = samples[:, column], channels[column]
+        if np.ptp(signal) <= _CONSTANT * np.abs(signal).max():
+            level = f"{signal[0] + 0.0:.4g} {channel.unit}".strip()
+            text = f"{channel.name} is constant at {level}: a dead channel; {advice[channel.role]}"
+            yield RecordWarning("dead_channel", text, pair.actuator)
+
+
+def _aligned(
+    samples: Samples, time: Signal, pair: Pair, found: PairAssessment, rate: float
+) -> tuple[Signal, Signal, Signal]:
+    """Return command, measured signal and its time, the delay between them taken out to the nearest sample."""
+    c, m = samples[:, pair.command], samples[:, pair.measured]
+    delay = found.headline.delay if found.headline is not None else np.nan
+    lag = round(delay * rate) if np.isfinite(delay) else 0
+    n = len(c) - abs(lag)
+    return (c[:n], m[lag:], time[lag:]) if lag >= 0 else (c[-lag:], m[:n], time[:n])
+
+
+def _still(c: Signal, m: Signal, time: Signal, channel: Channel, actuator: str) -> Iterator[RecordWarning]:
+    """Say that the measured signal stands at a limit or, for long, anywhere, while the command moves."""
+    start, stop = _longest_stand(c, m)
+    clipped = _clipped_level(c, m)
+    if clipped is not None and (clipped.runs > 1 or start == stop):
+        yield RecordWarning(
+            "clipped",
+            f"{clipped.samples} samples of the measured signal are exactly at its {clipped.name} value, "
+            f"{f'{clipped.level:.4g} {channel.unit}'.strip()}, while the command goes further: the sensor's range or "
+            "the stroke is at its limit; ratio and errors there are of the limit, so use a smaller motion or a wider "
+            "range",
+            actuator,
+        )
+    elif stop > start:
+        yield RecordWarning(
+            "stuck",
+            f"the measured signal stands still for {time[stop - 1] - time[start]:.3g} s from {time[start]:.4g} s on "
+            "while the command moves: an actuator that stopped, or a frozen sensor; assess what is before "
+            "it with --stop",
+            actuator,
+        )
+
+
+def _longest_stand(c: Signal, m: Signal) -> tuple[int, int]:
+    """Return from and to which sample m stands still longest while c moves far; twice the same where never."""
+    edges = np.flatnonzero(np.diff(m, prepend=np.nan, append=np.nan) != 0.0)
+    lengths = np.diff(edges)
+    for i in np.argsort(-lengths, kind="stable").tolist():
+        start, stop = int(edges[i]), int(edges[i + 1])
+        if stop - start < _STUCK_SAMPLES:
+            break
+        if np.ptp(c[start:stop]) > _STUCK_RANGE * np.ptp(c):
+            return start, stop
+    return 0, 0
+
+
+def _clipped_level(c: Signal, m: Signal) -> _Clipped | None:
+    for name, signal in (("highest", m), ("lowest", -m)):
+        extreme = signal == signal.max()
+        below = signal[~extreme]
+        at, next_to = int(extreme.sum()), int((below == below.max()).sum()) if len(below) else 0
+        # a coarse sensor stands at the top of every sine too, but there the command hardly moves
+        if at >= max(_CLIPPED_SAMPLES, _CLIPPED_TIMES * next_to) and np.ptp(c[extreme]) > _CLIPPED_RANGE * np.ptp(c):
+            runs = int(np.sum(np.diff(extreme.astype(np.int8), prepend=0) == 1))
+            return _Clipped(name, at, float(m[extreme][0]), runs)
+    return None
+
+
+def _offset(c: Signal, m: Signal, found: PairAssessment, unit: str) -> Iterator[RecordWarning]:
+    ratio = found.headline.ratio if found.headline is not None else np.nan
+    if not np.isfinite(ratio):
+        return
+    spread, offset = float(np.std(c)), float(np.mean(m) - np.mean(c))
+    same = float(np.mean((c - c.mean()) * (m - m.mean()))) >= _SAME_MOTION * spread * float(np.std(m))
+    # what a wrong gain makes of the command's own mean is no offset of a sensor
+    unexplained = float(np.mean(m) - np.mean(c) / ratio)
+    if not same or min(abs(offset), abs(unexplained)) <= _OFFSET * spread:
+        return
+    where = "above" if offset > 0.0 else "below"
+    yield RecordWarning(
+        "offset",
+        f"the measured signal lies {f'{abs(offset):.3g} {unit}'.strip()} {where} the command on average, "
+        f"{abs(offset) / spread:.2g} times the command's rms motion: zero the sensors, or filter with --bandpass; "
+        "nrmse, peak_error and J3 count it as error, the delays and the ratios do not",
+        found.pair.actuator,
+    )

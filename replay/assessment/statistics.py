@@ -1,0 +1,120 @@
+"""The values of one actuator over time -> its headline, the spread of each, and which contradict the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.blocks import Pair
+from monitor.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
+from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread
+from replay.whole_record import WholeRecord
+
+# s, part of the delay and part of the ratio, by which they change at least
+_DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
+# standard deviations of a window beyond which another value is another one
+_SURE = 3.0
+# median standard deviations up to which a window tells how far the value goes
+_CERTAIN = 3.0
+
+Values = Mapping[str, NDArray[np.float64]]
+
+
+def assess_pair(whole: WholeRecord, pair: Pair, values: Values, relative_gate: float) -> PairAssessment:
+    """Return the statistics of one actuator.
+
+    Parameters
+    ----------
+    values : (n,) by the name of the column, at the instants of the results.
+    relative_gate : fraction of the command's largest amplitude above which it counts as moving.
+    """
+    n = len(next(iter(values.values()), ()))
+    moving = np.ones(n, dtype=bool)
+    if "fdb_amplitude" in values:
+        amplitude = np.nan_to_num(values["fdb_amplitude"])
+        moving = amplitude >= relative_gate * np.max(amplitude, initial=0.0)
+    valid = moving.copy()
+    for name in ("fdb_phase", "paei_phase"):
+        if name in values:
+            valid &= ~np.isnan(values[name])
+    totals, spreads = {}, {}
+    for name, series in values.items():
+        if name.endswith("_total"):
+            counted = series[~np.isnan(series)]
+            totals[name] = float(counted[-1]) if len(counted) else np.nan
+        else:
+            spreads[name] = spread(series[moving], angle=name.endswith("_phase"))
+    return PairAssessment(
+        pair,
+        _headline(values, spreads, moving),
+        {prefix: _contradicting(values, prefix, moving) for prefix in BESIDE if f"{prefix}_delay" in values},
+        spreads,
+        totals,
+        float(valid.mean()) if n else 0.0,
+        whole,
+    )
+
+
+def spread(values: NDArray[np.float64], *, angle: bool) -> Spread:
+    """Return where (n,) values lie, those left out that are NaN; an angle [rad] about its own direction."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return Spread(np.nan, np.nan, np.nan, np.nan)
+    centre = 0.0
+    if angle:
+        # about their own direction, so that -179 and 179 degrees do not average to zero
+        centre = float(np.angle(np.exp(1j * values).sum()))
+        values = np.angle(np.exp(1j * (values - centre)))
+    low, median, high = np.percentile(values, [5.0, 50.0, 95.0])
+    return Spread(centre + median, centre + values.mean(), centre + low, centre + high)
+
+
+def _headline(values: Values, spreads: Mapping[str, Spread], moving: NDArray[np.bool_]) -> Headline | None:
+    delay, ratio = (f"{HEADLINE}_{quantity}" for quantity in QUANTITIES)
+    if delay not in values:
+        return None
+    valid = moving & ~np.isnan(values[delay])
+    of_delay, of_delay_sd, of_ratio, of_ratio_sd = (
+        spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
+    )
+    return Headline(
+        of_delay,
+        of_delay_sd,
+        of_ratio,
+        of_ratio_sd,
+        float(valid.mean()) if len(valid) else 0.0,
+        _range(values[delay][valid], values[f"{delay}_sd"][valid], max(_DELAY_CHANGE, _SHARE * abs(of_delay))),
+        _range(values[ratio][valid], values[f"{ratio}_sd"][valid], _RATIO_CHANGE * of_ratio),
+    )
+
+
+def _range(values: NDArray[np.float64], sd: NDArray[np.float64], least: float) -> tuple[float, float] | None:
+    """Return from where to where (n,) values change; None where they may all be the same, or nearly."""
+    if not len(values):
+        return None
+    # each window by its own uncertainty: one in weak motion may be far off, and says nothing of a change
+    low, high = np.percentile(values + _SURE * sd, 5.0), np.percentile(values - _SURE * sd, 95.0)
+    if not high - low > least:
+        return None
+    certain = values[sd <= _CERTAIN * np.median(sd)]
+    return float(np.percentile(certain, 5.0)), float(np.percentile(certain, 95.0))
+
+
+def _contradicting(values: Values, prefix: str, moving: NDArray[np.bool_]) -> Contradiction:
+    if f"{HEADLINE}_delay" not in values:
+        return Contradiction(np.nan, 0.0, 0.0)
+    against, both = np.zeros(len(moving), dtype=bool), moving.copy()
+    differences = {}
+    for quantity in QUANTITIES:
+        names = [f"{one}_{quantity}{end}" for one in (HEADLINE, prefix) for end in ("", "_sd")]
+        mine, mine_sd, other, other_sd = (values[name] for name in names)
+        against |= contradicts(quantity, mine, mine_sd, other, other_sd)
+        both &= ~np.isnan([mine, mine_sd, other, other_sd]).any(axis=0)
+        differences[quantity] = np.abs(other - mine) / (np.abs(mine) if quantity == "ratio" else 1.0)
+    against &= both
+    if not against.any():
+        return Contradiction(0.0 if both.any() else np.nan, 0.0, 0.0)
+    fraction = float(against.sum() / both.sum())
+    return Contradiction(fraction, *(float(np.median(differences[name][against])) for name in QUANTITIES))

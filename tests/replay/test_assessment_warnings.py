@@ -1,0 +1,265 @@
+"""What `assess` warns of: each thing that is wrong with a record, and nothing on a record that is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Channel, Role, Stream
+from monitor.config import IndicatorSettings
+from replay.assessment import Assessment, assess
+from replay.assessment.warnings import WORST_FIRST, worst
+from replay.formats import ArrayRecording
+from replay.recording_part import RecordingPart
+from sim.excitation import Earthquake
+
+RATE, N = 500.0, 20_000
+T = np.arange(N) / RATE
+SETTINGS = IndicatorSettings(window=2.0)
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+
+def earthquake(t, seed=7):
+    return Earthquake(rms=1.0, seed=seed, ground_frequency=1.5, strong=200.0).sample(t)
+
+
+def tone(t):
+    return np.sin(2.0 * np.pi * 1.3 * t)
+
+
+def noise(seed, size=2e-3):
+    return size * np.random.default_rng(seed).standard_normal(N)
+
+
+def recording(*pairs, units=("mm", "mm"), index=None, force=None) -> ArrayRecording:
+    channels, columns = [], []
+    for name, (command, measured) in zip("abcde", pairs, strict=False):
+        channels += [
+            Channel(f"{name}.command", Role.COMMAND, units[0], name),
+            Channel(f"{name}.measured", Role.MEASURED, units[1], name),
+        ]
+        columns += [command, measured]
+    if force is not None:
+        channels.append(Channel("a.force", Role.FORCE, "N", "a"))
+        columns.append(force)
+    return ArrayRecording(Stream("rig", 0, RATE, tuple(channels)), np.column_stack(columns), index=index)
+
+
+def look(*pairs, settings=SETTINGS, **words) -> Assessment:
+    return assess(recording(*pairs, **words), settings)
+
+
+def codes(found: Assessment) -> set[str]:
+    return {warning.code for warning in found.warnings}
+
+
+def text(found: Assessment, code: str) -> str:
+    (only,) = (warning.text for warning in found.warnings if warning.code == code)
+    return only
+
+
+def late(delay=0.01, gain=0.95, motion=earthquake):
+    return gain * motion(T - delay)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [1e-5, 2e-3, 0.03])
+@pytest.mark.parametrize("motion", [earthquake, tone])
+def test_a_record_that_is_right_gives_no_warning(motion, size, seed):
+    measured = 0.99 * motion(T - 1e-4) + noise(seed, size)
+    assert look((motion(T) + noise(seed + 10, size), measured)).warnings == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_noise_in_the_weak_end_of_an_earthquake_is_no_change(seed):
+    motion = Earthquake(rms=1.0, seed=seed, ground_frequency=1.5, strong=8.0, decay=5.0)
+    measured = motion.sample(T - 0.01) + noise(seed, 0.3)
+    found = look((motion.sample(T), measured))
+    assert not codes(found) & {"delay_changes", "ratio_changes"}
+    # which the weak windows scatter by
+    spread, headline = found.pairs[0].spreads["broadband_delay"], found.pairs[0].headline
+    assert spread.p95 - spread.p05 > 1e-3
+    assert headline.delay == pytest.approx(0.01, abs=3.0 * headline.delay_sd)
+
+
+def test_sensors_of_few_bits_and_holds_of_a_slow_test_are_right():
+    holds = np.interp(T % 8.0, [0.0, 1.0, 3.0, 4.0, 8.0], [0.0, 1.0, 1.0, 0.0, 0.0])
+    for motion in (tone(T), earthquake(T), holds):
+        coarse = np.round(motion, 2)
+        assert codes(look((coarse, coarse + noise(1, 1e-4)))) == set()
+
+
+@pytest.mark.parametrize(("column", "name"), [(0, "a.command"), (1, "a.measured"), (2, "a.force")])
+def test_a_dead_channel(column, name):
+    signals = [earthquake(T), late(), 3.0 * late()]
+    signals[column] = np.full(N, 3.2)
+    found = look(tuple(signals[:2]), force=signals[2])
+    assert text(found, "dead_channel").startswith(f"{name} is constant at 3.2 ")
+    if column < 2:
+        assert codes(found) == {"dead_channel"}
+
+
+def test_a_sensor_that_freezes():
+    measured = late()
+    measured[N // 2 :] = measured[N // 2]
+    found = look((earthquake(T), measured))
+    assert "stands still for 20 s from 20 s on" in text(found, "stuck")
+    assert found.pairs[0].headline.delay == pytest.approx(0.01, rel=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
+def test_a_sensor_at_its_limit(share):
+    measured = late()
+    limit = share * measured.max()
+    clipped = np.minimum(measured, limit)
+    said = text(look((earthquake(T), clipped)), "clipped")
+    assert said.startswith(f"{np.sum(clipped[5:] == limit)} samples")
+    assert f"highest value, {limit:.4g} mm" in said
+
+
+def test_an_offset_between_two_sensors():
+    found = look((earthquake(T), late() - 2.0))
+    assert "lies 2 mm below the command" in text(found, "offset")
+    # a gain on a command with a mean is no offset of a sensor
+    assert "offset" not in codes(look((earthquake(T) + 20.0, 0.95 * (earthquake(T - 0.01) + 20.0))))
+
+
+def test_holes():
+    measured = late()
+    measured[5000:5005] = np.nan
+    measured[7000] = 1e300
+    found = look((earthquake(T), measured))
+    assert text(found, "not_numbers").startswith(
+        "6 of 20000 samples are no numbers or absurdly large, the first after 10 s"
+    )
+    index = np.concatenate([np.arange(8000), np.arange(8000, N) + 250])
+    assert "250 samples (0.5 s) are missing in 1 gap:" in text(look((earthquake(T), late()), index=index), "gaps")
+
+
+def test_signals_that_are_no_pair():
+    found = look((earthquake(T), 198.0 * late(gain=1.0)))
+    assert codes(found) == {"not_a_pair"}
+    assert "198 times larger" in text(found, "not_a_pair")
+
+
+def test_other_units():
+    found = look((earthquake(T), 198.0 * late()), units=("V", "mm"))
+    assert codes(found) - {"contradicted"} == {"units_differ"}
+    assert "V/mm" in text(found, "units_differ")
+
+
+def test_swapped_columns():
+    found = look((late(), earthquake(T)))
+    assert "leads the command by 10 ms: are the columns swapped?" in text(found, "leads")
+    assert "feeds_energy" not in codes(found)
+
+
+def test_a_lag_of_half_a_period_may_be_a_sign():
+    found = look((tone(T), late(0.3, motion=tone)), settings=SETTINGS.model_copy(update={"max_delay": 0.5}))
+    assert "the phase at 1.3 Hz is -140 deg" in text(found, "large_phase")
+
+
+def test_a_delay_beyond_what_is_looked_for():
+    found = look((earthquake(T), earthquake(T - 0.15)))
+    assert "no_value" in codes(found)
+    assert np.isnan(found.pairs[0].headline.delay)
+    assert found.pairs[0].headline.valid_fraction < 0.05
+    # of a tone, another reading knows the delay
+    settings = SETTINGS.model_copy(update={"max_delay": 0.05})
+    assert "150 ms that FDB or PAEI reads is beyond the 50 ms" in text(
+        look((tone(T), late(0.15, motion=tone)), settings=settings), "no_value"
+    )
+
+
+def test_signals_that_have_nothing_to_do_with_each_other():
+    found = look((earthquake(T), earthquake(T, seed=8)))
+    assert "no_value" in codes(found) or found.pairs[0].headline.valid_fraction < 0.2
+
+
+def test_the_lag_of_an_earthquake_adds_the_damping_of_the_delay_that_is_right():
+    found = look((earthquake(T), late(0.02, 1.0)))
+    frequency = found.pairs[0].spreads["fdb_frequency"].median
+    expected = 50.0 * np.sin(-2.0 * np.pi * frequency * 0.02)
+    assert f"is {expected:.2g} % of critical" in text(found, "feeds_energy")
+    assert "broadband delay" in text(found, "feeds_energy")
+
+
+def test_indicators_of_one_tone_contradict_in_an_earthquake_and_not_on_a_tone():
+    found = look((earthquake(T), late(0.02)))
+    said = text(found, "contradicted")
+    assert "PAEI" in said and "believe the broadband delay" in said
+    assert found.pairs[0].headline.delay == pytest.approx(0.02, rel=1e-4)
+    part = found.pairs[0].contradicts["paei"].fraction
+    values = found.series.of("a")
+    far = np.abs(values["paei_delay"] - 0.02) > 2.0 * values["paei_delay_sd"] + 1e-5
+    assert part >= np.mean(far[~np.isnan(values["paei_delay"])]) - 0.05
+    on_a_tone = look((tone(T) + noise(1), late(0.02, motion=tone) + noise(2)))
+    assert "contradicted" not in codes(on_a_tone)
+
+
+DELAYS = (0.003, 0.008, 0.015, 0.022, 0.030)
+
+
+@pytest.mark.parametrize("motion", [earthquake, tone])
+def test_five_delays_one_after_the_other(motion):
+    measured = motion(T - np.repeat(DELAYS, N // 5))
+    said = text(look((motion(T) + noise(1), measured + noise(2))), "delay_changes")
+    assert said.startswith("the delay changes from 3.0 to 30.0 ms within the record")
+    assert "--start and --stop" in said and "--series" in said
+    # where each begins, by the record's own making
+    stands = [part.strip() for part in said.split("(")[1].split(")")[0].split(",")]
+    assert [float(stand.split()[0]) for stand in stands] == pytest.approx([3.0, 8.0, 15.0, 22.0, 30.0], abs=0.1)
+    assert [float(stand.split()[3]) for stand in stands] == pytest.approx([0.0, 8.0, 16.0, 24.0, 32.0], abs=1.5)
+
+
+def test_the_times_of_a_part_are_those_of_the_record():
+    measured = earthquake(T - np.repeat(DELAYS, N // 5))
+    measured[17_500:] = measured[17_500]
+    measured[5_000] = np.nan
+    found = assess(RecordingPart(recording((earthquake(T), measured)), 9.0), SETTINGS)
+    assert "the first after 10 s" in text(found, "not_numbers")
+    assert "for 5 s from 35 s on" in text(found, "stuck")
+    # the windows with the sample that is no number say nothing; 30 ms stood too shortly
+    stands = text(found, "delay_changes").split("(")[1].split(")")[0].split(",")
+    assert [float(stand.split()[3]) for stand in stands] == pytest.approx([10.0, 16.0, 24.0], abs=1.5)
+
+
+def test_a_gain_that_changes_and_the_damping_of_the_worst_delay():
+    gain, delay = np.where(T < 20.0, 0.9, 1.05), np.where(T < 22.0, 0.0, 0.02)
+    found = look((tone(T) + noise(1), gain * tone(T - delay) + noise(2)))
+    assert text(found, "ratio_changes").startswith(
+        "the amplitude ratio changes from 0.952 to 1.111 within the record"
+    )
+    # half of the ratio times the sine of the phase, of the later part: 1/1.05 and 1.3 Hz times 20 ms
+    expected = 50.0 / 1.05 * np.sin(-2.0 * np.pi * 1.3 * 0.02)
+    said = text(found, "feeds_energy").split("falls to ")[1]
+    assert float(said.split(" %")[0]) == pytest.approx(expected, rel=0.03)
+
+
+def test_a_delay_that_drifts():
+    drift = np.linspace(0.003, 0.03, N)
+    said = text(look((earthquake(T), earthquake(T - drift))), "delay_changes")
+    assert said.split(":")[0].endswith("ms within the record")
+
+
+def test_five_delays_side_by_side():
+    found = look(*((earthquake(T), earthquake(T - delay)) for delay in DELAYS))
+    assert [pair.headline.delay for pair in found.pairs] == pytest.approx(DELAYS, abs=1e-5)
+    (record_wide,) = found.warnings_of(None)
+    assert record_wide.code == "actuators_differ"
+    assert "a 3.0 ms, e 30.0 ms, 27.0 ms apart" in record_wide.text
+    assert "delay_changes" not in codes(found)
+    assert "actuators_differ" not in codes(look(*[(earthquake(T), late(0.01))] * 3))
+
+
+def test_a_copy():
+    assert codes(look((earthquake(T), earthquake(T)))) == {"identical"}
+
+
+def test_every_code_has_a_rank_and_the_gravest_is_named():
+    found = look((earthquake(T), late(0.03) - 2.0))
+    assert codes(found) >= {"offset", "feeds_energy"}
+    assert codes(found) <= set(WORST_FIRST)
+    assert worst(found.warnings).code == "feeds_energy"
+    assert worst(()) is None
