@@ -6,7 +6,9 @@ The broadband delay and ratio are right on any motion; FDB, PAEI and the others 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +17,56 @@ HEADLINE = "broadband"
 """Prefix of the results to read first: ``broadband_delay``, ``broadband_ratio``, each with its ``_sd``."""
 BESIDE = ("fdb", "paei", "paei_adaptive")
 """Prefixes of the results that are compared with it."""
+IN_ITS_PLACE = (*BESIDE, "xcorr")
+"""Prefixes of what is read first where a service computes some measures only, the best of them first."""
 QUANTITIES = ("delay", "ratio")
-LABELS = {"broadband": "broadband", "fdb": "FDB", "paei": "PAEI", "paei_adaptive": "adaptive PAEI"}
+LABELS = {
+    "broadband": "broadband",
+    "fdb": "FDB",
+    "paei": "PAEI",
+    "paei_adaptive": "adaptive PAEI",
+    "xcorr": "correlation",
+}
 # s of delay, and share of a ratio, below which a difference is rounding
 _LEAST = {"delay": 1e-6, "ratio": 1e-4}
 # standard deviations of either that a band reaches to each side
 _BAND = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What is read first of an actuator.
+
+    Parameters
+    ----------
+    indicator : prefix of the results that it is taken from.
+    delay, delay_sd : s, > 0 where the measured signal lags; NaN where they mean nothing or are not computed.
+    ratio, ratio_sd : command over measured.
+    contradicting : prefixes of the indicators that say something else; see `contradicting`.
+    """
+
+    indicator: str
+    delay: float = math.nan
+    delay_sd: float = math.nan
+    ratio: float = math.nan
+    ratio_sd: float = math.nan
+    contradicting: tuple[str, ...] = ()
+
+
+def first_indicator(computed: Callable[[str], bool]) -> str:
+    """Return the prefix of the delay to read first; `HEADLINE` where a service computes none.
+
+    Parameters
+    ----------
+    computed : whether there is a result of this name.
+    """
+    return next((prefix for prefix in (HEADLINE, *IN_ITS_PLACE) if computed(f"{prefix}_delay")), HEADLINE)
+
+
+def read_headline(indicator: str, read: Callable[[str], float]) -> Headline:
+    """Return what `indicator` says, and what contradicts it; `read` is as of `contradicting`."""
+    values = (read(f"{indicator}_{name}") for name in ("delay", "delay_sd", "ratio", "ratio_sd"))
+    return Headline(indicator, *values, contradicting(read) if indicator == HEADLINE else ())
 
 
 def contradicts(

@@ -129,7 +129,8 @@ class IndicatorsPanel(TimePanel):
     def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> Row | None:
         """Return the row of a quantity: of one actuator, or, where none is named, of all."""
         actuators = (actuator,) if actuator else results.actuators
-        measures = quantity.measures if actuator else quantity.measures[:1]
+        computed = [m for m in quantity.measures if any(results.column(a, m.name) is not None for a in actuators)]
+        measures = computed if actuator else computed[:1]
         unit = quantity.unit
         curves: list[Curve] = []
         sources: list[_Source] = []
@@ -139,19 +140,20 @@ class IndicatorsPanel(TimePanel):
                 column = results.column(owner, measure.name)
                 if column is None:
                     continue
-                colour = len(curves) if not actuator else quantity.measures.index(measure)
+                colour = measure.colour if actuator else len(curves)
+                faint = bool(actuator) and measure.beside and not computed[0].beside
                 deviation = f"{measure.name}_sd"
                 if results.column(owner, deviation) is None:
                     deviation = ""
                 else:
                     bands.append(colour)
                 unit = quantity.unit or results.columns[column].unit
-                curves.append(Curve(measure.label if actuator else owner, colour))
+                curves.append(Curve(measure.label if actuator else owner, colour, faint))
                 sources.append(_Source(owner, measure.name, quantity.factor, deviation))
         if not curves:
             return None
         self._sources[quantity.key] = tuple(sources)
-        by = f"by {measures[0].label}" if len(quantity.measures) > len(measures) else ""
+        by = f"by {measures[0].label}" if not actuator and len(quantity.measures) > 1 else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
         return Row(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),

@@ -33,12 +33,17 @@ RATE = 1024.0
 RECEIVING = Health("lab", "receiving", sample_rate=RATE, measured_rate=RATE)
 DELAY, RATIO, PHASE = 0.0123, 1.082, -0.15
 VALUES = {
-    "fdb_delay": DELAY,
-    "fdb_delay_sd": 0.0004,
-    "fdb_ratio": RATIO,
-    "fdb_ratio_sd": 0.003,
+    "broadband_delay": DELAY,
+    "broadband_delay_sd": 0.0004,
+    "broadband_ratio": RATIO,
+    "broadband_ratio_sd": 0.003,
+    "fdb_delay": 0.0119,
+    "fdb_delay_sd": 0.0001,
+    "fdb_ratio": 1.08,
+    "fdb_ratio_sd": 0.001,
     "fdb_phase": PHASE,
     "fdb_phase_sd": 0.0002,
+    "fdb_frequency": 2.13,
 }
 
 
@@ -84,7 +89,9 @@ def read(panel, name):
 def test_a_tile_says_delay_phase_and_ratio_with_their_units(qtbot):
     panel, _ = panel_of(qtbot, history_of())
     face, numbers = read(panel, "north")
-    assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 deg ± <0.1", "ratio": "108.2 % ± 0.3"}
+    # the phase is of the dominant frequency, the others are of the whole band
+    assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 deg at 2.1 Hz", "ratio": "108.2 % ± 0.3"}
+    assert (face.source, face.origin) == ("broadband", ("broadband", "0.25 s window"))
     assert face.verdict == Verdict("lags, under", "▲", Level.WARN)
     assert face.remark == "undershoots"
     assert not face.said
@@ -97,7 +104,7 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
     wanted = {(c.actuator, c.name): i for i, c in enumerate(stream.columns)}
     panel, view = panel_of(qtbot, watched)
     rows = {None: len(values) - 1}
-    for x in (2.6, 5.0, 9.99):
+    for x in (3.2, 5.0, 9.99):
         # of the rows that are the last of their display instant, the newest by then
         times = np.arange(len(values)) / stream.sample_rate
         last = np.flatnonzero(np.diff(np.floor(times * 25.0 + 1e-6), append=np.inf))
@@ -108,7 +115,8 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
         panel.refresh(watched)
         for actuator in ("north", "south", "roof"):
             delay, ratio, phase = (
-                float(values[row, wanted[actuator, f"fdb_{name}"]]) for name in ("delay", "ratio", "phase")
+                float(values[row, wanted[actuator, name]])
+                for name in ("broadband_delay", "broadband_ratio", "fdb_phase")
             )
             face, numbers = read(panel, actuator)
             shown = {label: float(text.split()[0]) for label, text in numbers.items()}
@@ -192,23 +200,86 @@ def test_limits_warn_and_trip_up_and_down(qtbot):
 
 
 def test_a_ratio_of_different_units_is_no_share(qtbot):
-    panel, _ = panel_of(qtbot, history_of({**VALUES, "fdb_delay": 0.0}, unit="V/mm"))
+    panel, _ = panel_of(qtbot, history_of({**VALUES, "broadband_delay": 0.0}, unit="V/mm"))
     face, numbers = read(panel, "north")
     assert numbers["ratio"] == "1.082 V/mm ± 0.003"
     assert face.verdict.words == "in step"
     assert not face.remark
 
 
-def test_a_service_without_fdb_is_read_by_what_it_has(qtbot):
-    values = {"paei_delay": -0.004, "paei_ratio": 0.9, "paei_phase": 0.02}
-    panel, _ = panel_of(qtbot, history_of(values))
-    face, numbers = read(panel, "north")
-    assert face.source == "PAEI"
-    assert numbers["delay"] == "-4.0 ms"
-    assert face.verdict.words == "leads, over"
-    panel, _ = panel_of(qtbot, history_of({"xcorr_delay": 0.004}))
-    face, numbers = read(panel, "north")
-    assert (face.source, numbers, face.verdict.words) == ("correlation", {"delay": "4.0 ms"}, "lags")
+def test_a_service_that_computes_some_measures_is_read_by_the_best_of_them(qtbot):
+    values = {"paei_delay": -0.004, "paei_ratio": 0.9, "paei_phase": 0.02, "xcorr_delay": 0.001}
+    fdb = {name: value for name, value in VALUES.items() if name.startswith("fdb")}
+    for computed, source, delay, words in (
+        ({**values, **fdb}, "FDB", "11.9 ms ± 0.1", "lags, under"),
+        (values, "PAEI", "-4.0 ms", "leads, over"),
+        ({"xcorr_delay": 0.004}, "correlation", "4.0 ms", "lags"),
+    ):
+        panel, _ = panel_of(qtbot, history_of(computed))
+        face, numbers = read(panel, "north")
+        assert (face.source, numbers["delay"], face.verdict.words) == (source, delay, words)
+        assert not face.mark
+    assert set(numbers) == {"delay"}
+    # a phase that is the indicator's own has its uncertainty; without a frequency it says whose it is
+    panel, _ = panel_of(qtbot, history_of(fdb))
+    assert read(panel, "north")[1]["phase"] == "-8.6 deg ± <0.1"
+    broadband = {name: value for name, value in VALUES.items() if name.startswith("broadband")}
+    panel, _ = panel_of(qtbot, history_of(broadband))
+    assert set(read(panel, "north")[1]) == {"delay", "ratio"}
+    panel, _ = panel_of(qtbot, history_of({**broadband, "paei_phase": -0.1}))
+    assert read(panel, "north")[1]["phase"] == "-5.7 deg PAEI"
+
+
+def rows_after(history, rows):
+    """Append rows of results, each half a second of the same values."""
+    stream = history.results.stream
+    index = 512
+    for row in rows:
+        values = np.tile(list(row.values()), (512, 1))
+        block = ResultBlock(stream, index, 10.0 + index / RATE, values)
+        history.take(Arrivals(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
+        index += 512
+        yield
+
+
+def test_a_contradiction_is_marked_while_it_lasts_and_is_no_alarm(qtbot):
+    values = {**VALUES, "paei_delay": DELAY, "paei_delay_sd": 0.0, "paei_ratio": RATIO, "paei_ratio_sd": 0.0}
+    values |= {name.replace("paei", "paei_adaptive"): value for name, value in values.items() if "paei" in name}
+    history = history_of(values)
+    panel, view = panel_of(qtbot, history)
+    tile = tiles(panel)[0]
+    face, before = read(panel, "north")
+    assert (face.mark, face.contradicting) == ("", ())
+    # bands of 2 sd: 0.8 ms of the headline and 0.2 ms of FDB; 0.006 of the ratio
+    steps = (
+        ({**values, "fdb_delay": DELAY + 0.0011}, "≠ FDB", "FDB"),
+        ({**values, "fdb_delay": DELAY + 0.0009}, "", ""),
+        ({**values, "paei_ratio": RATIO + 0.01}, "≠ PAEI", "PAEI"),
+        (
+            {**values, "fdb_ratio": 1.0, "paei_delay": 0.0, "paei_adaptive_delay": 0.0},
+            "≠ FDB, PAEI",
+            "FDB, PAEI, adaptive PAEI",
+        ),
+        ({**values, "paei_adaptive_delay": 0.0}, "≠ adaptive PAEI", "adaptive PAEI"),
+        ({**values, "fdb_delay": math.nan}, "", ""),
+    )
+    for _, (_row, mark, named) in zip(rows_after(history, [row for row, *_ in steps]), steps, strict=True):
+        view.extend(history.begin_x, history.end_x)
+        panel.refresh(history)
+        face, numbers = read(panel, "north")
+        assert face.mark == mark
+        assert (mark in drawn(tile)) == bool(mark)
+        assert (f"≠ {named}: " in tile.toolTip()) == bool(mark)
+        assert ("Believe the broadband" in tile.toolTip()) == bool(mark)
+        assert (mark in tile.accessibleDescription()) if mark else ("≠" not in tile.accessibleDescription())
+        # the number and its verdict stay those of the headline, and nothing is over a limit
+        assert numbers == before
+        assert (face.alarm, face.alarm_level, face.verdict.words) == ("", Level.NONE, "lags, under")
+    # who looks back sees the mark of then
+    view.pin(0.75)
+    panel.refresh(history)
+    assert read(panel, "north")[0].mark == "≠ FDB"
+    assert read(panel, "north")[0].origin == ("at 10.75 s", "broadband, 0.25 s")
 
 
 def test_a_large_lag_is_grave():
@@ -276,7 +347,7 @@ def test_numbers_on_their_way_are_not_shown_faster_than_they_can_be_read(qtbot, 
     assert changes <= 8.0 / 0.2
     # where nothing more comes, the newest is shown at the next look
     panel.refresh(history)
-    delay = history.results.value("north", "fdb_delay")
+    delay = history.results.value("north", "broadband_delay")
     assert float(read(panel, "north")[1]["delay"].split()[0]) == pytest.approx(1e3 * delay, abs=0.0501)
 
 
@@ -351,7 +422,8 @@ def drawn(tile):
 )
 @pytest.mark.parametrize("state", ["receiving", "stale", "silent", "looked back"])
 def test_nothing_is_cut_off_a_tile(qtbot, size, state):
-    worst = {**VALUES, "fdb_delay": -1.2345, "fdb_delay_sd": 0.1234, "fdb_ratio": 10.1, "fdb_phase": -3.1}
+    worst = {**VALUES, "broadband_delay": -1.2345, "broadband_delay_sd": 0.1234, "broadband_ratio": 10.1}
+    worst |= {"fdb_phase": -3.1, "fdb_frequency": 12.34}
     history = history_of(worst, actuators=("north_actuator",))
     panel, view = panel_of(qtbot, history, *size)
     panel.set_limits({q: LimitLine(q, 1.0, 2.0) for q in ("delay", "phase", "ratio")})
@@ -364,12 +436,17 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
     tile = tiles(panel)[0]
     tile.resize(*size)
     words = drawn(tile)
+    told = ("▼ leads, under", "−1234", "−177.6", "■ over limit (trip): delay, phase, ratio")
     expected = {
-        "receiving": ("▼ leads, under", "−1234", "−177.6", "1010.0", "■ over limit (trip): delay, phase, ratio"),
-        "looked back": ("▼ leads, under", "−1234", "■ over limit (trip): delay, phase, ratio", "at 10.40 s"),
+        "receiving": (*told, "at 12.3 Hz", "1010.0", "0.25 s window"),
+        "looked back": (*told, "at 10.40 s"),
         "stale": ("▲ stale", "—"),
         "silent": ("▲ no word", "—", "no word from the service"),
     }[state]
     for text in ("north_actuator", "delay", "phase", "ratio", "ms", "deg", "%", *expected):
         assert text in words
     assert not any("…" in text for text in words)
+    # what contradicts is told in words where there is room beside the alarm, else by the sign before the indicator
+    origin = "broadband, 0.25 s" if state == "looked back" else "broadband"
+    assert ({"≠ FDB", origin} <= set(words) or f"≠ {origin}" in words) == (state in ("receiving", "looked back"))
+    assert "≠ FDB" in words or size[0] < 900 or state in ("stale", "silent")
