@@ -47,7 +47,7 @@ def print_truth(stretches: Sequence[Stretch], console: Console) -> None:
 
 
 def _table(stretches: Sequence[Stretch], quantity: _Quantity) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     table.add_column("actuator", no_wrap=True, max_width=_NAME, overflow="ellipsis")
     table.add_column("part of run, s", no_wrap=True)
     table.add_column("true", justify="right", no_wrap=True)

@@ -28,7 +28,7 @@ class Headlines:
         """(n_actuators,) columns of their delays."""
 
     def of(self, actuator: str, row: Samples, window: float) -> dict[str, Any]:
-        """Return what a row of results, (n_columns,), says of one of `names`; `window` [s] is that of the indicators."""
+        """Return what a row of results, (n_columns,), says of one of `names`; `window` [s] is the indicators'."""
         first, own = self._columns[actuator]
         found = read_headline(first, lambda name: float(row[own[name]]) if name in own else math.nan)
         return {
