@@ -27,8 +27,8 @@ LABELS = {
     "paei_adaptive": "adaptive PAEI",
     "xcorr": "correlation",
 }
-# s of delay, and share of a ratio, below which a difference is rounding
-_LEAST = {"delay": 1e-6, "ratio": 1e-4}
+# s of delay, and share of a ratio: smaller differences matter to nobody, though bands without noise have no width
+_LEAST = {"delay": 2e-4, "ratio": 5e-3}
 # standard deviations of either that a band reaches to each side
 _BAND = 2.0
 
@@ -73,6 +73,8 @@ def contradicts(
     quantity: str, value: ArrayLike, sd: ArrayLike, other: ArrayLike, other_sd: ArrayLike
 ) -> NDArray[np.bool_]:
     """Return where two values of `quantity` differ by more than their bands, any shape; a NaN contradicts nothing.
+
+    A difference that matters to nobody is none, however narrow the bands.
 
     Parameters
     ----------

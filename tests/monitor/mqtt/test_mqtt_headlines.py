@@ -52,7 +52,7 @@ def test_the_values_of_a_row_come_after_its_headlines() -> None:
     assert "headline" not in judged
 
 
-@pytest.mark.parametrize(("fdb", "contradicting"), [(0.01315, ()), (0.01325, ("fdb",)), (NAN, ())])
+@pytest.mark.parametrize(("fdb", "contradicting"), [(0.0133, ()), (0.0135, ("fdb",)), (NAN, ())])
 def test_within_the_bands_nothing_contradicts(fdb: float, contradicting: tuple[str, ...]) -> None:
     row = [fdb, *FDB[1:], *BROADBAND, *SOUTH]
     found = json.loads(Telemetry(STREAM, reliability=False).message(block(0, row), "now"))
