@@ -27,8 +27,8 @@ def contradiction_reason(prefixes: Sequence[str]) -> str:
         f"{SIGN} {_labels(prefixes)}: differs from the {headline} delay or ratio by more than the bands of ± 2 sd.\n"
         "FDB reads the dominant frequency alone, PAEI takes the motion for one sine: they differ where there are\n"
         "several frequencies, where the delay depends on frequency or amplitude, and while it changes.\n"
-        f"Believe the {headline} values, which hold for any motion, over their window. Only just after a change,\n"
-        "and in a motion of one frequency, is the adaptive PAEI quicker."
+        f"Believe the {headline} values, which hold for any motion, over their window. Only while a delay changes,\n"
+        "or just after, and in a motion of one frequency, is the adaptive PAEI quicker."
     )
 
 

@@ -199,7 +199,8 @@ def _results(
     row: int, count: int = 1, *, last: bool = False, epoch: int = 1, names: tuple[str, ...] = NAMES
 ) -> ResultBlock:
     """Rows of results whose delays tell their number and their actuator; every third of the second is NaN."""
-    columns = [Column(name, unit, a) for a in names for name, unit in (("broadband_ratio", "1"), ("broadband_delay", "s"))]
+    units = {"broadband_ratio": "1", "broadband_delay": "s"}
+    columns = [Column(name, unit, a) for a in names for name, unit in units.items()]
     stream = ResultStream("lab", epoch, 1000.0, 10, tuple(columns))
     rows = np.arange(row, row + count, dtype=float)[:, None]
     values = rows + 0.125 * np.arange(len(columns))

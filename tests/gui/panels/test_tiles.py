@@ -1,8 +1,6 @@
 """What an operator reads from across the room: the numbers of one instant, or a dash and a word."""
 
-import html
 import math
-import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,80 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QBuffer, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF
-from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QLabel, QScrollArea
 
 from gui.history.history import History
 from gui.level import Level
 from gui.limits import LimitLine
-from gui.link import Arrivals
 from gui.panels.fitted_text import fitted
 from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH, LYING_HEIGHT, LYING_WIDTH
 from gui.panels.tile_board import columns_for, tile_size
-from gui.panels.tiles import TilesPanel
-from gui.theme import DARK, LIGHT
+from gui.theme import DARK
 from gui.verdict import FAR_BEHIND, Verdict, verdict
-from gui.view import View
-from monitor.blocks import Column, ResultBlock, ResultStream
-from monitor.health import Health
-
-RATE = 1024.0
-RECEIVING = Health("lab", "receiving", sample_rate=RATE, measured_rate=RATE)
-DELAY, RATIO, PHASE = 0.0123, 1.082, -0.15
-VALUES = {
-    "broadband_delay": DELAY,
-    "broadband_delay_sd": 0.0004,
-    "broadband_ratio": RATIO,
-    "broadband_ratio_sd": 0.003,
-    "fdb_delay": 0.0119,
-    "fdb_delay_sd": 0.0001,
-    "fdb_ratio": 1.08,
-    "fdb_ratio_sd": 0.001,
-    "fdb_phase": PHASE,
-    "fdb_phase_sd": 0.0002,
-    "fdb_frequency": 2.13,
-}
-
-
-def history_of(values=None, actuators=("north",), unit="1", n=512, health=RECEIVING):
-    """Half a second of constant results."""
-    values = VALUES if values is None else values
-    columns = tuple(
-        Column(name, unit if "ratio" in name else "", actuator) for actuator in actuators for name in values
-    )
-    row = np.array(list(values.values()) * len(actuators))
-    stream = ResultStream("lab", 1, RATE, 1, columns)
-    history = History(memory=8 << 20)
-    history.take(
-        Arrivals(health=health, results=(ResultBlock(stream, 0, 10.0, np.tile(row, (n, 1))),)),
-        silence=0.1,
-        age=0.02,
-    )
-    return history
-
-
-def panel_of(qtbot, history, width=700, height=400):
-    view = View()
-    view.extend(history.begin_x, history.end_x)
-    panel = TilesPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(width, height)
-    panel.show()
-    panel.window_seconds = 0.25
-    panel.configure(history)
-    return panel, view
-
-
-def tiles(panel):
-    return panel.findChild(QScrollArea).widget().tiles
-
-
-def read(panel, name):
-    face = next(tile.face for tile in tiles(panel) if tile.face.name == name)
-    numbers = {r.label: " ".join(filter(None, (r.text, r.unit, r.spread))) for r in face.readings}
-    return face, numbers
+from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
 
 
 def test_a_tile_says_delay_phase_and_ratio_with_their_units(qtbot):
@@ -207,81 +144,6 @@ def test_a_ratio_of_different_units_is_no_share(qtbot):
     assert not face.remark
 
 
-def test_a_service_that_computes_some_measures_is_read_by_the_best_of_them(qtbot):
-    values = {"paei_delay": -0.004, "paei_ratio": 0.9, "paei_phase": 0.02, "xcorr_delay": 0.001}
-    fdb = {name: value for name, value in VALUES.items() if name.startswith("fdb")}
-    for computed, source, delay, words in (
-        ({**values, **fdb}, "FDB", "11.9 ms ± 0.1", "lags, under"),
-        (values, "PAEI", "-4.0 ms", "leads, over"),
-        ({"xcorr_delay": 0.004}, "correlation", "4.0 ms", "lags"),
-    ):
-        panel, _ = panel_of(qtbot, history_of(computed))
-        face, numbers = read(panel, "north")
-        assert (face.source, numbers["delay"], face.verdict.words) == (source, delay, words)
-        assert not face.mark
-    assert set(numbers) == {"delay"}
-    # a phase that is the indicator's own has its uncertainty; without a frequency it says whose it is
-    panel, _ = panel_of(qtbot, history_of(fdb))
-    assert read(panel, "north")[1]["phase"] == "-8.6 deg ± <0.1"
-    broadband = {name: value for name, value in VALUES.items() if name.startswith("broadband")}
-    panel, _ = panel_of(qtbot, history_of(broadband))
-    assert set(read(panel, "north")[1]) == {"delay", "ratio"}
-    panel, _ = panel_of(qtbot, history_of({**broadband, "paei_phase": -0.1}))
-    assert read(panel, "north")[1]["phase"] == "-5.7 deg PAEI"
-
-
-def rows_after(history, rows):
-    """Append rows of results, each half a second of the same values."""
-    stream = history.results.stream
-    index = 512
-    for row in rows:
-        values = np.tile(list(row.values()), (512, 1))
-        block = ResultBlock(stream, index, 10.0 + index / RATE, values)
-        history.take(Arrivals(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
-        index += 512
-        yield
-
-
-def test_a_contradiction_is_marked_while_it_lasts_and_is_no_alarm(qtbot):
-    values = {**VALUES, "paei_delay": DELAY, "paei_delay_sd": 0.0, "paei_ratio": RATIO, "paei_ratio_sd": 0.0}
-    values |= {name.replace("paei", "paei_adaptive"): value for name, value in values.items() if "paei" in name}
-    history = history_of(values)
-    panel, view = panel_of(qtbot, history)
-    tile = tiles(panel)[0]
-    face, before = read(panel, "north")
-    assert (face.mark, face.contradicting) == ("", ())
-    # bands of 2 sd, 0.8 ms of the headline and 0.2 ms of FDB, and 0.2 ms that nobody minds
-    steps = (
-        ({**values, "fdb_delay": DELAY + 0.0013}, "≠ FDB", "FDB"),
-        ({**values, "fdb_delay": DELAY + 0.0011}, "", ""),
-        ({**values, "paei_ratio": RATIO + 0.02}, "≠ PAEI", "PAEI"),
-        (
-            {**values, "fdb_ratio": 1.0, "paei_delay": 0.0, "paei_adaptive_delay": 0.0},
-            "≠ FDB, PAEI",
-            "FDB, PAEI, adaptive PAEI",
-        ),
-        ({**values, "paei_adaptive_delay": 0.0}, "≠ adaptive PAEI", "adaptive PAEI"),
-        ({**values, "fdb_delay": math.nan}, "", ""),
-    )
-    for _, (_row, mark, named) in zip(rows_after(history, [row for row, *_ in steps]), steps, strict=True):
-        view.extend(history.begin_x, history.end_x)
-        panel.refresh(history)
-        face, numbers = read(panel, "north")
-        assert face.mark == mark
-        assert (mark in drawn(tile)) == bool(mark)
-        assert (f"≠ {named}: " in tile.toolTip()) == bool(mark)
-        assert ("Believe the broadband" in tile.toolTip()) == bool(mark)
-        assert (mark in tile.accessibleDescription()) if mark else ("≠" not in tile.accessibleDescription())
-        # the number and its verdict stay those of the headline, and nothing is over a limit
-        assert numbers == before
-        assert (face.alarm, face.alarm_level, face.verdict.words) == ("", Level.NONE, "lags, under")
-    # who looks back sees the mark of then
-    view.pin(0.75)
-    panel.refresh(history)
-    assert read(panel, "north")[0].mark == "≠ FDB"
-    assert read(panel, "north")[0].origin == ("at 10.75 s", "broadband, 0.25 s")
-
-
 def test_a_large_lag_is_grave():
     assert verdict(0.02, 1.0, -1.01 * FAR_BEHIND).level is Level.BAD
     assert verdict(0.02, 1.0, -0.99 * FAR_BEHIND).level is Level.WARN
@@ -396,17 +258,6 @@ def test_letters_shrink_until_the_text_has_room(qapp, size, text):
         assert 6 <= font.pixelSize() <= max(6.0, 0.14 * size[1])
         assert fits == (QFontMetricsF(font).horizontalAdvance(text) <= width)
         assert fits or font.pixelSize() == 6
-
-
-def drawn(tile):
-    """The pieces of text that stand in a picture of the tile."""
-    buffer = QBuffer()
-    generator = QSvgGenerator()
-    generator.setOutputDevice(buffer)
-    generator.setSize(tile.size())
-    tile.render(generator)
-    found = re.findall(r"<text[^>]*>(.*?)</text>", bytes(buffer.data()).decode(), re.DOTALL)
-    return [html.unescape(text).strip() for text in found]
 
 
 @pytest.mark.parametrize(
