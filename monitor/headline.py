@@ -65,8 +65,11 @@ def first_indicator(computed: Callable[[str], bool]) -> str:
 
 def read_headline(indicator: str, read: Callable[[str], float]) -> Headline:
     """Return what `indicator` says, and what contradicts it; `read` is as of `contradicting`."""
-    values = (read(f"{indicator}_{name}") for name in ("delay", "delay_sd", "ratio", "ratio_sd"))
-    return Headline(indicator, *values, contradicting(read) if indicator == HEADLINE else ())
+    delay, delay_sd, ratio, ratio_sd = (
+        read(f"{indicator}_{name}") for name in ("delay", "delay_sd", "ratio", "ratio_sd")
+    )
+    others = contradicting(read) if indicator == HEADLINE else ()
+    return Headline(indicator, delay, delay_sd, ratio, ratio_sd, others)
 
 
 def contradicts(

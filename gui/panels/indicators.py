@@ -21,6 +21,7 @@ from gui.plots.time_frame import Between, Reader, RowData, Strip, between, sprea
 from gui.plots.time_row import Curve, Limit, Row
 from gui.theme import Theme
 from gui.view import View
+from monitor.headline import HEADLINE
 
 _NOTHING = (
     "No indicators yet. The first values come when a window is full;\n"
@@ -164,7 +165,8 @@ class IndicatorsPanel(TimePanel):
     def _lines(self, quantity: Quantity, unit: str) -> tuple[Limit, ...]:
         """Return the limits that the service watches; where it watches none of any actuator, those of the window."""
         sources = self._sources[quantity.key]
-        names = {measure.name: measure.label for measure in quantity.measures}
+        # a line without a word is the headline's
+        names = {m.name: "" if m.name.startswith(f"{HEADLINE}_") else m.label for m in quantity.measures}
         of_all = len({source.actuator for source in sources}) > 1
         labels = {(s.actuator, s.name): s.actuator if of_all else names[s.name] for s in sources}
         if own_limits_hold(self._watched):

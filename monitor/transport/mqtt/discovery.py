@@ -118,7 +118,7 @@ def _headlines(stream: ResultStream) -> Iterator[tuple[str, str, str]]:
     """Yield actuator, quantity and unit of what is read first."""
     units = {(column.actuator, column.name): column.unit for column in stream.columns}
     for actuator in dict.fromkeys(column.actuator for column in stream.columns):
-        indicator = first_indicator(lambda name, actuator=actuator: (actuator, name) in units)
+        indicator = first_indicator({name for owner, name in units if owner == actuator}.__contains__)
         for quantity in QUANTITIES:
             unit = units.get((actuator, f"{indicator}_{quantity}"))
             if unit is not None:

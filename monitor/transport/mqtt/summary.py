@@ -62,9 +62,9 @@ class Summary:
         known = np.isfinite(block.values[:, self._headlines.delays])
         newest = len(block) - 1 - np.argmax(known[::-1], axis=0)
         step = block.stream.every / block.stream.sample_rate
-        for actuator, row, any_known in zip(self._headlines.names, newest.tolist(), known.any(axis=0), strict=True):
-            if any_known:
-                self._last[actuator] = block.values[row], block.time + row * step
+        for place in np.flatnonzero(np.any(known, axis=0)).tolist():
+            row = int(newest[place])
+            self._last[self._headlines.names[place]] = block.values[row], block.time + row * step
 
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream

@@ -65,6 +65,12 @@ def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     assert limits_of(panel, "phase") == set()
     panel.view.choose("south")
     assert limits_of(panel, "phase") == {("warn FDB", 12.0, False)}
+    # of what is read first a line need not say whose it is
+    panel.view.choose("north")
+    tell(panel, watched, WARN, replace(WARN, name="b", value="broadband_delay", low=None, high=0.03))
+    assert limits_of(panel, "delay") == {
+        ("warn FDB", 20.0, False), ("warn FDB", -20.0, False), ("warn", 30.0, False),
+    }  # fmt: skip
     # another service in its place watches something else, or nothing
     panel.view.choose("north")
     tell(panel, watched, replace(TRIP, high=0.03))
