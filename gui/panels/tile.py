@@ -147,12 +147,16 @@ class _Lines:
         size, colour, start = (0.7, theme.text, 0.52) if face.said else (0.58, theme.muted, 0.68)
         self._text(row, face.name, 1.0, theme.text, share=start - 0.02, bold=True)
         upper, lower = face.origin
+        beside = theme.muted
         if face.mark and not self._marked(face):
             # there is no room for more than the sign
-            upper, lower = (upper, f"{SIGN} {lower}") if face.said else (f"{SIGN} {upper}", lower)
+            if face.said:
+                lower, beside = f"{SIGN} {lower}", theme.info
+            else:
+                upper, colour = f"{SIGN} {upper}", theme.info
         lines = _halves(row) if lower else (row, row)
         self._text(lines[0], upper, size, colour, _RIGHT, start=start)
-        self._text(lines[1], lower, 0.5, theme.muted, _RIGHT, start=start)
+        self._text(lines[1], lower, 0.5, beside, _RIGHT, start=start)
         colour = level_colour(theme, face.verdict.level)
         self._text(self._row(1.5), f"{face.verdict.shape} {face.verdict.words}", 1.15, colour, bold=True)
 
