@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ LABELS = {
 }
 # s of delay, and share of a ratio: smaller differences matter to nobody, though bands without noise have no width
 _LEAST = {"delay": 2e-4, "ratio": 5e-3}
+_Number = TypeVar("_Number", float, NDArray[np.float64])
 # standard deviations of either that a band reaches to each side
 _BAND = 2.0
 
@@ -86,9 +88,8 @@ def contradicts(
         band of each reaches two of them to either side.
     """
     a, b, sd_a, sd_b = (np.asarray(x, dtype=np.float64) for x in (value, other, sd, other_sd))
-    least = _LEAST[quantity] * (np.abs(a) if quantity == "ratio" else 1.0)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(a - b) > _BAND * (sd_a + sd_b) + least)
+        return np.asarray(np.abs(a - b) > _margin(quantity, a, sd_a, sd_b))
 
 
 def contradicting(read: Callable[[str], float]) -> tuple[str, ...]:
@@ -102,5 +103,12 @@ def contradicting(read: Callable[[str], float]) -> tuple[str, ...]:
 
 
 def _differs(read: Callable[[str], float], prefix: str, quantity: str) -> bool:
-    names = [f"{one}_{quantity}{end}" for one in (HEADLINE, prefix) for end in ("", "_sd")]
-    return bool(contradicts(quantity, *(read(name) for name in names)))
+    a, sd_a, b, sd_b = (read(f"{one}_{quantity}{end}") for one in (HEADLINE, prefix) for end in ("", "_sd"))
+    # as `contradicts`, of numbers alone: many actuators are asked several times a second
+    return abs(a - b) > _margin(quantity, a, sd_a, sd_b)
+
+
+def _margin(quantity: str, value: _Number, sd: _Number, other_sd: _Number) -> _Number:
+    """Return by how much another value may differ."""
+    matters = _LEAST[quantity]
+    return _BAND * (sd + other_sd) + (matters * abs(value) if quantity == "ratio" else matters)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from monitor.headline import Headline, first_indicator, read_headline
+from monitor.headline import Headline, contradicts, first_indicator, read_headline
 
 NAN = math.nan
 ALL = {
@@ -70,3 +71,14 @@ def test_a_headline_has_its_values_and_what_is_not_computed_is_nan() -> None:
 )
 def test_only_what_matters_contradicts(changed: dict[str, float], differs: bool) -> None:
     assert read(**changed).contradicting == (("fdb",) if differs else ())
+
+
+def test_arrays_are_compared_as_numbers_are() -> None:
+    delays = np.array([0.0143, 0.0141, 0.0097, NAN])
+    found = contradicts("delay", np.full(4, 0.012), np.zeros(4), delays, np.full(4, 0.001))
+    assert (
+        found.tolist()
+        == [bool(read(fdb_delay=delay).contradicting) for delay in delays]
+        == [True, False, True, False]
+    )
+    assert contradicts("ratio", 2.0, 0.0, np.array([2.009, 2.011]), 0.0).tolist() == [False, True]
