@@ -16,7 +16,7 @@ from gui.level import Level
 from gui.numbers import DASH, number
 from gui.terminal.sparkline import sparkline
 from gui.verdict import verdict
-from monitor.headline import LABELS, first_indicator, read_headline
+from monitor.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
 
 HEADING_LINES = 3
 _LONGEST_NAME = 14
@@ -39,8 +39,8 @@ VERDICT_STYLES = {
 class _Column:
     """A column of numbers: `result` times `factor`; those with the largest `rank` give way first.
 
-    Numbers below `grave` are shown as such. Those of the indicator `beside` have a sign where it contradicts the
-    headline; without a `result` the column is the sign alone.
+    Numbers below `grave` are shown as such. Those of a quantity `beside` the headline's have a sign where they
+    contradict it; without a `result` the column is the sign alone.
     """
 
     heading: tuple[str, str, str]
@@ -87,8 +87,8 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
         for prefix, of_delay, of_ratio in _BESIDE
         if prefix != indicator
         for column in (
-            _Column((LABELS[prefix], "delay", "ms"), f"{prefix}_delay", 1e3, 7, 1, of_delay, "dim", beside=prefix),
-            _Column(("", "ratio", ""), f"{prefix}_ratio", 1.0, 5, 3, of_ratio, "dim"),
+            _Column((LABELS[prefix], "delay", "ms"), f"{prefix}_delay", 1e3, 7, 1, of_delay, "dim", beside="delay"),
+            _Column(("", "ratio", ""), f"{prefix}_ratio", 1.0, 6, 3, of_ratio, "dim", beside="ratio"),
         )
     )
     return (*first, *others, *_OTHERS)
@@ -152,9 +152,10 @@ def _add(
 def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layout, silent: str) -> list[Text]:
     value: Callable[[str], float] = lambda name: math.nan if silent else results.value(actuator, name)  # noqa: E731
     headline = read_headline(indicator, value)
+    found_any = bool(headline.contradicting)
     cells = [Text(actuator)]
     for column in layout.columns:
-        differs = column.beside in headline.contradicting if column.result else bool(headline.contradicting)
+        differs = _differs(column, indicator, value) if column.beside else not column.result and found_any
         text = SIGN if differs else ""
         style = "cyan" if differs else ""
         if column.result:
@@ -167,6 +168,14 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
     found = verdict(headline.delay, headline.ratio, value("fdb_phase"))
     return [*cells, Text(silent or found.words, style=VERDICT_STYLES[found.level])]
+
+
+def _differs(column: _Column, indicator: str, value: Callable[[str], float]) -> bool:
+    """Whether a number beside the headline's contradicts it."""
+    if indicator != HEADLINE:
+        return False
+    names = (f"{indicator}_{column.beside}", column.result)
+    return bool(contradicts(column.beside, *(value(f"{name}{end}") for name in names for end in ("", "_sd"))))
 
 
 def _scale(low: float, high: float) -> str:

@@ -22,7 +22,7 @@ def contradiction_lines(results: ResultHistory, width: int) -> Iterator[Text]:
         return
     more = f" and {len(marks) - _MOST} more" if len(marks) > _MOST else ""
     said = f"{'; '.join(marks[:_MOST])}{more}"
-    why = f": several frequencies, or a delay that changes; believe {LABELS[HEADLINE]}"
+    why = f": believe {LABELS[HEADLINE]}; several frequencies, or a delay that changes"
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(said, style="cyan")
     text.append(why, style="dim")

@@ -89,7 +89,7 @@ def test_more_room_tells_more():
     rows = {
         w: next(li for li in drawn(Screen(followed(), HEALTH), w) if li.startswith("north")) for w in (80, 100, 140)
     }
-    assert re.search(r" 12\.3 +0\.4 1\.111 +12\.9 1\.113 +13\.1 1\.115 +-5\.7 +-3\.12 +33\.4 +1\.25", rows[140])
+    assert re.search(r" 12\.3 +0\.4 1\.111 +12\.9 +1\.113 +13\.1 +1\.115 +-5\.7 +-3\.12 +33\.4 +1\.25", rows[140])
     assert re.search(r" 12\.3 +0\.4 1\.111 +12\.9 +-5\.7 +-3\.12 +33\.4 ", rows[100])
     assert "12.9" not in rows[80]
     assert rows[80].count("▄") < rows[140].count("▄")
@@ -136,6 +136,7 @@ def test_a_contradiction_is_marked_beside_the_ratio_and_at_what_contradicts():
     row = row_of({**OUTPUTS, "fdb_delay": 0.0138})
     assert re.search(r" 1\.111 ≠ +≠13\.8 ", row)
     assert row.count("≠") == 2
+    assert re.search(r" 1\.111 ≠ +12\.9 +1\.113 +13\.1 ≠1\.250 ", row_of({**OUTPUTS, "paei_ratio": 1.25}))
     for width in (60, 80):
         lines = drawn(Screen(followed(values={**OUTPUTS, "fdb_delay": 0.0138}), HEALTH), width)
         assert sum(" 1.111 ≠ " in line for line in lines) == 3
@@ -143,7 +144,7 @@ def test_a_contradiction_is_marked_beside_the_ratio_and_at_what_contradicts():
         assert len(why) <= width
     # of a ratio alone, in words that say which of the two PAEI
     lines = drawn(Screen(followed(("north",), {**OUTPUTS, "paei_ratio": 1.25}), HEALTH), 140)
-    assert any(line.startswith("north ≠ PAEI: several frequencies") for line in lines)
+    assert any(line.startswith("north ≠ PAEI: believe broadband; several frequencies") for line in lines)
     # values that are old contradict nobody
     screen = Screen(followed(values={**OUTPUTS, "fdb_delay": 0.02}), replace(HEALTH, state="stale"), 0.1, 8.0)
     assert not any("≠" in line for line in drawn(screen, 140))
