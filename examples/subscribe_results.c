@@ -3,7 +3,7 @@
  *   cc -std=c99 -Wall -Wextra -pedantic subscribe_results.c -o subscribe_results -lzmq
  *   ./subscribe_results [ENDPOINT] [NAME]
  *
- * NAME is a column of docs/indicators.md, by default fdb_delay, in s. docs/wire-format.md describes every byte. */
+ * NAME is a column of docs/indicators.md, by default broadband_delay, in s. docs/wire-format.md describes every byte. */
 
 #include <errno.h>
 #include <stdint.h>
@@ -331,7 +331,7 @@ static int show(zmq_msg_t *frames, int count, const char *wanted, Stream *stream
 int main(int argc, char **argv)
 {
     const char *endpoint = argc > 1 ? argv[1] : "tcp://127.0.0.1:5556";
-    const char *wanted = argc > 2 ? argv[2] : "fdb_delay";
+    const char *wanted = argc > 2 ? argv[2] : "broadband_delay";
     int64_t most = 64 << 20; /* bytes of a frame */
     int patience = 1000 * PATIENCE, ended = 0, silent = 0, failed;
     static Stream stream;

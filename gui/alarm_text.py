@@ -11,6 +11,7 @@ from gui.numbers import DASH
 from gui.panels.indicator_rows import QUANTITIES
 from gui.shell.quantities import bytes_text, duration_text
 from monitor.alarm_report import Alarm, AlarmAction, AlarmState, Severity, Transition
+from monitor.headline import HEADLINE
 
 _SHAPES = {Severity.TRIP: "■", Severity.WARN: "▲"}
 _LEVELS = {Severity.TRIP: Level.BAD, Severity.WARN: Level.WARN}
@@ -64,14 +65,15 @@ def state_words(alarm: Alarm) -> str:
 
 
 def value_words(value: str, *, measure: bool = True) -> str:
-    """Return what a published value is called: ``delay (FDB)``, or ``delay`` without the measure."""
+    """Return what a published value is called: ``delay (FDB)``; ``delay`` of the headline and without the measure."""
     if value in _SUBJECTS:
         return _SUBJECTS[value]
     quantity = _QUANTITIES.get(value)
     if quantity is None:
         return value.removeprefix(_OF_HEALTH).replace("_", " ")
     label = next(each.label for each in quantity.measures if each.name == value)
-    return f"{quantity.title} ({label})" if measure and len(quantity.measures) > 1 else quantity.title
+    plain = not measure or len(quantity.measures) == 1 or value.startswith(f"{HEADLINE}_")
+    return quantity.title if plain else f"{quantity.title} ({label})"
 
 
 def subject(alarm: Alarm) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
+from monitor.headline import HEADLINE
 from monitor.recording import RunReader
 from replay.formats.base import RecordingError
 
 _STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that is none
 _BLOCK = 1 << 16
-_INDICATORS = ("fdb", "paei")
+_INDICATORS = (HEADLINE, "fdb", "paei")
 _DEFAULT_WINDOW = 2.0
 
 
@@ -33,6 +34,7 @@ class Stretch:
     """A part of the run between two changes of an actuator.
 
     ``start`` and ``stop`` in s since the first sample; ``slides`` when the actuator changed all the time.
+    `indicated` has the indicators that were computed, by the prefix of their results, the headline first.
     All values are medians over the part in which every window lies between the changes, and the injected ones
     are means over those windows; NaN where that part is shorter than a window.
     """
@@ -42,8 +44,7 @@ class Stretch:
     stop: float
     slides: bool
     injected: Tracking
-    fdb: Tracking
-    paei: Tracking
+    indicated: Mapping[str, Tracking]
 
 
 def compare(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple[Stretch, ...]:
@@ -66,13 +67,13 @@ def compare(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple[Stretch, .
         if not (pairs and columns and reader.n_samples):
             raise RecordingError(f"{path}: has no truth to compare with, or no results: record a simulation")
         index, samples = _signals(reader)
-        epochs, result_index, _, values = reader.results()
+        epochs, result_index, _, results = reader.results()
         rate = reader.stream.sample_rate
         window = float(reader.settings.get("indicators", {}).get("window", _DEFAULT_WINDOW))
         first = epochs == epochs[0]
     # the sample at which each row of results stands
     rows = np.minimum(np.searchsorted(index, result_index[first]), len(index) - 1)
-    found = {(column.actuator, column.name): values[first, i] for i, column in enumerate(columns)}
+    found = {(column.actuator, column.name): results[first, i] for i, column in enumerate(columns)}
     stretches: list[Stretch] = []
     for pair in pairs:
         truth = samples[:, [names[f"{pair.actuator}.true_{what}"] for what in ("delay", "ratio")]]
@@ -81,6 +82,7 @@ def compare(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple[Stretch, .
         indicated = {
             name: np.column_stack([found[pair.actuator, f"{name}_{what}"] for what in ("delay", "ratio")])
             for name in _INDICATORS
+            if (pair.actuator, f"{name}_delay") in found
         }
         for start, stop, slides in _stretches(truth, n_window):
             settled = start + n_window + (round(ramp * rate) if start == 0 else 0)
@@ -92,8 +94,7 @@ def compare(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple[Stretch, .
                     stop / rate,
                     slides,
                     _median(injected[inside]),
-                    _median(indicated["fdb"][inside]),
-                    _median(indicated["paei"][inside]),
+                    {name: _median(values[inside]) for name, values in indicated.items()},
                 )
             )
     return tuple(stretches)

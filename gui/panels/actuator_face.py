@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from gui.alarm_limits import level_of, limits_of, own_limits_hold
 from gui.alarm_summary import worst_of
@@ -15,18 +17,24 @@ from gui.numbers import DASH, number
 from gui.panels.tile_face import WIDTH, Reading, TileFace, spread_text
 from gui.panels.tile_moment import TileMoment
 from gui.verdict import NO_VALUE, Verdict, amplitude_word, verdict
+from monitor.headline import LABELS, first_indicator, read_headline
 
-_METHODS = (("fdb", "FDB"), ("paei", "PAEI"), ("broadband", "broadband"), ("xcorr", "correlation"))
+_OF_PHASE = ("fdb", "paei", "paei_adaptive")
+_FIRST = 1.25  # windows until the first value: some are evaluated several times a window, not at every sample
 _DEGREES = 180.0 / math.pi
 
 
 def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limits, window: float) -> TileFace:
-    """Return the tile of an actuator; `window` [s] is how long an indicator takes to its first value."""
-    method, source = _method(history, actuator)
-    delay, ratio, phase, delay_sd, ratio_sd, phase_sd = (
-        at.value(history, actuator, f"{method}_{name}")
-        for name in ("delay", "ratio", "phase", "delay_sd", "ratio_sd", "phase_sd")
-    )
+    """Return the tile of an actuator; `window` [s] is that of the indicators; the first value comes after one."""
+
+    def read(name: str) -> float:
+        return at.value(history, actuator, name)
+
+    method = first_indicator(partial(_has, history, actuator))
+    found = read_headline(method, read)
+    delay, ratio = found.delay, found.ratio
+    phase_of = _phase_of(history, actuator, method)
+    phase = read(f"{phase_of}_phase")
     unit = _unit(history, actuator, f"{method}_ratio")
     # volts over millimetres are no share: they can be neither too large nor too small
     share = ratio if unit == "1" else 1.0
@@ -37,23 +45,27 @@ def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limit
         "phase": _over(limits, "phase", _DEGREES * phase),
         "ratio": _over(limits, "ratio", 100.0 * (share - 1.0)),
     }
-    for quantity, value in (("delay", delay), ("phase", phase), ("ratio", ratio)):
-        watched = limits_of(history.limits, (actuator,), (f"{method}_{quantity}",))
+    for prefix, quantity, value in ((method, "delay", delay), (phase_of, "phase", phase), (method, "ratio", ratio)):
+        watched = limits_of(history.limits, (actuator,), (f"{prefix}_{quantity}",))
         if watched:
             levels[quantity] = level_of(watched, value)
-    readings = [_reading("delay", 1e3 * delay, 1e3 * delay_sd, "ms", levels["delay"])]
-    if _has(history, actuator, f"{method}_phase"):
-        readings.append(_reading("phase", _DEGREES * phase, _DEGREES * phase_sd, "deg", levels["phase"]))
+    readings = [_reading("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels["delay"])]
+    if _has(history, actuator, f"{phase_of}_phase"):
+        deviation = _DEGREES * read(f"{phase_of}_phase_sd")
+        of_phase = _reading("phase", _DEGREES * phase, deviation, "deg", levels["phase"])
+        if phase_of != method and math.isfinite(phase):
+            of_phase = replace(of_phase, spread=_phase_is(phase_of, read("fdb_frequency")))
+        readings.append(of_phase)
     if _has(history, actuator, f"{method}_ratio"):
         scale, unit, decimals = (100.0, "%", 1) if unit == "1" else (1.0, unit, 3)
-        readings.append(_reading("ratio", scale * ratio, scale * ratio_sd, unit, levels["ratio"], decimals))
+        readings.append(_reading("ratio", scale * ratio, scale * found.ratio_sd, unit, levels["ratio"], decimals))
     else:
         share = 1.0
-    told = _standing(history, actuator) if at.x is None else None
+    told = _standing(history, actuator, method) if at.x is None else None
     alarm, level = told or _alarm(levels)
     return TileFace(
         actuator,
-        source,
+        LABELS[method],
         _found(at, verdict(delay, share, phase), window),
         tuple(readings),
         at.why or (amplitude_word(share) if math.isfinite(delay) and math.isfinite(share) else ""),
@@ -61,12 +73,21 @@ def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limit
         level,
         at.said,
         told is not None,
+        window,
+        found.contradicting,
     )
 
 
-def _method(history: History, actuator: str) -> tuple[str, str]:
-    """Return the first method that the service computes a delay with; services may compute some only."""
-    return next((m for m in _METHODS if _has(history, actuator, f"{m[0]}_delay")), _METHODS[0])
+def _phase_of(history: History, actuator: str, method: str) -> str:
+    """Return whose phase is shown: a delay over a band has none, and the dominant frequency's stands beside it."""
+    return next((one for one in (method, *_OF_PHASE) if _has(history, actuator, f"{one}_phase")), method)
+
+
+def _phase_is(indicator: str, frequency: float) -> str:
+    """Return at which frequency a phase is that of another indicator, or whose it is."""
+    if indicator == "fdb" and math.isfinite(frequency):
+        return f"at {number(frequency, 4, 1)} Hz"
+    return LABELS[indicator]
 
 
 def _has(history: History, owner: str, name: str) -> bool:
@@ -92,7 +113,7 @@ def _over(limits: Limits, quantity: str, value: float) -> Level:
     return Level.BAD if abs(value) > limit.trip else Level.WARN if abs(value) > limit.warn else Level.NONE
 
 
-def _standing(history: History, actuator: str) -> tuple[str, Level] | None:
+def _standing(history: History, actuator: str, method: str) -> tuple[str, Level] | None:
     """Return the gravest alarm of an actuator that stands now; None where there is none."""
     alarm, others = worst_of(history.alarms or (), actuator)
     if alarm is None:
@@ -101,7 +122,9 @@ def _standing(history: History, actuator: str) -> tuple[str, Level] | None:
     more = f", +{others}" if others else ""
     # whether it holds, or has gone and waits for somebody to take note of it
     how = amount(alarm, alarm.last) if alarm.active else "has returned"
-    return f"{grave}: {value_words(alarm.value, measure=False)} {how}{more}", severity_level(alarm.severity)
+    # of another indicator than that of the numbers beside it, it says so
+    words = value_words(alarm.value, measure=not alarm.value.startswith(f"{method}_"))
+    return f"{grave}: {words} {how}{more}", severity_level(alarm.severity)
 
 
 def _alarm(levels: Mapping[str, Level]) -> tuple[str, Level]:
@@ -115,6 +138,6 @@ def _alarm(levels: Mapping[str, Level]) -> tuple[str, Level]:
 def _found(at: TileMoment, found: Verdict, window: float) -> Verdict:
     if at.instead is not None:
         return at.instead
-    if found is NO_VALUE and at.running < window:
+    if found is NO_VALUE and at.running < _FIRST * window:
         return Verdict("window not full", "○", Level.NONE)
     return found

@@ -20,7 +20,8 @@ def alarm_lines(
     Parameters
     ----------
     watched : all limits there are; those of other rows are left out.
-    labels : of the row's curves, by what they show. A line says whose it is unless it holds for all of them.
+    labels : of the row's curves, by what they show; empty for the one that is read first. A line says whose it is
+        unless it holds for all of them.
     factor : of the values that are shown.
     """
     found: dict[tuple[Severity, float], list[str]] = {}
@@ -37,7 +38,8 @@ def alarm_lines(
 
 
 def _word(severity: Severity, owners: list[str], n_curves: int) -> str:
-    return severity.value if len(owners) >= n_curves else f"{severity.value} {', '.join(owners)}"
+    told = [] if len(owners) >= n_curves else [owner for owner in owners if owner]
+    return f"{severity.value} {', '.join(told)}".rstrip()
 
 
 _LOOKS = {Severity.WARN: ("warn", False), Severity.TRIP: ("bad", True)}

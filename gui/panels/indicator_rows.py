@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from monitor.headline import HEADLINE, LABELS
+
 _DEGREES = 180.0 / math.pi
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One curve of a quantity: the result it shows, by name; its standard deviation is `name` with ``_sd``."""
+    """One curve of a quantity: the result it shows, by name; its standard deviation is `name` with ``_sd``.
+
+    `colour` is the number of a series: an indicator has the same one in every row. What is `beside` the headline is
+    drawn below it.
+    """
 
     name: str
     label: str
+    colour: int = 0
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class Quantity:
     ----------
     key, title : of the row.
     note : where its sign turns, or the like.
-    measures : over each other for one actuator; of several actuators the first is shown.
+    measures : over each other for one actuator; of several actuators the first that is computed is shown.
     factor, unit : of the values shown; no unit: the results' own.
     least_span : in `unit`; changes that are smaller are none.
     usual : shown unless others are chosen.
@@ -40,28 +48,33 @@ class Quantity:
     note: str = ""
 
 
-_TRACKING = ("fdb", "FDB"), ("paei", "PAEI"), ("broadband", "broadband")
+_TRACKING = (HEADLINE, "fdb", "paei")
+"""Whose values are drawn over each other, the headline first."""
+_COLOURS = {LABELS[prefix]: number for number, prefix in enumerate(_TRACKING)}
 
 
-def _tracking(name: str) -> tuple[Measure, ...]:
-    return tuple(Measure(f"{prefix}_{name}", label) for prefix, label in _TRACKING)
+def _tracking(name: str, prefixes: tuple[str, ...] = _TRACKING) -> tuple[Measure, ...]:
+    return tuple(
+        Measure(f"{prefix}_{name}", LABELS[prefix], _TRACKING.index(prefix), prefixes[0] == HEADLINE != prefix)
+        for prefix in prefixes
+    )
 
 
 def _one(name: str, label: str) -> tuple[Measure, ...]:
-    return (Measure(name, label),)
+    return (Measure(name, label, _COLOURS.get(label, 0)),)
 
 
 QUANTITIES = (
     Quantity("delay", "delay", _tracking("delay"), 1e3, "ms", 1.0, note="> 0 lags"),
     Quantity("ratio", "ratio", _tracking("ratio"), least_span=0.02, note="command/measured"),
-    Quantity("phase", "phase", _tracking("phase")[:2], _DEGREES, "deg", 1.0, note="> 0 leads"),
+    Quantity("phase", "phase", _tracking("phase", _TRACKING[1:]), _DEGREES, "deg", 1.0, note="> 0 leads"),
     Quantity("ti", "tracking indicator", _one("ti", "TI")),
     Quantity("hsem", "energy error", _one("hsem_energy", "HSEM")),
     Quantity("nrmse", "NRMSE", _one("nrmse", "NRMSE"), 1e2, "%", 1.0),
     Quantity(
         "added_damping",
         "added damping",
-        (Measure("fdb_added_damping", "FDB"), Measure("hsem_added_damping", "HSEM")),
+        (*_one("fdb_added_damping", "FDB"), *_one("hsem_added_damping", "HSEM")),
         1e2,
         "%",
         0.2,

@@ -21,6 +21,7 @@ from gui.plots.time_frame import Between, Reader, RowData, Strip, between, sprea
 from gui.plots.time_row import Curve, Limit, Row
 from gui.theme import Theme
 from gui.view import View
+from monitor.headline import HEADLINE
 
 _NOTHING = (
     "No indicators yet. The first values come when a window is full;\n"
@@ -129,7 +130,8 @@ class IndicatorsPanel(TimePanel):
     def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> Row | None:
         """Return the row of a quantity: of one actuator, or, where none is named, of all."""
         actuators = (actuator,) if actuator else results.actuators
-        measures = quantity.measures if actuator else quantity.measures[:1]
+        computed = [m for m in quantity.measures if any(results.column(a, m.name) is not None for a in actuators)]
+        measures = computed if actuator else computed[:1]
         unit = quantity.unit
         curves: list[Curve] = []
         sources: list[_Source] = []
@@ -139,19 +141,20 @@ class IndicatorsPanel(TimePanel):
                 column = results.column(owner, measure.name)
                 if column is None:
                     continue
-                colour = len(curves) if not actuator else quantity.measures.index(measure)
+                colour = measure.colour if actuator else len(curves)
+                faint = bool(actuator) and measure.beside and not computed[0].beside
                 deviation = f"{measure.name}_sd"
                 if results.column(owner, deviation) is None:
                     deviation = ""
                 else:
                     bands.append(colour)
                 unit = quantity.unit or results.columns[column].unit
-                curves.append(Curve(measure.label if actuator else owner, colour))
+                curves.append(Curve(measure.label if actuator else owner, colour, faint))
                 sources.append(_Source(owner, measure.name, quantity.factor, deviation))
         if not curves:
             return None
         self._sources[quantity.key] = tuple(sources)
-        by = f"by {measures[0].label}" if len(quantity.measures) > len(measures) else ""
+        by = f"by {measures[0].label}" if not actuator and len(quantity.measures) > 1 else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
         return Row(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),
@@ -162,7 +165,8 @@ class IndicatorsPanel(TimePanel):
     def _lines(self, quantity: Quantity, unit: str) -> tuple[Limit, ...]:
         """Return the limits that the service watches; where it watches none of any actuator, those of the window."""
         sources = self._sources[quantity.key]
-        names = {measure.name: measure.label for measure in quantity.measures}
+        # a line without a word is the headline's
+        names = {m.name: "" if m.name.startswith(f"{HEADLINE}_") else m.label for m in quantity.measures}
         of_all = len({source.actuator for source in sources}) > 1
         labels = {(s.actuator, s.name): s.actuator if of_all else names[s.name] for s in sources}
         if own_limits_hold(self._watched):

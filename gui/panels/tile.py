@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from gui.contradiction import SIGN, contradiction_reason
 from gui.level import Level
 from gui.level_colour import level_colour
 from gui.painting import painting
@@ -26,6 +27,7 @@ _USUAL = f"{MINUS}88.8"  # has the size of numbers that are as long or shorter
 _USUAL_LABEL = "phases"  # so do labels: those of a tile have one size
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
+_FOOT, _MARK, _GAP = 0.7, 0.62, 0.3  # sizes of the lowest line, of the mark in it, and between them
 _FRAME = 3.0  # pixels, of one whose alarm stands
 _HELP = "ratio = command / measured amplitude: over 100 % it undershoots; delay > 0 lags; ± one standard deviation"
 
@@ -62,6 +64,8 @@ class Tile(QWidget):
             self.face = face
             self.setAccessibleName(face.name)
             self.setAccessibleDescription(face.text)
+            if self.pickable:
+                self.setToolTip("\n\n".join(filter(None, (_HELP, contradiction_reason(face.contradicting)))))
             self.update()
 
     def mark(self, *, chosen: bool, focused: bool) -> None:
@@ -140,11 +144,19 @@ class _Lines:
         theme = self._theme
         row = self._row(1.3)
         # when it is of matters more than how it was found
-        self._text(row, face.name, 1.0, theme.text, share=0.58 if face.said else 0.72, bold=True)
-        if face.said:
-            self._text(row, face.said, 0.8, theme.text, _RIGHT, start=0.6)
-        else:
-            self._text(row, face.source, 0.62, theme.muted, _RIGHT, start=0.74)
+        size, colour, start = (0.7, theme.text, 0.52) if face.said else (0.58, theme.muted, 0.68)
+        self._text(row, face.name, 1.0, theme.text, share=start - 0.02, bold=True)
+        upper, lower = face.origin
+        beside = theme.muted
+        if face.mark and not self._marked(face):
+            # there is no room for more than the sign
+            if face.said:
+                lower, beside = f"{SIGN} {lower}", theme.info
+            else:
+                upper, colour = f"{SIGN} {upper}", theme.info
+        lines = _halves(row) if lower else (row, row)
+        self._text(lines[0], upper, size, colour, _RIGHT, start=start)
+        self._text(lines[1], lower, 0.5, beside, _RIGHT, start=start)
         colour = level_colour(theme, face.verdict.level)
         self._text(self._row(1.5), f"{face.verdict.shape} {face.verdict.words}", 1.15, colour, bold=True)
 
@@ -157,11 +169,28 @@ class _Lines:
         """Write what is over a limit, or a remark, at the bottom."""
         high = 0.95 * self._size
         row = QRectF(self._area.left(), self._area.bottom() - high, self._area.width(), high)
+        if marked := self._marked(face):
+            font, width = marked
+            self._painter.setFont(font)
+            self._painter.setPen(QColor(self._theme.info))
+            self._painter.drawText(row, _RIGHT, face.mark)
+            row.setRight(row.right() - width - _GAP * self._size)
         if face.alarm:
             self._painter.fillRect(row, level_colour(self._theme, face.alarm_level))
-            self._text(row, f" {face.alarm}", 0.7, self._theme.base, bold=True)
+            self._text(row, f" {face.alarm}", _FOOT, self._theme.base, bold=True)
         else:
-            self._text(row, face.remark, 0.7, self._theme.muted)
+            self._text(row, face.remark, _FOOT, self._theme.muted)
+
+    def _marked(self, face: TileFace) -> tuple[QFont, float] | None:
+        """Return how the mark is written beside the words of the lowest line, and its width; None without room."""
+        if not face.mark:
+            return None
+        plain, room = self._painter.font(), self._area.width()
+        if words := face.alarm or face.remark:
+            written, _ = fitted(words, plain, _FOOT * self._size, room, bold=bool(face.alarm))
+            room -= QFontMetricsF(written).horizontalAdvance(f" {words}") + _GAP * self._size
+        font, fits = fitted(face.mark, plain, _MARK * self._size, room, bold=True)
+        return (font, QFontMetricsF(font).horizontalAdvance(face.mark)) if fits else None
 
     def _reading(self, reading: Reading, size: float) -> None:
         theme, row = self._theme, self._row(1.25 * size)
@@ -209,6 +238,11 @@ class _Lines:
         self._painter.setFont(font)
         self._painter.setPen(QColor(colour))
         self._painter.drawText(box, align, text)
+
+
+def _halves(row: QRectF) -> tuple[QRectF, QRectF]:
+    half = 0.5 * row.height()
+    return row.adjusted(0.0, 0.0, 0.0, -half), row.adjusted(0.0, half, 0.0, 0.0)
 
 
 def _dash(dated: bool) -> Qt.PenStyle:

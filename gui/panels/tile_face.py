@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from gui.contradiction import contradiction_mark
 from gui.level import Level
 from gui.numbers import DASH, number
 from gui.verdict import Verdict
@@ -36,8 +37,10 @@ class TileFace:
     readings : the most important first.
     remark : what else there is to say.
     alarm, alarm_level : what is over a limit; empty where nothing is.
-    standing : the service says so: an alarm stands.
     said : of which instant that is; empty for now.
+    standing : the service says so: an alarm stands.
+    window : s that the numbers are of; NaN for no window.
+    contradicting : prefixes of the indicators that contradict the numbers.
     """
 
     name: str
@@ -49,6 +52,21 @@ class TileFace:
     alarm_level: Level = Level.NONE
     said: str = ""
     standing: bool = False
+    window: float = math.nan
+    contradicting: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> tuple[str, str]:
+        """Two lines: which indicator and over how long a window, or of which instant and which indicator."""
+        seconds = f"{self.window:.3g} s" if math.isfinite(self.window) else ""
+        if self.said:
+            return self.said, ", ".join(filter(None, (self.source, seconds)))
+        return self.source, seconds and f"{seconds} window"
+
+    @property
+    def mark(self) -> str:
+        """``≠ FDB, PAEI`` where these contradict the numbers; empty where nothing does."""
+        return contradiction_mark(self.contradicting)
 
     @property
     def known(self) -> bool:
@@ -59,7 +77,8 @@ class TileFace:
     def text(self) -> str:
         """The whole of it in one line, for who cannot see it."""
         numbers = (" ".join(filter(None, (r.label, r.text, r.unit, r.spread))) for r in self.readings)
-        parts = (self.name, self.verdict.words, *numbers, self.remark, self.alarm, self.said)
+        origin = ", ".join(filter(None, self.origin))
+        parts = (self.name, self.verdict.words, *numbers, origin, self.mark, self.remark, self.alarm)
         return "; ".join(part for part in parts if part)
 
 

@@ -16,7 +16,7 @@ from gui.sources.service import Launch
 from gui.sources.session import Session
 
 # what the simulated actuators stay within by themselves, and a good model too
-_ALARMS = ("--alarm", "fdb_delay=-0.038..0.038:-0.058..0.058", "--alarm", "fdb_ratio=0.85..1.15")
+_ALARMS = ("--alarm", "broadband_delay=-0.038..0.038:-0.058..0.058", "--alarm", "broadband_ratio=0.85..1.15")
 _ALARMS_OF_A_MODEL = ("--alarm", "reliability_accumulated=0.85:0.7")
 
 

@@ -10,11 +10,13 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
+from gui.contradiction import SIGN
 from gui.history.results import TRACE, ResultHistory
 from gui.level import Level
 from gui.numbers import DASH, number
 from gui.terminal.sparkline import sparkline
 from gui.verdict import verdict
+from monitor.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
 
 HEADING_LINES = 3
 _LONGEST_NAME = 14
@@ -37,7 +39,8 @@ VERDICT_STYLES = {
 class _Column:
     """A column of numbers: `result` times `factor`; those with the largest `rank` give way first.
 
-    Numbers below `grave` are shown as such.
+    Numbers below `grave` are shown as such. Those of a quantity `beside` the headline's have a sign where they
+    contradict it; without a `result` the column is the sign alone.
     """
 
     heading: tuple[str, str, str]
@@ -48,18 +51,14 @@ class _Column:
     rank: int
     style: str = ""
     grave: float = -math.inf
+    beside: str = ""
 
 
 _DEGREES = 180.0 / math.pi
-_NUMBERS = (
-    _Column(("FDB", "delay", "ms"), "fdb_delay", 1e3, 6, 1, 0),
-    _Column(("", "±", "ms"), "fdb_delay_sd", 1e3, 4, 1, 4, "dim"),
-    _Column(("", "ratio", ""), "fdb_ratio", 1.0, 5, 3, 0),
-    _Column(("", "phase", "deg"), "fdb_phase", _DEGREES, 6, 1, 5),
-    _Column(("broad", "delay", "ms"), "broadband_delay", 1e3, 6, 1, 6),
-    _Column(("PAEI", "delay", "ms"), "paei_delay", 1e3, 6, 1, 8, "dim"),
-    _Column(("", "ratio", ""), "paei_ratio", 1.0, 5, 3, 9, "dim"),
-    _Column(("", "phase", "deg"), "paei_phase", _DEGREES, 6, 1, 10, "dim"),
+_SIGN = _Column(("", "", ""), "", 1.0, 1, 0, 1)
+_BESIDE = (("fdb", 5, 8), ("paei", 9, 10))  # with the ranks of delay and ratio
+_OTHERS = (
+    _Column(("", "phase", "deg"), "fdb_phase", _DEGREES, 6, 1, 6),
     _Column(("adds", "damping", "%"), "fdb_added_damping", 100.0, 7, 2, 2, grave=-0.2),
     _Column(("", "NRMSE", "%"), "nrmse", 100.0, 5, 1, 3),
     _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 7),
@@ -74,10 +73,30 @@ class _Layout:
     curve: int
 
 
-def _fit(names: tuple[str, ...], width: int) -> _Layout:
-    """Choose the columns: first the curve, then numbers in the order of their rank."""
+def _numbers(indicator: str) -> tuple[_Column, ...]:
+    """Return all columns: the indicator that is read first, what says so where others differ, and the others."""
+    label = LABELS[indicator]
+    first = (
+        _Column((label, "delay", "ms"), f"{indicator}_delay", 1e3, max(6, len(label)), 1, 0, "bold"),
+        _Column(("", "±", "ms"), f"{indicator}_delay_sd", 1e3, 4, 1, 4, "dim"),
+        _Column(("", "ratio", ""), f"{indicator}_ratio", 1.0, 5, 3, 0, "bold"),
+        _SIGN,
+    )
+    others = (
+        column
+        for prefix, of_delay, of_ratio in _BESIDE
+        if prefix != indicator
+        for column in (
+            _Column((LABELS[prefix], "delay", "ms"), f"{prefix}_delay", 1e3, 7, 1, of_delay, "dim", beside="delay"),
+            _Column(("", "ratio", ""), f"{prefix}_ratio", 1.0, 6, 3, of_ratio, "dim", beside="ratio"),
+        )
+    )
+    return (*first, *others, *_OTHERS)
+
+
+def _fit(names: tuple[str, ...], width: int, columns: tuple[_Column, ...]) -> _Layout:
+    """Choose among the columns: first the curve, then numbers in the order of their rank."""
     name = min(_LONGEST_NAME, max(8, *map(len, names)))
-    columns: tuple[_Column, ...] = _NUMBERS
     while True:
         left = width - name - 1 - _VERDICT - sum(column.width + 1 for column in columns)
         curve = left - _SCALE - 2
@@ -100,7 +119,8 @@ def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str
     silent : why there are no values now; then none is shown, and this word is every verdict.
     """
     names = results.actuators
-    layout = _fit(names, width)
+    indicator = first_indicator(lambda result: any(results.column(name, result) is not None for name in names))
+    layout = _fit(names, width, _numbers(indicator))
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="", show_edge=False)
     _add(table, ("", "", "actuator"), layout.name, "left", "bold")
     for column in layout.columns:
@@ -111,7 +131,7 @@ def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str
     _add(table, ("", "", "verdict"), _VERDICT - 1, "left", "")
     shown = names if len(names) <= rows else names[: max(0, rows - 1)]
     for name in shown:
-        table.add_row(*_cells(results, name, layout, silent))
+        table.add_row(*_cells(results, name, indicator, layout, silent))
     if len(shown) < len(names):
         more = f"and {len(names) - len(shown)} more"
         table.add_row(Text(more if len(more) <= layout.name else more[4:], style="dim"))
@@ -129,18 +149,33 @@ def _add(
     table.add_column(lines, width=width, justify=justify, style=style, no_wrap=True, overflow="ellipsis")
 
 
-def _cells(results: ResultHistory, actuator: str, layout: _Layout, silent: str) -> list[Text]:
+def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layout, silent: str) -> list[Text]:
     value: Callable[[str], float] = lambda name: math.nan if silent else results.value(actuator, name)  # noqa: E731
+    headline = read_headline(indicator, value)
+    found_any = bool(headline.contradicting)
     cells = [Text(actuator)]
     for column in layout.columns:
-        shown = column.factor * value(column.result)
-        style = "bold red" if shown < column.grave else ""
-        cells.append(Text(number(shown, column.width, column.decimals), style=style))
+        differs = _differs(column, indicator, value) if column.beside else not column.result and found_any
+        text = SIGN if differs else ""
+        style = "cyan" if differs else ""
+        if column.result:
+            shown = column.factor * value(column.result)
+            style = "bold red" if shown < column.grave else style
+            text += number(shown, column.width - len(text), column.decimals)
+        cells.append(Text(text, style=style))
     if layout.curve:
-        curve = sparkline(1e3 * results.trace(actuator, "fdb_delay"), layout.curve, _LEAST_SPAN)
+        curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    found = verdict(value("fdb_delay"), value("fdb_ratio"), value("fdb_phase"))
+    found = verdict(headline.delay, headline.ratio, value("fdb_phase"))
     return [*cells, Text(silent or found.words, style=VERDICT_STYLES[found.level])]
+
+
+def _differs(column: _Column, indicator: str, value: Callable[[str], float]) -> bool:
+    """Whether a number beside the headline's contradicts it."""
+    if indicator != HEADLINE:
+        return False
+    names = (f"{indicator}_{column.beside}", column.result)
+    return bool(contradicts(column.beside, *(value(f"{name}{end}") for name in names for end in ("", "_sd"))))
 
 
 def _scale(low: float, high: float) -> str:

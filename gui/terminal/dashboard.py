@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 
 from rich.console import Console
 from rich.live import Live
 
 from gui.alarm_summary import summary
+from gui.contradiction import contradiction_mark
 from gui.history import History, ResultHistory
 from gui.link import ResultLink
 from gui.numbers import count, number
@@ -17,6 +19,7 @@ from gui.terminal.reliability_lines import decision
 from gui.terminal.screen import Screen
 from gui.verdict import verdict
 from monitor.blocks import Event
+from monitor.headline import first_indicator, read_headline
 from monitor.health import Health
 
 _FRAME = 0.1
@@ -128,9 +131,12 @@ class Dashboard:
 
 
 def _followed(results: ResultHistory, actuator: str) -> str:
-    delay, ratio, phase = (results.value(actuator, f"fdb_{name}") for name in ("delay", "ratio", "phase"))
-    words = verdict(delay, ratio, phase).words
-    return f"{actuator} {number(1e3 * delay, 7, 1)} ms, ratio {number(ratio, 7, 3)} ({words})"
+    indicator = first_indicator(lambda name: results.column(actuator, name) is not None)
+    found = read_headline(indicator, partial(results.value, actuator))
+    words = verdict(found.delay, found.ratio, results.value(actuator, "fdb_phase")).words
+    mark = contradiction_mark(found.contradicting)
+    said = f"{words}, {mark}" if mark else words
+    return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({said})"
 
 
 def _judged(results: ResultHistory, site: str) -> str:

@@ -20,6 +20,7 @@ from gui.numbers import count, shortened
 from gui.service_state import service_state
 from gui.terminal.actuator_table import HEADING_LINES, actuator_table
 from gui.terminal.alarm_lines import alarm_lines
+from gui.terminal.contradiction_lines import contradiction_lines
 from gui.terminal.reliability_lines import reliability_lines
 from gui.terminal.transfer_lines import transfer_lines
 from monitor.alarm_report import Alarm
@@ -94,6 +95,8 @@ class Screen:
         yield from alarms
         judged = _shortened(judged, left - head - events - min(2, actuators))
         room = left - head - events - len(judged)
+        notes = self._notes(width) if room > actuators else []
+        room -= len(notes)
         transfer = list(transfer_lines(self.transfer, width)) if self.transfer is not None else []
         if len(transfer) > room - actuators or self._silent:
             transfer = []
@@ -102,6 +105,7 @@ class Screen:
             events += max(0, min(more, room - actuators - len(transfer)))
         if actuators:
             yield self._actuators(width, max(2, room - len(transfer)))
+        yield from notes
         yield from judged
         yield from transfer
         yield from self._told(width, events)
@@ -149,6 +153,11 @@ class Screen:
         if self.results is None or not self.results.actuators:
             return Text("no results yet: the first comes when a window is full", style="dim", overflow="ellipsis")
         return actuator_table(self.results, width, rows, silent=self._silent)
+
+    def _notes(self, width: int) -> list[Text]:
+        if self.results is None or self._silent:
+            return []
+        return list(contradiction_lines(self.results, width))
 
     def _models(self, width: int) -> list[Text]:
         if self.results is None or not self.results.sites:

@@ -57,7 +57,7 @@ def connect(
     --------
     >>> from monitor import connect
     >>> for row in connect("tcp://127.0.0.1:5556"):  # doctest: +SKIP
-    ...     print(row.time, row["north"]["fdb_delay"])
+    ...     print(row.time, row["north"]["broadband_delay"])
     """
     return Live(url, rig, kinds, keys, timeout, follow)
 

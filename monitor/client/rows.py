@@ -47,7 +47,7 @@ class Values(Mapping[str, float]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row(Mapping[str, Values]):
-    """One instant: ``row["north"]["fdb_delay"]``.
+    """One instant: ``row["north"]["broadband_delay"]``.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ def add_alarm_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="VALUE=WARN[:TRIP]",
         help="alarm where a value is above WARN or TRIP (below, where TRIP is the lower one), or out of LOW..HIGH; "
-        "VALUE=:TRIP for a trip alone; for example fdb_delay=0.02:0.05 or paei_ratio=0.9..1.1; repeatable",
+        "VALUE=:TRIP for a trip alone; for example broadband_delay=0.02:0.05 or broadband_ratio=0.9..1.1; repeatable",
     )
 
 
@@ -65,7 +65,9 @@ def _limit(text: str) -> dict[str, Any]:
             if level:
                 limit[name] = _boundary(level)
     except ValueError:
-        raise ValueError(f"--alarm {text}: write for example fdb_delay=0.02:0.05 or paei_ratio=0.9..1.1") from None
+        raise ValueError(
+            f"--alarm {text}: write for example broadband_delay=0.02:0.05 or broadband_ratio=0.9..1.1"
+        ) from None
     if not all(math.isfinite(bound) for level in (warn, trip) if level for bound in map(float, level.split(".."))):
         raise ValueError(f"--alarm {text}: limits are finite numbers")
     numbers = [limit.get(name) for name in ("warn", "trip")]

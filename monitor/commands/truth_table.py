@@ -11,9 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from monitor.headline import LABELS
 from replay.truth import Stretch
 
 _DASH = "—"
+_NAME = 8  # characters of an actuator's
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +26,18 @@ class _Quantity:
     name: str
     factor: float
     form: str
-    off_by: str
     off_factor: float
-    off_form: str
 
 
+_OFF_FORM = "+.2f"
 _QUANTITIES = (
-    _Quantity("Delay, ms (positive: the actuator lags)", "delay", 1e3, ".2f", "off by ms", 1e3, "+.2f"),
-    _Quantity("Amplitude ratio, command/measured", "ratio", 1.0, ".4f", "off by %", 100.0, "+.2f"),
+    _Quantity("Delay, ms (positive: the actuator lags); off by, ms", "delay", 1e3, ".2f", 1e3),
+    _Quantity("Amplitude ratio, command/measured; off by, %", "ratio", 1.0, ".4f", 100.0),
 )
 
 
 def print_truth(stretches: Sequence[Stretch], console: Console) -> None:
-    """Print a table of delays and one of ratios, at most 80 characters wide."""
+    """Print a table of delays and one of ratios, the headline first, at most 80 characters wide."""
     for quantity in _QUANTITIES:
         console.print(Text(quantity.title, style="bold"))
         console.print(_table(stretches, quantity))
@@ -46,24 +47,26 @@ def print_truth(stretches: Sequence[Stretch], console: Console) -> None:
 
 
 def _table(stretches: Sequence[Stretch], quantity: _Quantity) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("actuator", no_wrap=True, max_width=14, overflow="ellipsis")
-    table.add_column("part of the run", no_wrap=True)
-    for heading in ("injected", "FDB", quantity.off_by, "PAEI", quantity.off_by):
-        style = "dim" if heading == quantity.off_by else ""
-        table.add_column(heading, justify="right", no_wrap=True, style=style)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
+    table.add_column("actuator", no_wrap=True, max_width=_NAME, overflow="ellipsis")
+    table.add_column("part of run, s", no_wrap=True)
+    table.add_column("true", justify="right", no_wrap=True)
+    indicators = stretches[0].indicated if stretches else ()
+    for indicator in indicators:
+        table.add_column(LABELS[indicator], justify="right", no_wrap=True)
+        table.add_column("off", justify="right", no_wrap=True, style="dim")
     for before, stretch in zip([None, *stretches], stretches, strict=False):
         same = before is not None and before.actuator == stretch.actuator
         injected = getattr(stretch.injected, quantity.name)
         cells = [_number(quantity.factor * injected, quantity.form)]
-        for tracking in (stretch.fdb, stretch.paei):
-            indicated = getattr(tracking, quantity.name)
+        for indicator in indicators:
+            indicated = getattr(stretch.indicated[indicator], quantity.name)
             cells += [
                 _number(quantity.factor * indicated, quantity.form),
-                _number(quantity.off_factor * (indicated - injected), quantity.off_form),
+                _number(quantity.off_factor * (indicated - injected), _OFF_FORM),
             ]
         slides = ", slides" if stretch.slides else ""
-        part = f"{stretch.start:.1f} to {stretch.stop:.1f} s{slides}"
+        part = f"{stretch.start:.1f}–{stretch.stop:.1f}{slides}"
         table.add_row("" if same else stretch.actuator, part, *cells)
     return table
 

@@ -94,10 +94,13 @@ def test_headless_run_indicates_what_was_injected(folder, warm_kernels):
     assert {s.actuator for s in settled} == {"north", "south", "roof"}
     assert len(settled) == 5
     for stretch in settled:
-        for indicated in (stretch.fdb, stretch.paei):
+        for name in ("broadband", "fdb", "paei"):
+            indicated = stretch.indicated[name]
             assert indicated.delay == pytest.approx(stretch.injected.delay, abs=5e-4)
             assert indicated.ratio == pytest.approx(stretch.injected.ratio, rel=1e-2)
-        assert f"{1e3 * stretch.fdb.delay + 0.0:.2f}".replace("-0.00", "0.00") in out
+            assert f"{1e3 * indicated.delay + 0.0:.2f}".replace("-0.00", "0.00") in out
+    heading = next(line for line in out.splitlines() if line.startswith("actuator"))
+    assert heading.split()[-7:] == ["true", "broadband", "off", "FDB", "off", "PAEI", "off"]
 
 
 @pytest.mark.parametrize("moment", ["loading kernels", "receiving:"])

@@ -199,7 +199,8 @@ def _results(
     row: int, count: int = 1, *, last: bool = False, epoch: int = 1, names: tuple[str, ...] = NAMES
 ) -> ResultBlock:
     """Rows of results whose delays tell their number and their actuator; every third of the second is NaN."""
-    columns = [Column(name, unit, a) for a in names for name, unit in (("fdb_ratio", "1"), ("fdb_delay", "s"))]
+    units = {"broadband_ratio": "1", "broadband_delay": "s"}
+    columns = [Column(name, unit, a) for a in names for name, unit in units.items()]
     stream = ResultStream("lab", epoch, 1000.0, 10, tuple(columns))
     rows = np.arange(row, row + count, dtype=float)[:, None]
     values = rows + 0.125 * np.arange(len(columns))
@@ -267,7 +268,7 @@ def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str])
 
 def test_the_c_program_says_which_names_there_are(subscribe_results_c: list[str]) -> None:
     sink = ZmqResultSink("tcp://127.0.0.1:*")
-    words = [*subscribe_results_c, sink.endpoint, "fdb_dely"]
+    words = [*subscribe_results_c, sink.endpoint, "broadband_dely"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             deadline = monotonic() + PATIENCE
@@ -281,7 +282,7 @@ def test_the_c_program_says_which_names_there_are(subscribe_results_c: list[str]
             process.kill()
             sink.close()
     assert (process.returncode, out) == (0, "")
-    assert told == "subscribe_results: there is no fdb_dely; there are: fdb_ratio, fdb_delay\n"
+    assert told == "subscribe_results: there is no broadband_dely; there are: broadband_ratio, broadband_delay\n"
 
 
 def test_the_c_program_says_that_it_hears_nothing(subscribe_results_c: list[str]) -> None:
@@ -329,7 +330,7 @@ def test_the_c_program_passes_over_what_it_cannot_read(
             assert sink._outlet.offer(frames)
         sink.results(_results(8, last=True))
 
-    words = [*subscribe_results_c, sink.endpoint, "fdb_ratio"]
+    words = [*subscribe_results_c, sink.endpoint, "broadband_ratio"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             printed = list(_publish_until(process, send))

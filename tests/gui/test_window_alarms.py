@@ -68,7 +68,7 @@ def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
     live.ticks()
     assert live.window.windowTitle().startswith("(WARN 1) ")
     assert "▲ WARN 1" in live.strip
-    live.until(lambda: "▲ WARN: delay 30 ms" in live.faces["south"])
+    live.until(lambda: "▲ WARN: delay (FDB) 30 ms" in live.faces["south"])
     assert any("▲ WARN south delay (FDB)" in text and text.endswith("unacknowledged") for text in live.events)
     # nothing has moved to make room for it
     assert live.window.desk.mapTo(live.window, live.window.desk.rect().topLeft()) == top

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from monitor.alarm_report import Alarm, Severity
 from monitor.blocks import Column, ResultStream
+from monitor.headline import QUANTITIES, first_indicator
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.outbox import Message
 from monitor.transport.mqtt.topics import INDICATORS, RELIABILITY, STATUS, Place, alarm
@@ -43,28 +44,44 @@ class Discovery:
         }
 
     def sensors(self, stream: ResultStream) -> tuple[Message, ...]:
-        """Return a sensor for each value, without their standard deviations and the bands of models."""
+        """Return the headlines, then a sensor for each value, without standard deviations and the bands of models."""
+        first = [self._headline(name, quantity, unit) for name, quantity, unit in _headlines(stream)]
         shown = [c for c in stream.columns if not c.name.endswith(_UNCERTAINTY) and not c.name.startswith("model_")]
-        return tuple(self._sensor(column) for column in shown[:MOST_SENSORS])
+        return (*first, *(self._sensor(column) for column in shown))[:MOST_SENSORS]
 
     def alarms(self, alarms: Sequence[Alarm]) -> tuple[Message, ...]:
         """Return a binary sensor for each alarm, on while it is standing."""
         return tuple(self._alarm(alarm) for alarm in alarms)
 
+    def _headline(self, actuator: str, quantity: str, unit: str) -> Message:
+        """Return a sensor of what is read first; which indicator it is and what contradicts it are its attributes."""
+        topic, path = self._place.topic(INDICATORS), f"value_json['headline'][{_literal(actuator)}]"
+        content = {
+            "name": f"{actuator} {quantity}".strip(),
+            "state_topic": topic,
+            "value_template": f"{{{{ {path}['{quantity}'] }}}}",
+            "json_attributes_topic": topic,
+            "json_attributes_template": f"{{{{ {path} | tojson }}}}",
+        }
+        return self._measurement(f"{actuator}_headline_{quantity}", unit, content)
+
     def _sensor(self, column: Column) -> Message:
         under = RELIABILITY if payloads.is_reliability(column.name) else INDICATORS
         path = f"value_json['values'][{_literal(column.actuator)}][{_literal(column.name)}]"
-        content: dict[str, Any] = {
+        content = {
             "name": f"{column.actuator} {column.name}".strip(),
             "state_topic": self._place.topic(under),
             "value_template": f"{{{{ {path} }}}}",
-            "state_class": "measurement",
         }
-        if column.unit not in ("", "1"):
-            content["unit_of_measurement"] = column.unit
-        if column.unit in _CLASSES:
-            content["device_class"] = _CLASSES[column.unit]
-        return self._message("sensor", f"{column.actuator}_{column.name}", content)
+        return self._measurement(f"{column.actuator}_{column.name}", column.unit, content)
+
+    def _measurement(self, name: str, unit: str, content: dict[str, Any]) -> Message:
+        content = {**content, "state_class": "measurement"}
+        if unit not in ("", "1"):
+            content["unit_of_measurement"] = unit
+        if unit in _CLASSES:
+            content["device_class"] = _CLASSES[unit]
+        return self._message("sensor", name, content)
 
     def _alarm(self, one: Alarm) -> Message:
         topic = self._place.topic(alarm(one.name))
@@ -95,6 +112,17 @@ class Discovery:
 def topics(prefix: str, place: Place) -> str:
     """Return the filter of all topics under which a rig's things are told."""
     return f"{prefix}/+/{_node(place)}/+/config"
+
+
+def _headlines(stream: ResultStream) -> Iterator[tuple[str, str, str]]:
+    """Yield actuator, quantity and unit of what is read first."""
+    units = {(column.actuator, column.name): column.unit for column in stream.columns}
+    for actuator in dict.fromkeys(column.actuator for column in stream.columns):
+        indicator = first_indicator({name for owner, name in units if owner == actuator}.__contains__)
+        for quantity in QUANTITIES:
+            unit = units.get((actuator, f"{indicator}_{quantity}"))
+            if unit is not None:
+                yield actuator, quantity, unit
 
 
 def _node(place: Place) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from monitor.alarm_report import Alarm, AlarmAction, Transition
 from monitor.blocks import Event, ResultBlock, ResultStream
+from monitor.transport.mqtt.headlines import Headlines
 
 _RELIABILITY = ("reliability_", "model_")
 _NEWS, _AGAIN = b'"refresh":false}', b'"refresh":true}'
@@ -37,17 +38,19 @@ def is_reliability(name: str) -> bool:
 
 
 class Telemetry:
-    """The newest row of results, of the indicators or of the reliabilities.
+    """The newest row of results, of the indicators with the headline before them, or of the reliabilities.
 
     Parameters
     ----------
     stream : what the columns are.
     reliability : which of the two.
+    window : s, of the indicators.
     """
 
-    def __init__(self, stream: ResultStream, *, reliability: bool) -> None:
+    def __init__(self, stream: ResultStream, *, reliability: bool, window: float = 0.0) -> None:
         self._step = stream.every / stream.sample_rate
-        self._every = stream.every
+        self._every, self._window = stream.every, window
+        self._headlines = None if reliability else Headlines(stream)
         self._places: dict[str, dict[str, int]] = {}
         for place, column in enumerate(stream.columns):
             if is_reliability(column.name) is reliability:
@@ -63,7 +66,11 @@ class Telemetry:
             row[place] = None
         values = {who: {name: row[at] for name, at in places.items()} for who, places in self._places.items()}
         time, index = block.time + rows * self._step, block.index + rows * self._every
-        return encode({"time": time, "index": index, "utc": utc, "values": values})
+        content: dict[str, Any] = {"time": time, "index": index, "utc": utc}
+        if self._headlines is not None:
+            found, newest = self._headlines, block.values[-1]
+            content["headline"] = {name: found.of(name, newest, self._window) for name in found.names}
+        return encode({**content, "values": values})
 
 
 def meta(stream: ResultStream, lab: str, window: float) -> bytes:

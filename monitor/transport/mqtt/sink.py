@@ -159,10 +159,11 @@ class MqttSink:
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream
         kinds = ((topics.INDICATORS, False), (topics.RELIABILITY, True))
+        window = self._health.window
         # in one piece: the session's thread reads it
-        made = tuple((topic, payloads.Telemetry(stream, reliability=which)) for topic, which in kinds)
+        made = tuple((topic, payloads.Telemetry(stream, reliability=which, window=window)) for topic, which in kinds)
         self._telemetry = stream, made
-        self._stand(topics.META, payloads.meta(stream, self._settings.lab, self._health.window))
+        self._stand(topics.META, payloads.meta(stream, self._settings.lab, window))
         self._discovered()
 
     def _rows(self, block: ResultBlock) -> tuple[tuple[str, bytes], ...]:

@@ -1,4 +1,4 @@
-"""What became of a run so far: counts, the worst of every value, the alarms, the recording."""
+"""What became of a run so far: the headline, counts, the worst of every value, the alarms, the recording."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from monitor.alarm_report import Alarm
-from monitor.blocks import ResultBlock, ResultStream
+from monitor.blocks import ResultBlock, ResultStream, Samples
 from monitor.health import Health
 from monitor.transport.mqtt import payloads
+from monitor.transport.mqtt.headlines import Headlines
 
 _EMPTY = np.empty(0)
 
@@ -35,6 +36,8 @@ class Summary:
         self._stream: ResultStream | None = None
         self._columns = np.empty(0, dtype=np.intp)
         self._worst, self._when = _EMPTY, _EMPTY
+        self._headlines: Headlines | None = None
+        self._last: dict[str, tuple[Samples, float]] = {}
 
     def follow(self, block: ResultBlock) -> None:
         """Take the next results."""
@@ -42,6 +45,7 @@ class Summary:
             self._begin(block.stream)
         if not len(block) or not len(self._columns):
             return
+        self._keep_last(block)
         sizes = np.abs(block.values[:, self._columns])
         rows = np.fmax.reduce(sizes, axis=0)
         # a NaN is larger than nothing
@@ -51,8 +55,20 @@ class Summary:
             at = np.nanargmax(sizes[:, larger], axis=0)
             self._when[larger] = block.time + at * (block.stream.every / block.stream.sample_rate)
 
+    def _keep_last(self, block: ResultBlock) -> None:
+        """Keep the newest row with a delay, of each actuator."""
+        if self._headlines is None:
+            return
+        known = np.isfinite(block.values[:, self._headlines.delays])
+        newest = len(block) - 1 - np.argmax(known[::-1], axis=0)
+        step = block.stream.every / block.stream.sample_rate
+        for place in np.flatnonzero(np.any(known, axis=0)).tolist():
+            row = int(newest[place])
+            self._last[self._headlines.names[place]] = block.values[row], block.time + row * step
+
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream
+        self._headlines, self._last = Headlines(stream), {}
         told = [place for place, column in enumerate(stream.columns) if not payloads.is_reliability(column.name)]
         self._columns = np.array(told, dtype=np.intp)
         self._worst, self._when = np.full(len(told), -1.0), np.zeros(len(told))
@@ -63,6 +79,7 @@ class Summary:
         return payloads.encode(
             {
                 "state": health.state,
+                "headline": self._newest(health.window),
                 "counts": asdict(health.counts),
                 "worst": self._rows(),
                 "alarms": payloads.alarm_counts(alarms),
@@ -70,6 +87,12 @@ class Summary:
                 "utc": payloads.now(),
             }
         )
+
+    def _newest(self, window: float) -> dict[str, Any]:
+        if self._headlines is None:
+            return {}
+        of = self._headlines.of
+        return {name: {**of(name, row, window), "time": time} for name, (row, time) in self._last.items()}
 
     def _rows(self) -> list[dict[str, Any]]:
         if self._stream is None:

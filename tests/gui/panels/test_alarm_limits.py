@@ -65,6 +65,12 @@ def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     assert limits_of(panel, "phase") == set()
     panel.view.choose("south")
     assert limits_of(panel, "phase") == {("warn FDB", 12.0, False)}
+    # of what is read first a line need not say whose it is
+    panel.view.choose("north")
+    tell(panel, watched, WARN, replace(WARN, name="b", value="broadband_delay", low=None, high=0.03))
+    assert limits_of(panel, "delay") == {
+        ("warn FDB", 20.0, False), ("warn FDB", -20.0, False), ("warn", 30.0, False),
+    }  # fmt: skip
     # another service in its place watches something else, or nothing
     panel.view.choose("north")
     tell(panel, watched, replace(TRIP, high=0.03))
@@ -124,9 +130,9 @@ def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
     )
     panel.refresh(watched)
     found = faces(panel)
-    assert found["north"].alarm == "■ TRIP: delay 61 ms, +1"
+    assert found["north"].alarm == "■ TRIP: delay (FDB) 61 ms, +1"
     assert (found["north"].alarm_level, found["north"].standing) == (Level.BAD, True)
-    assert found["south"].alarm == "▲ WARN: delay has returned" and found["south"].standing
+    assert found["south"].alarm == "▲ WARN: delay (FDB) has returned" and found["south"].standing
     assert not found["roof"].standing
     # of an instant in the past nobody knows what stood then
     panel.view.pin(watched.begin_x + 6.0)
@@ -136,12 +142,22 @@ def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
 
 @pytest.mark.parametrize(("high", "level"), [(1.0, Level.NONE), (-1.0, Level.BAD)])
 def test_a_number_is_judged_by_the_services_limit_where_it_has_one(qtbot, watched, high, level):
-    watched.take(
-        Arrivals(health=watched.health, alarms=AlarmReport((replace(TRIP, high=high, state=S.NORMAL),))), age=0.0
-    )
+    headline = replace(TRIP, value="broadband_delay", high=high)
+    # of the numbers that are shown: FDB's delay is none of them, its phase is one
+    beside = replace(TRIP, name="f", high=-1.0), replace(TRIP, name="p", value="fdb_phase", unit="rad", high=-1.0)
+    watched.take(Arrivals(health=watched.health, alarms=AlarmReport((headline, *beside))), age=0.0)
     panel = shown(qtbot, TilesPanel, watched)
-    delay = faces(panel)["north"].readings[0]
+    delay, phase, ratio = faces(panel)["north"].readings
     assert (delay.label, delay.level) == ("delay", level)
+    assert (phase.label, phase.level, ratio.level) == ("phase", Level.BAD, Level.NONE)
+
+
+@pytest.mark.parametrize(("value", "said"), [("broadband_delay", "delay"), ("fdb_delay", "delay (FDB)")])
+def test_an_alarm_says_its_indicator_where_it_is_not_that_of_the_numbers(qtbot, watched, value, said):
+    stands = replace(TRIP, value=value, state=S.UNACKNOWLEDGED, active=True, last=0.061)
+    health = replace(watched.health, state="receiving")
+    watched.take(Arrivals(health=health, alarms=AlarmReport((stands,))), age=0.0)
+    assert faces(shown(qtbot, TilesPanel, watched))["north"].alarm == f"■ TRIP: {said} 61 ms"
 
 
 def test_a_history_without_word_of_alarms_has_none():

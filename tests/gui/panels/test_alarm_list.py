@@ -61,6 +61,7 @@ def test_every_column_is_in_peoples_words_and_units(panel):
     panel.told(
         replace(TRIP, state=S.UNACKNOWLEDGED, active=True, last=0.0613, time=9.21),
         replace(ALARM, state=S.LATCHED_ACKNOWLEDGED, last=0.0021, time=8.0),
+        replace(ALARM, name="b", value="broadband_delay", state=S.LATCHED_ACKNOWLEDGED, last=0.0031, time=7.5),
         Alarm("south.r.warn", "fdb_ratio", "south", "", Severity.WARN, 0.9, 1.1, S.RETURNED, last=1.02, time=7.0),
         Alarm("d.warn", "health.disk_free", "", "B", Severity.WARN, 2e9, None, S.ACKNOWLEDGED, True, 1.4e9, 6.0),
         Alarm(
@@ -72,6 +73,7 @@ def test_every_column_is_in_peoples_words_and_units(panel):
         ("■ TRIP", "north delay (FDB)", "61.3 ms", "± 50 ms", "unacknowledged", "9.2 s"),
         ("▲ WARN", "south ratio (FDB)", "1.02", "0.9 … 1.1", "returned, unacknowledged", "7.0 s"),
         ("▲ WARN", "north delay (FDB)", "2.1 ms", "≤ 20 ms", "latched, acknowledged", "8.0 s"),
+        ("▲ WARN", "north delay", "3.1 ms", "≤ 20 ms", "latched, acknowledged", "7.5 s"),
         ("▲ WARN", "disk free", "1.4 GB", "≥ 2.0 GB", "acknowledged", "6.0 s"),
         ("○ WARN", "tip accumulated reliability", "—", "≥ 0.8", "shelved, 2 min left", "0.0 s"),
     ]

@@ -67,8 +67,51 @@ def test_the_rows_are_those_there_are_results_of(qtbot, watched, delays):
         "peak error",
     ]
     assert [row.unit for row in panel.stack.rows] == ["ms", "1", "deg", "m^2", "J", "%", "%", "m"]
-    assert [curve.label for curve in panel.stack.rows[0].curves] == ["FDB", "PAEI", "broadband"]
+    assert [curve.label for curve in panel.stack.rows[0].curves] == ["broadband", "FDB", "PAEI"]
     assert [row.key for row in shown(qtbot, delays[2])[0].stack.rows] == ["delay"]
+
+
+def test_the_headline_is_drawn_over_the_others_and_an_indicator_has_one_colour_in_all_rows(qtbot, watched):
+    panel, _ = shown(qtbot, watched)
+    panel.show_rows(["delay", "ratio", "phase", "frequency"])
+    delay, ratio, phase, frequency = (row.curves for row in panel.stack.rows)
+    for curves in (delay, ratio):
+        assert [(curve.label, curve.faint) for curve in curves] == [
+            ("broadband", False), ("FDB", True), ("PAEI", True),
+        ]  # fmt: skip
+    assert not any(curve.faint for curve in (*phase, *frequency))
+    colours = {(curve.label, curve.colour) for curves in (delay, ratio, phase, frequency) for curve in curves}
+    assert len(colours) == 3
+    legend = panel.stack.legend(0)
+    newest = 1e3 * watched.results.value("north", "broadband_delay")
+    assert legend[0].startswith("broadband ")
+    assert float(legend[0].split()[1].replace("−", "-")) == pytest.approx(newest, abs=0.01)
+
+
+def test_without_the_headline_nothing_is_faint_and_all_actuators_have_what_there_is(qtbot):
+    columns = [Column(f"{prefix}_delay", "s", a) for a in ("a", "b") for prefix in ("fdb", "paei")]
+    panel, _ = shown(qtbot, kept(np.full((250, 4), 0.01), columns))
+    (row,) = panel.stack.rows
+    assert [(curve.label, curve.faint) for curve in row.curves] == [("FDB", False), ("PAEI", False)]
+    panel.together.click()
+    (row,) = panel.stack.rows
+    assert [curve.label for curve in row.curves] == ["a", "b"]
+    assert row.legend == "> 0 lags, by FDB"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "factor"), [("xcorr_delay", "xcorr_delay", 1e3), ("ti_angle", "ti_angle", 180.0 / math.pi)]
+)
+def test_a_row_has_bands_as_soon_as_its_standard_deviation_is_published(qtbot, name, key, factor):
+    columns = [Column(name, "s", "a"), Column(f"{name}_sd", "s", "a")]
+    panel, _ = shown(qtbot, kept(np.tile([0.010, 0.002], (250, 1)), columns))
+    panel.show_rows([key])
+    (band,) = panel.stack.frame.rows[0].bands
+    np.testing.assert_allclose(band.low, factor * 0.008)
+    np.testing.assert_allclose(band.high, factor * 0.012)
+    panel, _ = shown(qtbot, kept(np.full((250, 1), 0.010), columns[:1]))
+    panel.show_rows([key])
+    assert not panel.stack.frame.rows[0].bands
 
 
 def test_delay_is_in_milliseconds_and_missing_where_it_means_nothing(qtbot, delays):

@@ -55,6 +55,23 @@ def test_away_from_a_terminal_it_says_a_line_now_and_then():
         assert "\x1b" not in line
 
 
+def test_the_line_has_the_headline_and_what_contradicts_it():
+    told = {
+        "fdb_delay": (0.020, "s"), "fdb_delay_sd": (0.001, "s"), "fdb_ratio": (1.2, "1"), "fdb_ratio_sd": (0.2, "1"),
+        "broadband_delay": (0.012, "s"), "broadband_delay_sd": (0.0, "s"),
+        "broadband_ratio": (1.0, "1"), "broadband_ratio_sd": (0.0, "1"),
+    }  # fmt: skip
+    columns = tuple(Column(name, unit, "north") for name, (_, unit) in told.items())
+    rig = Rig(0.0)
+    dashboard, _ = watched(rig)
+    for fdb, said in ((0.020, "(lags, ≠ FDB)"), (0.0135, "(lags)")):
+        row = [fdb, *(value for value, _ in list(told.values())[1:])]
+        block = ResultBlock(ResultStream("rig", 1, 100.0, 1, columns), 0, 0.0, np.array([row]))
+        rig.receive = lambda timeout, block=block: [block]
+        assert dashboard.take(0.0)
+        assert dashboard.line.endswith(f"| north 12.0 ms, ratio 1.000 {said}")
+
+
 def test_on_a_terminal_it_draws_ten_times_a_second_and_stays_at_the_end():
     rig = Rig(2.0)
     dashboard, console = watched(rig, force_terminal=True)

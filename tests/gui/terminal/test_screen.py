@@ -3,6 +3,7 @@
 import io
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,15 +16,20 @@ from monitor.health import Counts, Health
 from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 OUTPUTS = {
-    "fdb_delay": 0.0123,
-    "fdb_delay_sd": 0.0004,
+    "broadband_delay": 0.0123,
+    "broadband_delay_sd": 0.0004,
+    "broadband_ratio": 1.111,
+    "broadband_ratio_sd": 0.004,
+    "fdb_delay": 0.0129,
+    "fdb_delay_sd": 0.0001,
     "fdb_added_damping": -0.0312,
-    "fdb_ratio": 1.111,
+    "fdb_ratio": 1.113,
+    "fdb_ratio_sd": 0.001,
     "fdb_phase": -0.1,
-    "broadband_delay": 0.0129,
     "paei_delay": 0.0131,
-    "paei_ratio": 1.222,
-    "paei_phase": -0.2,
+    "paei_delay_sd": 0.0002,
+    "paei_ratio": 1.115,
+    "paei_ratio_sd": 0.001,
     "nrmse": 0.334,
     "fdb_frequency": 1.25,
 }
@@ -46,7 +52,7 @@ EVENTS = [
 
 
 def followed(actuators=("north", "south", "roof"), values=None):
-    columns = tuple(Column(name, "", actuator) for actuator in actuators for name in OUTPUTS)
+    columns = tuple(Column(name, "", actuator) for actuator in actuators for name in values or OUTPUTS)
     row = list((values or OUTPUTS).values()) * len(actuators)
     results = ResultHistory(ResultStream("laboratory", 1, 10.0, 1, columns), minutes=1.0, memory=8 << 20)
     results.append(0.0, np.tile(row, (300, 1)))
@@ -83,9 +89,9 @@ def test_more_room_tells_more():
     rows = {
         w: next(li for li in drawn(Screen(followed(), HEALTH), w) if li.startswith("north")) for w in (80, 100, 140)
     }
-    assert "13.1 1.222  -11.5   -3.12  33.4  1.25" in rows[140]
-    assert "12.3  0.4 1.111   -5.7   12.9   -3.12  33.4  1.25" in rows[100]
-    assert "13.1" not in rows[80]
+    assert re.search(r" 12\.3 +0\.4 1\.111 +12\.9 +1\.113 +13\.1 +1\.115 +-5\.7 +-3\.12 +33\.4 +1\.25", rows[140])
+    assert re.search(r" 12\.3 +0\.4 1\.111 +12\.9 +-5\.7 +-3\.12 +33\.4 ", rows[100])
+    assert "12.9" not in rows[80]
     assert rows[80].count("▄") < rows[140].count("▄")
     assert rows[80].count("▄") > 3
 
@@ -93,7 +99,7 @@ def test_more_room_tells_more():
 def test_what_means_nothing_is_a_dash_in_every_column():
     nothing = dict.fromkeys(OUTPUTS, math.nan)
     row = next(line for line in drawn(Screen(followed(values=nothing), HEALTH), 100) if line.startswith("north"))
-    assert row.split() == ["north", *["—"] * 9, "no", "value"]
+    assert row.split() == ["north", *["—"] * 8, "no", "value"]
 
 
 @pytest.mark.parametrize(
@@ -114,6 +120,52 @@ def test_the_last_values_of_a_run_that_ended_stay():
     lines = drawn(Screen(followed(), Health("laboratory", "ended"), 99.0, 99.0), 100)
     assert any("■ ended" in line for line in lines)
     assert any("12.3  0.4 1.111" in line for line in lines)
+
+
+def row_of(values, width=140):
+    return next(
+        line for line in drawn(Screen(followed(("north",), values), HEALTH), width) if line.startswith("north")
+    )
+
+
+def test_a_contradiction_is_marked_beside_the_ratio_and_at_what_contradicts():
+    heading = "\n".join(drawn(Screen(followed(), HEALTH), 140))
+    assert "≠" not in heading
+    assert heading.index("broadband") < heading.index("FDB") < heading.index("PAEI")
+    # 2 sd of 0.4 ms and 0.1 ms, and 0.2 ms that nobody minds: 1.2 ms to either side of 12.3 ms
+    row = row_of({**OUTPUTS, "fdb_delay": 0.0138})
+    assert re.search(r" 1\.111 ≠ +≠13\.8 ", row)
+    assert row.count("≠") == 2
+    assert re.search(r" 1\.111 ≠ +12\.9 +1\.113 +13\.1 ≠1\.250 ", row_of({**OUTPUTS, "paei_ratio": 1.25}))
+    for width in (60, 80):
+        lines = drawn(Screen(followed(values={**OUTPUTS, "fdb_delay": 0.0138}), HEALTH), width)
+        assert sum(" 1.111 ≠ " in line for line in lines) == 3
+        (why,) = [line for line in lines if line.startswith("north ≠ FDB; south ≠ FDB")]
+        assert len(why) <= width
+    # of a ratio alone, in words that say which of the two PAEI
+    lines = drawn(Screen(followed(("north",), {**OUTPUTS, "paei_ratio": 1.25}), HEALTH), 140)
+    assert any(line.startswith("north ≠ PAEI: believe broadband; several frequencies") for line in lines)
+    # values that are old contradict nobody
+    screen = Screen(followed(values={**OUTPUTS, "fdb_delay": 0.02}), replace(HEALTH, state="stale"), 0.1, 8.0)
+    assert not any("≠" in line for line in drawn(screen, 140))
+
+
+@pytest.mark.parametrize("height", [10, 14, 20])
+def test_where_lines_are_short_the_sign_stays_and_its_reason_goes(height):
+    names = [f"a{i}" for i in range(40)]
+    lines = drawn(Screen(followed(names, {**OUTPUTS, "fdb_delay": 0.02}), HEALTH, 0.1, 0.0, EVENTS), 100, height)
+    assert len(lines) <= height
+    assert any(" 1.111 ≠ " in line for line in lines)
+    assert not any("believe" in line for line in lines)
+
+
+def test_without_the_broadband_delay_the_next_best_is_first():
+    fdb = {name: value for name, value in OUTPUTS.items() if not name.startswith("broadband")}
+    lines = drawn(Screen(followed(("north",), fdb), HEALTH), 140)
+    assert any(re.search(r"FDB +PAEI ", line) for line in lines)
+    (row,) = [line for line in lines if line.startswith("north")]
+    assert re.search(r"^north +12\.9 +0\.1 1\.113 +13\.1 ", row)
+    assert "≠" not in row and row.rstrip().endswith("lags, under")
 
 
 def late_at(*delays, coherence=0.9):

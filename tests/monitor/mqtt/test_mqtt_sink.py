@@ -54,6 +54,7 @@ def test_values_are_those_of_the_newest_row(broker, watch, tell) -> None:
     watcher = watch(broker.port)
     sink = tell(broker.port, rate=50.0)
     connected(sink)
+    sink.health(Health(rig="rig", state="receiving", window=2.0))
     sink.results(rows(10, [[0.01, 1.0, 0.5, 0.0, 0.0, 0.5], [-0.04, 1.1, 0.5, NAN, 0.1, 0.25]]))
     told = watcher.until("/indicators")
     assert told["values"] == {
@@ -61,6 +62,8 @@ def test_values_are_those_of_the_newest_row(broker, watch, tell) -> None:
         "south": {"fdb_delay": None},
     }
     assert (told["index"], told["time"]) == (12, pytest.approx(0.12))
+    first = {"ratio": 1.1, "ratio_sd": None, "indicator": "fdb", "window": 2.0, "contradicting": []}
+    assert told["headline"]["north"] == {"delay": -0.04, "delay_sd": 0.5, **first}
     assert watcher.until("/reliability")["values"] == {"beam": {"model_low": 0.1, "reliability_accumulated": 0.25}}
 
 
@@ -427,5 +430,7 @@ def test_home_assistant_is_told_what_there_is(broker, watch, tell) -> None:
     later = watch(broker.port, "homeassistant/#")
     later.until("north_fdb_ratio/config")
     connected(sink)
-    assert {one.topic.split("/")[3] for one in later.heard} == {"north_fdb_delay", "north_fdb_ratio"}
+    assert {one.topic.split("/")[3] for one in later.heard} == {
+        f"north_{which}_{quantity}" for which in ("fdb", "headline") for quantity in ("delay", "ratio")
+    }
     assert json.loads(later.heard[0].payload)["device"]["identifiers"] == ["synchroscope_lab_rig"]
