@@ -135,7 +135,7 @@ def _compare(name: str, reading: Reading, pairs: list[KnownPair], value: Samples
 
 
 def is_honest(row: Truth) -> bool:
-    """Whether the standard deviations hold; nothing is asked of a class in which half of the windows have no value."""
+    """Whether the standard deviations hold; nothing is asked where half of the windows have no value."""
     if row.motion in UNRELATED:
         return row.valid <= 0.05
     return row.valid < 0.5 or (0.6 <= row.one <= 0.8 and row.two >= 0.9)

@@ -60,8 +60,8 @@ def choose_lag(
 ) -> tuple[int, float, Chords]:
     """Choose the lag of the chords for the `n` samples from `oldest` on.
 
-    It is the one that would tell the measured signal's lag best in white noise: q, the third difference of the command
-    that measured is multiplied with, changes most with the lag for its own size.
+    It is the one that would tell the measured signal's lag best in white noise: the third difference of the command,
+    which measured is multiplied with, changes most with the lag for its own size.
 
     Parameters
     ----------

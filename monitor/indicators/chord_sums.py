@@ -6,7 +6,7 @@ d_0 .. d_5 of the command and D_0 .. D_5 of the measured signal; an offset is no
     d_2 d_3 - d_1 d_4,   d_1 d_4 - d_0 d_5,   (d_2 D_3 + d_3 D_2 - d_1 D_4 - d_4 D_1) / 2,   d_2 D_3 - d_3 D_2,
 
 each a difference of products whose indices have the same sum, so that of a sine, even of one that grows or decays
-exponentially, nothing that oscillates is left: the sums are exact whatever part of a cycle is in the window. Chords in
+exponentially, no oscillating term remains: the sums are exact whatever part of a cycle is in the window. Chords in
 a product are an odd number of k apart and share no sample, so that white noise adds nothing to the mean.
 
 The command may be delayed against measured by a whole number of samples, its shift. The sums of one lag and one
@@ -130,7 +130,7 @@ def n_groups(n: int, k: int, shift: int) -> int:
 
 @part
 def loop_products(pair: int, ring: Samples, base: int, base_m: int, k: int) -> tuple[float, float, float, float]:
-    """Return what a group of points adds to the sums of a lag: `base` is its first in the command, `base_m` in measured."""
+    """Return what the group of points that begins at `base` in the command, `base_m` in measured, adds to the sums."""
     c_2, c_3 = ring[pair, 0, base + 2 * k], ring[pair, 0, base + 3 * k]
     c_4, c_5 = ring[pair, 0, base + 4 * k], ring[pair, 0, base + 5 * k]
     d_0, d_1, d_2, d_3 = c_2 - ring[pair, 0, base], c_3 - ring[pair, 0, base + k], c_4 - c_2, c_5 - c_3

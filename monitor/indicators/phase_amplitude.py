@@ -89,19 +89,19 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     The chords (`chord_sums`, ours) give the ellipse of a sine exactly, whatever part of the last cycle is in the
     window, also while its amplitude grows or decays; they give the angular frequency as well. Of a motion of several
     frequencies they weigh each differently in phase and in frequency, and the delay is wrong by a tenth and more.
-    So eight times a window, at every `hop`-th sample, the command is delayed until the loop closes (`closed_loop`, ours),
-    which is exact for any motion; in between the chords of measured against the command so delayed, to the nearest
-    sample, say how delay and ratio go on. The phase is that of the delay at the chords' angular frequency. The ratio is that of the command so delayed, which in a decay is not
-    that at one instant.
+    So eight times a window, at every `hop`-th sample, the command is delayed until the loop closes (`closed_loop`,
+    ours), which is exact for any motion; in between the chords of measured against the command so delayed, to the
+    nearest sample, say how delay and ratio go on. The phase is that of the delay at the chords' angular frequency.
+    The ratio is that of the command so delayed, which in a decay is not that at one instant.
 
     The standard deviations come from what no delay and gain of the command explains in the measured signal
     (`residual`), whatever its colour. Where more than 30 % of the power in the command's band is left, or the
     phase is uncertain by 0.3 rad, the two have nothing to do with each other and nothing is valid.
 
-    Eq. 1 of the review by regression (`ellipse_fit`) is exact for a sine, too. In noise its phase is right on average,
-    its ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it takes for
-    noise, and reads 8 of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency. The standard
-    deviations beside it are those of the closed loop, and do not know of its bias.
+    Eq. 1 of the review by regression (`ellipse_fit`) is exact for a sine, too. In noise its phase is right on
+    average, its ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it takes
+    for noise, and reads 8 of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency. The
+    standard deviations beside it are those of the closed loop, and do not know of its bias.
     """
 
     outputs = (

@@ -116,7 +116,7 @@ def with_chance(scatter: float, share: float) -> float:
 
 @part
 def scatter_of_sums(one: Samples, two: Samples, rest: Samples, start: int, stop: int) -> tuple[float, float]:
-    """Return the standard deviations of ``sum one rest`` and ``sum two rest`` over the samples from `start` to `stop`."""
+    """Return the standard deviations of ``sum one rest`` and ``sum two rest`` over samples `start` to `stop`."""
     total_1 = squares_1 = total_2 = squares_2 = 0.0
     for block in range(N_BLOCKS):
         first = start + block * (stop - start) // N_BLOCKS
