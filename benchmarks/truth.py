@@ -18,7 +18,7 @@ from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.indicators.tracking_indicator import TrackingIndicator
-from sim.known_pairs import CLASSES, UNRELATED, KnownPair, known_pairs
+from sim.known_pairs import CLASSES, UNRELATED, known_pairs
 
 SUMMARY = "error and coverage of every indicator in every class of motion"
 RATE, WINDOW = 1024.0, 2.0
@@ -38,7 +38,8 @@ class Reading:
     label : what it is called in the table.
     make : the indicator.
     column : its result; the standard deviation is that with ``_sd``.
-    truth : ``delay`` or ``ratio`` of the pair.
+    truth : ``delay`` or ``ratio`` of the pair; ``definition`` is what the measure is of the signals without what
+        disturbs them: FEI and TI mix the phases of several frequencies by their definition.
     factor, unit : of the errors shown; an error of a ratio is over the ratio.
     """
 
@@ -56,15 +57,14 @@ DELAYS = (
     Reading("PAEI", PhaseAmplitudeIndices, "paei_delay"),
     Reading("adaptive PAEI", AdaptivePhaseAmplitudeIndices, "paei_adaptive_delay"),
     Reading("correlation", BroadbandDelayIndicator, "xcorr_delay"),
-    Reading("FEI", FrequencyEvaluationIndex, "fei_delay"),
-    Reading("TI", TrackingIndicator, "ti_delay"),
+    Reading("FEI", FrequencyEvaluationIndex, "fei_delay", "definition"),
+    Reading("TI", TrackingIndicator, "ti_angle", "definition", 1e3, "mrad"),
 )
 RATIOS = (
     Reading("broadband", BroadbandDelayIndicator, "broadband_ratio", "ratio", 1e2, "%"),
     Reading("FDB", FrequencyDomainIndicator, "fdb_ratio", "ratio", 1e2, "%"),
     Reading("PAEI", PhaseAmplitudeIndices, "paei_ratio", "ratio", 1e2, "%"),
     Reading("adaptive PAEI", AdaptivePhaseAmplitudeIndices, "paei_adaptive_ratio", "ratio", 1e2, "%"),
-    Reading("FEI", FrequencyEvaluationIndex, "fei_ratio", "ratio", 1e2, "%"),
 )
 READINGS = (*DELAYS, *RATIOS)
 
@@ -105,22 +105,33 @@ def judge(name: str, number: int, seed: int = 0, readings: tuple[Reading, ...] =
     found: dict[Make, tuple[list[str], Samples]] = {}
     for reading in readings:
         if reading.make not in found:
-            indicator = reading.make(RATE, WINDOW, n_pairs=number)
-            rows = indicator.update_block(command, measured).reshape(len(command), number, -1)
-            columns = [output.name for output in indicator.outputs]
-            found[reading.make] = columns, rows[[round(instant * RATE) for instant in INSTANTS]]
+            found[reading.make] = _follow(reading.make, command, measured)
         columns, rows = found[reading.make]
         value, sd = (rows[:, :, columns.index(reading.column + end)] for end in ("", "_sd"))
-        yield _compare(name, reading, pairs, value, sd)
+        if reading.truth == "definition":
+            clean = (
+                np.stack([getattr(pair, signal) for pair in pairs], axis=1) for signal in ("clean_command", "clean")
+            )
+            known = _follow(reading.make, *clean)[1][:, :, columns.index(reading.column)]
+        else:
+            known = np.array([getattr(pair, reading.truth) for pair in pairs])
+        yield _compare(name, reading, known, value, sd)
 
 
-def _compare(name: str, reading: Reading, pairs: list[KnownPair], value: Samples, sd: Samples) -> Truth:
-    known = np.array([getattr(pair, reading.truth) for pair in pairs])
-    valid = np.isfinite(value) & np.isfinite(sd)
+def _follow(make: Make, command: Samples, measured: Samples) -> tuple[list[str], Samples]:
+    """Return the names of the results, and what they are at the instants, (n_instants, n_pairs, n_results)."""
+    indicator = make(RATE, WINDOW, n_pairs=command.shape[1])
+    rows = indicator.update_block(command, measured).reshape(len(command), command.shape[1], -1)
+    return [output.name for output in indicator.outputs], rows[[round(instant * RATE) for instant in INSTANTS]]
+
+
+def _compare(name: str, reading: Reading, known: Samples, value: Samples, sd: Samples) -> Truth:
+    valid = np.isfinite(value) & np.isfinite(sd) & (np.isfinite(known) | (name in UNRELATED))
     sharp = valid & (sd < 0.1 * np.abs(value))
     scale = known if reading.truth == "ratio" else np.ones_like(known)
     error, doubt = ((value - known) / scale)[valid], (sd / scale)[valid]
-    head = (name, reading.label, reading.truth, reading.unit, float(valid.mean()), float(sharp.mean()))
+    quantity = reading.column.removesuffix("_sd").rpartition("_")[2]
+    head = (name, reading.label, quantity, reading.unit, float(valid.mean()), float(sharp.mean()))
     if not valid.any() or name in UNRELATED:
         return Truth(*head, *[float("nan")] * 5)
     sizes = reading.factor * np.abs(error)

@@ -14,10 +14,15 @@ from monitor.indicators.fractional_lag import REACH, delayed
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
+from monitor.indicators.residual import UNRELATED, Residual, scatter, with_chance
 from monitor.kernel import kernel
 
 # signals with less correlation, or less coherence over the band, have nothing to do with each other
 _RELATED = 0.5
+# rad, of the delay at the motion's mean frequency: beyond it nothing is known
+_LARGEST_SD = 0.3
+# evaluations while the window slides by its length
+_LOOKS = 4
 # samples by which a lag may be beyond the largest, for rounding
 _BESIDE = 0.01
 # a remaining lag of so many samples is worth another round
@@ -31,6 +36,7 @@ _OUTPUTS = (
     Output("broadband_coherence", "1"),
     Output("broadband_delay_sd", "s"),
     Output("broadband_ratio_sd", RATIO_UNIT),
+    Output("xcorr_delay_sd", "s"),
 )
 
 
@@ -38,8 +44,8 @@ class BroadbandDelay(NamedTuple):
     """What the whole band says of one actuator.
 
     ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` 0 .. 1, squared; ``delay_sd`` and
-    ``ratio_sd``, one standard deviation each: those of the cross-spectrum. ``xcorr_delay`` is where the
-    cross-correlation has its peak ``xcorr_peak``; in white noise it is no less certain than ``delay``.
+    ``ratio_sd``, one standard deviation each. ``xcorr_delay`` is where the cross-correlation has its peak
+    ``xcorr_peak``, ``xcorr_delay_sd`` its standard deviation.
     """
 
     xcorr_delay: float
@@ -49,6 +55,7 @@ class BroadbandDelay(NamedTuple):
     coherence: float
     delay_sd: float
     ratio_sd: float
+    xcorr_delay_sd: float
 
 
 class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
@@ -77,10 +84,13 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
 
     Without noise a pure delay is found exactly, whatever the motion. In white noise the cross-correlation is as good
     as can be, and the cross-spectrum a tenth worse; what lies outside `band` disturbs the cross-spectrum
-    less. The standard deviations take noise as white within the band.
+    less. The standard deviations come from what no delay and gain of the command explains in the measured signal
+    (`residual`), whatever its colour.
 
-    A constant channel, a correlation below 0.5, a lag beyond `max_delay` and a closed gate make all not valid; a
-    coherence below 0.5 what is told of the cross-spectrum. The values are made anew every half window.
+    A constant channel, a correlation below 0.5, a lag beyond `max_delay` and a closed gate make all not valid; so do
+    signals of which more than 30 % of the power in the command's band has nothing to do with each other. A coherence
+    below 0.5 makes what is told of the cross-spectrum not valid. The values are made anew four times a window; they
+    are those of the whole window: after a change of the delay they take one window to be right.
     """
 
     outputs = _OUTPUTS
@@ -114,7 +124,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         super().__init__(
             sample_rate,
             window,
-            hop=n_window // 2,
+            hop=n_window // _LOOKS,
             n_pairs=n_pairs,
             every=every,
             max_delay=max_delay,
@@ -139,23 +149,40 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         # a peak beside the last lag may lie beyond it
         if not (abs(peak.lag) <= self._most + _BESIDE and peak.correlation >= _RELATED):
             return result
-        result[:2] = peak.lag / self.sample_rate, peak.correlation
-        start, n = self._correlation.start, self._correlation.n_middle
-        measured = self._tapers.spectrum(m[start : start + n])
+        left = peak.left
+        if left is None or not left.share < UNRELATED:
+            return result
+        start, n, share = self._correlation.start, self._correlation.n_middle, left.share
+        measured = self._tapers.spectrum(peak.measured[start : start + n])
         lag = min(max(peak.lag, -self._most), self._most)
+        command, slope = delayed(c, start, n, lag)
+        # rad a sample, of the motion as a whole
+        pace = float(np.sqrt((slope @ slope) / (command @ command)))
+        phase_sd = with_chance(peak.lag_sd * pace, share)
+        if not phase_sd <= _LARGEST_SD:
+            return result
+        result[[0, 1, 7]] = peak.lag / self.sample_rate, peak.correlation, phase_sd / (pace * self.sample_rate)
         for _ in range(_ROUNDS):
-            command, slope = delayed(c, start, n, lag)
             fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)
             if np.isnan(fit.lag):
                 return result
             lag = min(max(lag + fit.lag, -self._most), self._most)
             if abs(fit.lag) <= _SETTLED:
                 break
+            command, slope = delayed(c, start, n, lag)
         scale = size_c / size_m
         if np.isfinite(fit.ratio * scale) and fit.coherence >= _RELATED:
-            delay, delay_sd = lag / self.sample_rate, fit.lag_sd / self.sample_rate
-            result[2:] = delay, fit.ratio * scale, fit.coherence, delay_sd, fit.ratio_sd * scale
+            delay_sd = with_chance(pace * self._scatter(fit.by_lag, left), share) / pace
+            ratio, gain_sd = fit.ratio * scale, with_chance(self._scatter(fit.by_gain, left), share)
+            delays = lag / self.sample_rate, delay_sd / self.sample_rate
+            result[2:7] = delays[0], ratio, fit.coherence, delays[1], ratio * gain_sd
         return result
+
+    def _scatter(self, weights: Samples, left: Residual) -> float:
+        """Return the standard deviation of what `weights` (n_middle,) of measured sum to."""
+        of_window = np.zeros(self.n_window)
+        of_window[self._correlation.start : self._correlation.start + len(weights)] = weights
+        return scatter(of_window, left)
 
 
 @kernel

@@ -18,15 +18,15 @@ from monitor.indicators.residual import fit_delayed, scatter_of_sums, with_chanc
 from monitor.kernel import part
 
 # rows of the work array
-_SWEPT, _COMMON, _LATER, _SLOPE, _REST = range(5)
-N_ROOMS = 5
+_SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT = range(6)
+N_ROOMS = 6
 # delays of the command that are tried
 _TRIES = 4
 # rad, of the phase: beyond it nothing is known
 LARGEST_SD = 0.3
 _FEWEST = 8
 # of the scatter, because that lag of the chords was chosen whose reading seems sharpest
-_CHOSEN = 1.17
+_CHOSEN = 1.1
 
 
 class ClosedLoop(NamedTuple):
@@ -97,7 +97,7 @@ def close_loop(c: Samples, m: Samples, k: int, lag: float, most: float, work: Sa
         larger = gain * near / gain_1
     if not (found and gain > 1e-12 and by_lag != 0.0):
         return NO_LOOP
-    start, stop, share, _ = fit_delayed(c, m, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST])
+    start, stop, share, _ = fit_delayed(c, m, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT])
     if not share < most:
         return NO_LOOP
     # from the weights of what is `shift` samples later to those of measured
@@ -110,7 +110,7 @@ def close_loop(c: Samples, m: Samples, k: int, lag: float, most: float, work: Sa
     swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
     for t in range(n_both):
         of_lag[t], of_gain[t] = swept[t] / by_lag, common[t] / (near * gain)
-    of_phase, of_gain_sd = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], start, stop)
+    of_phase, of_gain_sd = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop)
     phase_sd = with_chance(_CHOSEN * of_phase * turn_rate, share)
     gain_sd = with_chance(_CHOSEN * of_gain_sd, share)
     return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, shift, step, larger)

@@ -3,6 +3,11 @@
 Measured is the middle of a window, so that for every lag of either sign the whole of it is compared with a piece of
 the command; each correlation is that of the two pieces alone, their own means removed and their own energies divided
 out. So it is exactly one at the right lag; that of two whole windows is drawn towards zero lag.
+
+Between the samples the peak is not sought on an interpolated correlation: white noise of the command loses power
+between its samples, which draws the peak of any such curve to whole ones. At the peak, measured less the command that
+comes so much later has nothing in common with the slope of measured; taken from measured itself, the slope shares no
+noise with the command (ours).
 """
 
 from __future__ import annotations
@@ -13,23 +18,35 @@ import numpy as np
 import scipy.fft
 
 from monitor.blocks import Samples
-from monitor.indicators.fractional_lag import POINTS, REACH, WEIGHTS
+from monitor.indicators.fractional_lag import delayed
+from monitor.indicators.residual import Residual, residual_of, scatter
 from monitor.kernel import kernel, part
 
 # a peak this much below the highest is as good, when it lies nearer to zero lag
 _NEARLY_EQUAL = 0.02
-# samples hide this much of a peak at most
-_HIDDEN = 0.2
+# peaks between which the correlation falls by less are one, of which noise makes several
+_ONE = 0.2
 # what sums and transforms leave of a constant piece, as a fraction of the window's energy
 _ROUNDING = 1e-12
-_STEPS = 6
+_STEPS = 4
+# samples: a change of the lag that is none
+_SETTLED = 1e-7
+# the slope of measured is taken over the lags at which the correlation is still so much of its peak
+_SLOPE = 0.9
 
 
 class Peak(NamedTuple):
-    """Lag of measured behind the command in samples, and the correlation there; NaN where there is none."""
+    """Lag of measured behind the command in samples, with its standard deviation, and the correlation there.
+
+    ``measured`` (n_window,) is without its drift against the command; ``left`` is what no lag and gain of the command
+    explains in it. NaN, and None, where there is no peak.
+    """
 
     lag: float
+    lag_sd: float
     correlation: float
+    measured: Samples
+    left: Residual | None
 
 
 class CrossCorrelation:
@@ -46,8 +63,10 @@ class CrossCorrelation:
         self.start = (n_window - n_middle) // 2
         self.n_middle = n_middle
         self._most = most
+        self._times = np.arange(n_window) - 0.5 * (n_window - 1)
         self._n_transform = scipy.fft.next_fast_len(n_window, real=True)
-        self.peak(np.zeros(n_window), np.zeros(n_window))
+        wave = np.sin(0.4 * np.arange(float(n_window)))
+        self.peak(wave, wave)
 
     def peak(self, c: Samples, m: Samples) -> Peak:
         """Return the highest peak for windows (n_window,) each, without their means and scaled to about one.
@@ -55,49 +74,48 @@ class CrossCorrelation:
         Of peaks that are nearly equal, as those of a tone are, it is the one nearest to zero lag. NaN where there is
         none, or the correlation is higher at an end of the lags, so that the peak lies beyond.
         """
-        n, reach = self._n_transform, self._most + REACH
+        none = Peak(np.nan, np.nan, np.nan, m, None)
+        n, reach = self._n_transform, self._most + 1
         middle = m[self.start : self.start + self.n_middle]
         middle = middle - middle.sum() / self.n_middle
         energy = float(middle @ middle)
         if energy <= _ROUNDING * float(m @ m):
-            energy = 0.0
+            return none
         both = scipy.fft.rfft(c, n) * scipy.fft.rfft(middle, n).conj()
         products: Samples = scipy.fft.irfft(both, n)[self.start - reach : self.start + reach + 1]
-        return Peak(*_find_peak(c, products[::-1].copy(), energy, self.start, self.n_middle, WEIGHTS))
+        whole, breadth = _find_peak(c, products[::-1].copy(), energy, self.start, self.n_middle)
+        if breadth == 0:
+            return none
+        lag, _, _ = self._refine(c, m, float(whole), breadth)
+        if not abs(lag - whole) <= breadth + 1:
+            return none
+        left = residual_of(c, m, lag)
+        if not np.isfinite(left.share):
+            return none
+        level = m - left.drift * self._times
+        lag, slope, correlation = self._refine(c, level, lag, breadth)
+        weights = np.zeros(len(m))
+        weights[self.start : self.start + self.n_middle] = slope
+        return Peak(lag, scatter(weights, left), correlation, level, left)
 
-
-@part
-def _correlation(
-    s: float, products: Samples, at: int, energies: Samples, weights: Samples, w: Samples
-) -> tuple[float, float, float, float]:
-    """Return product and energy with the command that is later by `s` samples more, and Newton's slope and bend.
-
-    The command between its samples is a polynomial through them; the slope is that of a / sqrt(b), times b^1.5.
-    """
-    for i in range(POINTS):
-        w[0, i], w[1, i], w[2, i] = 0.0, 0.0, 0.0
-        for power in range(POINTS - 1, -1, -1):
-            w[2, i] = w[2, i] * s + 2.0 * w[1, i]
-            w[1, i] = w[1, i] * s + w[0, i]
-            w[0, i] = w[0, i] * s + weights[i, power]
-    a, a_1, a_2, b, b_1, b_2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(POINTS):
-        a += w[0, i] * products[at + i]
-        a_1 += w[1, i] * products[at + i]
-        a_2 += w[2, i] * products[at + i]
-        for j in range(POINTS):
-            b += w[0, i] * energies[i, j] * w[0, j]
-            b_1 += 2.0 * w[1, i] * energies[i, j] * w[0, j]
-            b_2 += 2.0 * energies[i, j] * (w[2, i] * w[0, j] + w[1, i] * w[1, j])
-    return a, b, a_1 * b - 0.5 * a * b_1, a_2 * b + 0.5 * a_1 * b_1 - 0.5 * a * b_2
+    def _refine(self, c: Samples, m: Samples, lag: float, breadth: int) -> tuple[float, Samples, float]:
+        """Return the lag near `lag`, what each sample of the middle of measured adds to it, and the correlation."""
+        slope, correlation = np.zeros(self.n_middle), np.nan
+        for _ in range(_STEPS):
+            inside = min(max(lag, -self._most - 0.49), self._most + 0.49)
+            later, by_lag = delayed(c, self.start, self.n_middle, inside)
+            slope, change, correlation = _step(later, by_lag, m, self.start, breadth)
+            lag = inside + change
+            if not abs(change) > _SETTLED:
+                break
+        return lag, slope, correlation
 
 
 @kernel
-def _find_peak(
-    c: Samples, products: Samples, energy: float, start: int, n_middle: int, weights: Samples
-) -> tuple[float, float]:
+def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middle: int) -> tuple[int, int]:
+    """Return the lag of the peak, whole samples, and over how many the slope is to be taken: 0 for no peak."""
     n_lags = len(products)
-    most = n_lags // 2 - REACH
+    most = n_lags // 2 - 1
     sums = np.zeros((2, len(c) + 1))
     for i in range(len(c)):
         sums[0, i + 1] = sums[0, i] + c[i]
@@ -105,75 +123,63 @@ def _find_peak(
     # the correlation at every lag, -1 where the command's piece is constant
     at_lags = np.full(n_lags, -1.0)
     for i in range(n_lags):
-        begin = start + most + REACH - i
+        begin = start + most + 1 - i
         total = sums[0, begin + n_middle] - sums[0, begin]
         moving = sums[1, begin + n_middle] - sums[1, begin] - total * total / n_middle
-        if energy > 0.0 and moving > _ROUNDING * sums[1, len(c)]:
+        if moving > _ROUNDING * sums[1, len(c)]:
             at_lags[i] = products[i] / np.sqrt(energy * moving)
-    highest = -1.0
-    for i in range(REACH, n_lags - REACH):
-        if at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1]:
-            highest = max(highest, at_lags[i])
-    found = np.empty((n_lags, 2))
-    n_found = 0
-    w, energies = np.empty((3, POINTS)), np.empty((POINTS, POINTS))
-    for i in range(REACH, n_lags - REACH):
-        if not (at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1] and at_lags[i] >= highest - _HIDDEN):
-            continue
-        lag = i - REACH - most
-        _energies_around(c, start - lag, n_middle, sums[0], energies)
-        s = 0.0
-        a, b, slope, bend = _correlation(s, products, i - REACH, energies, weights, w)
-        for _ in range(_STEPS):
-            if bend < 0.0 and abs(slope) <= -2.0 * bend:
-                s = min(max(s - slope / bend, -1.0), 1.0)
-                a, b, slope, bend = _correlation(s, products, i - REACH, energies, weights, w)
-        if b > 0.0:
-            found[n_found, 0], found[n_found, 1] = lag + s, min(a / np.sqrt(energy * b), 1.0)
-            n_found += 1
-    lag_found, correlation = np.nan, np.nan
-    if n_found > 0:
-        best = np.max(found[:n_found, 1])
-        # a correlation that is higher at an end belongs to a lag that is not among these
-        outside = np.max(at_lags[REACH - 1 : n_lags - REACH + 1]) > best + _NEARLY_EQUAL
-        first = 0
-        while first < n_found and not outside:
-            # noise makes many peaks of one: they are one while the correlation between them does not fall
-            top, last = first, first
-            while last + 1 < n_found and _is_one(at_lags, found[last, 0], found[last + 1, 0], most, best):
-                last += 1
-                top = last if found[last, 1] > found[top, 1] else top
-            lag, value = found[top, 0], found[top, 1]
-            if value >= best - _NEARLY_EQUAL and not abs(lag) >= abs(lag_found):
-                lag_found, correlation = lag, value
-            first = last + 1
-    return lag_found, correlation
-
-
-@part
-def _is_one(at_lags: Samples, left: float, right: float, most: int, best: float) -> bool:
-    lowest = best
-    for i in range(int(np.ceil(left)) + most + REACH, int(np.floor(right)) + most + REACH + 1):
+    best, found = -1.0, -1
+    for i in range(1, n_lags - 1):
+        if at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1] and at_lags[i] > best:
+            best, found = at_lags[i], i
+    # a correlation that is higher at an end belongs to a lag that is not among these
+    if found < 0 or max(at_lags[0], at_lags[n_lags - 1]) > best + _NEARLY_EQUAL:
+        return 0, 0
+    # of nearly equal peaks the nearest to zero lag; maxima without a valley between them are one peak
+    zero, chosen, top, lowest = most + 1, found, -1, best
+    for i in range(1, n_lags):
         lowest = min(lowest, at_lags[i])
-    return bool(lowest > best - _HIDDEN)
+        ends = i == n_lags - 1 or (lowest < best - _ONE and top >= 0)
+        if ends and top >= 0:
+            if at_lags[top] >= best - _NEARLY_EQUAL and abs(top - zero) < abs(chosen - zero):
+                chosen = top
+            top = -1
+        if i < n_lags - 1 and at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1]:
+            if top < 0 or at_lags[i] > at_lags[top]:
+                top = i
+            lowest = at_lags[i]
+    breadth = 1
+    while breadth < most and _lowest_beside(at_lags, chosen, breadth) > _SLOPE * at_lags[chosen]:
+        breadth += 1
+    return chosen - zero, min(breadth, start - 1)
 
 
 @part
-def _energies_around(c: Samples, begin: int, n: int, sums: Samples, energies: Samples) -> None:
-    """Fill in the products of the command's pieces that begin around a sample, without their means."""
-    # the first row in full, the others by the samples that come and go
-    for j in range(POINTS):
-        energies[0, j] = 0.0
-    first = begin + REACH
-    for i in range(first, first + n):
-        for j in range(POINTS):
-            energies[0, j] += c[i] * c[i - j]
-    for i in range(1, POINTS):
-        for j in range(i, POINTS):
-            come, go = first - i, first - i + n
-            energies[i, j] = energies[i - 1, j - 1] + c[come] * c[come - j + i] - c[go] * c[go - j + i]
-    for i in range(POINTS):
-        for j in range(i, POINTS):
-            total_i, total_j = sums[first - i + n] - sums[first - i], sums[first - j + n] - sums[first - j]
-            energies[i, j] -= total_i * total_j / n
-            energies[j, i] = energies[i, j]
+def _lowest_beside(at_lags: Samples, at: int, breadth: int) -> float:
+    left, right = max(at - breadth, 0), min(at + breadth, len(at_lags) - 1)
+    return float(min(at_lags[left], at_lags[right]))
+
+
+@kernel
+def _step(later: Samples, by_lag: Samples, m: Samples, start: int, breadth: int) -> tuple[Samples, float, float]:
+    """Return what each sample of measured adds to the lag that is left, that lag, and the correlation."""
+    n = len(later)
+    ahead, behind = m[start + breadth : start + breadth + n], m[start - breadth : start - breadth + n]
+    middle = m[start : start + n]
+    mean_m = mean_c = mean_s = mean_b = 0.0
+    for t in range(n):
+        mean_m, mean_c = mean_m + middle[t], mean_c + later[t]
+        mean_s, mean_b = mean_s + (ahead[t] - behind[t]), mean_b + by_lag[t]
+    mean_m, mean_c, mean_s, mean_b = mean_m / n, mean_c / n, mean_s / n, mean_b / n
+    mm = mc = cc = sm = sc = sb = 0.0
+    for t in range(n):
+        x, y, s = later[t] - mean_c, middle[t] - mean_m, ahead[t] - behind[t] - mean_s
+        mm, mc, cc = mm + y * y, mc + x * y, cc + x * x
+        sm, sc, sb = sm + s * y, sc + s * x, sb + s * (by_lag[t] - mean_b)
+    slope = np.zeros(n)
+    gain = mc / cc if cc > 0.0 else 0.0
+    if not (mm > 0.0 and gain * sb != 0.0):
+        return slope, np.nan, np.nan
+    for t in range(n):
+        slope[t] = (ahead[t] - behind[t] - mean_s) / (gain * sb)
+    return slope, (sm - gain * sc) / (gain * sb), mc / np.sqrt(mm * cc)

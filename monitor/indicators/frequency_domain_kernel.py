@@ -52,8 +52,8 @@ _FREQUENCY_NOISE = 3.0 / np.pi**2
 LAG, PACE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM = range(6)
 N_HELD = 6
 # rows of the work array: the window of both signals, and what a fit makes of them
-_C, _M, _LATER, _SLOPE, _REST = range(5)
-N_ROOMS = 5
+_C, _M, _LATER, _SLOPE, _REST, _BENT = range(6)
+N_ROOMS = 6
 # columns of the results
 _RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING = range(9)
 
@@ -166,7 +166,7 @@ def advance_fdb(
                     if last and abs(lag) < n_window and _SLOWEST <= pace <= _FASTEST:
                         _lay_out(ring, pair, clock[0], work)
                         start, stop, share, drift = fit_delayed(
-                            work[_C], work[_M], lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST]
+                            work[_C], work[_M], lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
                         )
                         if of_motion and np.isfinite(share):
                             # what drifts against the command is no part of the motion
@@ -187,7 +187,7 @@ def advance_fdb(
                     held[pair, LAG], held[pair, PACE] = lag, pace
                     reading = tone_m if correct else raw_m
                     _weigh(work, start, stop, reading, bins_m, k, pole, near, far, correct, turns)
-                    scatters = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], start, stop)
+                    scatters = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop)
                     held[pair, PHASE_SD] = with_chance(scatters[0], share)
                     held[pair, GAIN_SD] = with_chance(scatters[1], share)
             phase_sd = held[pair, PHASE_SD]

@@ -5,29 +5,40 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.fft
 from numpy.typing import ArrayLike
 
 from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
-from monitor.indicators.cross_spectra import Spectrum, centred, periodic_hann, segment_spectrum
+from monitor.indicators.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
 from monitor.indicators.hopped import Centred, HoppedIndicator
+from monitor.indicators.residual import UNRELATED, Residual, residual_of, scatter, with_chance
 from monitor.kernel import reduction
 
 # below this of the command, what is in common is the rounding of a dead channel
 _TRACE = 1e-24
+# rad, of the phase: beyond it nothing is known
+_LARGEST_SD = 0.3
 
 
 class FrequencyEvaluation(NamedTuple):
     """What FEI says of one actuator; NaN where there is nothing to compare.
 
     ``ratio`` command/measured (> 1 undershoot); ``phase`` rad, positive: measured leads; ``delay`` s, positive:
-    measured lags; ``frequency`` Hz, the equivalent one of the command.
+    measured lags; ``frequency`` Hz, the equivalent one of the command. ``ratio_sd``, ``phase_sd``, ``delay_sd``: one
+    standard deviation each; NaN of a whole record, which is evaluated once.
     """
 
     ratio: float
     phase: float
     delay: float
     frequency: float
+    ratio_sd: float = np.nan
+    phase_sd: float = np.nan
+    delay_sd: float = np.nan
+
+
+NO_EVALUATION = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
 
 
 def frequency_evaluation_index(
@@ -86,12 +97,16 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
     The definition (`frequency_evaluation_index`) takes one transform of the whole record, which grows without bound.
     Here the sums are taken over Hann segments of one window with half overlap, all since the start (ours): a segment
     does not resolve what is slower than about two cycles in a window, and its own mean is left out instead of the
-    record's; the first and last half window count less. It is exact for a steady tone of many cycles, and within
+    record's; the first and last half window count less; frequencies reach to a tenth of the sample rate. It is exact for a steady tone of many cycles, and within
     0.5 % on the paper's growing one.
 
     Loud parts of a test count for more than quiet ones, in the square, and nothing is forgotten: a burst stays in the
     sums for the rest of the test. A segment with a bad sample is left out, and no value is given while the bad sample
     is in the window.
+
+    The standard deviations come from what no delay and gain of the command explains in the measured signal of each
+    segment (`residual`), added up. They are those of the random error. Where more than 30 % of the power in the command's band is left over all segments, or the
+    phase is uncertain by 0.3 rad, nothing is valid.
     """
 
     outputs = (
@@ -99,6 +114,9 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
         Output("fei_phase", "rad"),
         Output("fei_delay", "s"),
         Output("fei_frequency", "Hz"),
+        Output("fei_ratio_sd", RATIO_UNIT),
+        Output("fei_phase_sd", "rad"),
+        Output("fei_delay_sd", "s"),
     )
     value_type = FrequencyEvaluation
     smallest_window = 16
@@ -106,25 +124,64 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
     def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
-        self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
+        # the noise of what is faster would raise the equivalent frequency
+        last = bins_of_band(n_window, sample_rate, None)[1]
+        self._frequencies = np.arange(1, last + 1) * sample_rate / n_window
+        self._times = np.arange(n_window) - 0.5 * (n_window - 1)
         nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
         _sums(nothing, nothing, self._frequencies)
         super().__init__(sample_rate, window, hop=n_window // 2, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
-        # sums of the command's power, of power times frequency, and of the cross-spectrum
-        return (np.zeros((self.n_pairs, 2)), np.zeros(self.n_pairs, dtype=np.complex128))
+        # sums of the command's power, of power times frequency, and of the cross-spectrum; of the variances of its
+        # size and direction, and of the power that is unexplained and in all
+        return (
+            np.zeros((self.n_pairs, 2)),
+            np.zeros(self.n_pairs, dtype=np.complex128),
+            np.zeros((self.n_pairs, 4)),
+        )
 
     def _evaluate(self, pair: int, window: Centred, number: int) -> FrequencyEvaluation:  # noqa: ARG002
-        powers, cross = self._memory
+        powers, cross, doubts = self._memory
         c, m, size_c, size_m = window
-        last = self.n_window // 2
+        last = len(self._frequencies)
         command, measured = (segment_spectrum(x, self._taper, 1, last) for x in (c, m))
+        segment = _evaluation(*_sums(command, measured, self._frequencies))
+        left: Residual | None = None
+        if not np.isnan(segment.delay):
+            left = residual_of(c, m, segment.delay * self.sample_rate)
+            # what drifts against the command is no part of the motion
+            measured = segment_spectrum(m - left.drift * self._times, self._taper, 1, last)
         power, power_by_frequency, common = _sums(command, measured, self._frequencies)
         powers[pair, 0] += size_c * size_c * power
         powers[pair, 1] += size_c * size_c * power_by_frequency
         cross[pair] += size_c * size_m * common
-        return _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair]))
+        found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair]))
+        if np.isnan(found.ratio):
+            return found
+        angular = 2.0 * np.pi * found.frequency
+        if left is not None and np.isfinite(left.share):
+            # what a sample of measured adds to the cross-spectrum, along its direction and across
+            weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * found.phase)
+            for axis, part in enumerate((weights.real, weights.imag)):
+                sd = scatter(np.ascontiguousarray(part), left)
+                doubts[pair, axis] += (size_c * size_m * sd) ** 2
+            doubts[pair, 2] += size_c * size_m * left.share * abs(common)
+        doubts[pair, 3] += size_c * size_m * abs(common)
+        share = float(doubts[pair, 2] / doubts[pair, 3])
+        gain_sd, phase_sd = (
+            with_chance(float(np.sqrt(doubts[pair, axis])) / abs(cross[pair]), share) for axis in (0, 1)
+        )
+        if not (np.isfinite(share) and share < UNRELATED and phase_sd <= _LARGEST_SD):
+            return NO_EVALUATION
+        return found._replace(ratio_sd=found.ratio * gain_sd, phase_sd=phase_sd, delay_sd=phase_sd / angular)
+
+
+def _analytic(spectrum: Spectrum, n: int) -> Spectrum:
+    """Return (n,) the sum of ``spectrum[k - 1] exp(2 pi i k t / n)`` over the bins, from the first one on."""
+    padded = np.zeros(n, dtype=np.complex128)
+    padded[1 : len(spectrum) + 1] = spectrum
+    return np.asarray(n * scipy.fft.ifft(padded))
 
 
 @reduction
@@ -144,6 +201,6 @@ def _sums(command: Spectrum, measured: Spectrum, frequencies: Samples) -> tuple[
 def _evaluation(power: float, power_by_frequency: float, cross: complex) -> FrequencyEvaluation:
     square = cross.real**2 + cross.imag**2
     if not (power > 0.0 and square > _TRACE * power * power):
-        return FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
+        return NO_EVALUATION
     phase, frequency = float(np.angle(cross)), power_by_frequency / power
     return FrequencyEvaluation(power / abs(cross), phase, -phase / (2.0 * np.pi * frequency), frequency)

@@ -24,17 +24,18 @@ _INCOHERENT = 0.7
 class LagFit(NamedTuple):
     """How one piece follows another; NaN where they have nothing in common.
 
-    ``lag`` samples; ``ratio`` first over second; the standard deviation of each; ``coherence`` squared, 0 .. 1.
+    ``lag`` samples; ``ratio`` first over second; ``coherence`` squared, 0 .. 1. ``by_lag`` and ``by_gain`` (n,): what
+    each sample of the second adds to the lag, and to the logarithm of the gain.
     """
 
     lag: float
-    lag_sd: float
     ratio: float
-    ratio_sd: float
     coherence: float
+    by_lag: Samples
+    by_gain: Samples
 
 
-NO_FIT = LagFit(np.nan, np.nan, np.nan, np.nan, np.nan)
+NO_FIT = LagFit(np.nan, np.nan, np.nan, np.empty(0), np.empty(0))
 
 
 def multitaper_length(n: int) -> int:
@@ -71,42 +72,37 @@ class MultitaperFit:
 
         where Im S stands for |S| times the phase, and g grows from 0 at a coherence of 0.7, which noise may reach, to
         1: hundreds of bins without command would else draw the lag towards zero. What a small lag changes in y is the
-        sum over q times the slope;
-        the plain ``sum g |S| w^2`` would be too much, for tapers spread strong bins over their neighbours with
-        the phase of the strong. The gain is ``sum g |S| / sum g |C|^2``, by the same token a sum over m. The standard
-        deviations are those of the two sums for a white noise as strong as what is not coherent.
+        sum over q times the slope; the plain ``sum g |S| w^2`` would be too much, for tapers spread strong bins over
+        their neighbours with the phase of the strong. The gain is ``sum g |S| / sum g |C|^2``, by the same token a
+        sum over m.
         """
         back = np.zeros((2, self._n + 2), dtype=np.complex128)
-        y, both, command, agreement, size, noise_y, noise_gain = _compare(c, m, self._low, self._high, self._n, back)
+        y, both, command, agreement, size = _compare(c, m, self._low, self._high, self._n, back)
         if not both > 0.0:
             return NO_FIT
-        by_slope, square_y, square_gain = _shares(scipy.fft.irfft(back, 2 * (self._n + 1)), slope)
-        gain = both / command
-        by_lag = gain * by_slope
+        of_y, of_gain, by_slope = _weights(scipy.fft.irfft(back, 2 * (self._n + 1)), slope)
+        by_lag = both / command * by_slope
         if by_lag == 0.0:
             return NO_FIT
-        y_sd, gain_sd = np.sqrt(square_y * noise_y), np.sqrt(square_gain * noise_gain) / command
-        ratio = 1.0 / gain
-        return LagFit(y / by_lag, float(y_sd) / abs(by_lag), ratio, float(gain_sd) * ratio * ratio, agreement / size)
+        return LagFit(y / by_lag, command / both, agreement / size, of_y / by_lag, of_gain / both)
 
 
 @reduction
-def _shares(back: Samples, slope: Samples) -> tuple[float, float, float]:
-    """Return q of y times the slope, its square and that of q of the gain, (n,) each without their means."""
+def _weights(back: Samples, slope: Samples) -> tuple[Samples, Samples, float]:
+    """Return q of y and q of the gain, (n,) each without their means, and the first times the slope."""
     n, scale = len(slope), 0.5 * back.shape[1]
-    of_y, of_gain = back[0, 1 : n + 1], back[1, 1 : n + 1]
+    y, gain = scale * back[0, 1 : n + 1], scale * back[1, 1 : n + 1]
     mean_y = mean_gain = 0.0
     for i in range(n):
-        mean_y += of_y[i]
-        mean_gain += of_gain[i]
+        mean_y += y[i]
+        mean_gain += gain[i]
     mean_y, mean_gain = mean_y / n, mean_gain / n
-    by_slope = square_y = square_gain = 0.0
+    by_slope = 0.0
     for i in range(n):
-        y, gain = scale * (of_y[i] - mean_y), scale * (of_gain[i] - mean_gain)
-        by_slope += y * slope[i]
-        square_y += y * y
-        square_gain += gain * gain
-    return by_slope, square_y, square_gain
+        y[i] -= mean_y
+        gain[i] -= mean_gain
+        by_slope += y[i] * slope[i]
+    return y, gain, by_slope
 
 
 @part
@@ -133,23 +129,21 @@ def _add(spectrum: Spectrum, at: int, value: complex) -> None:
 @kernel
 def _compare(
     c: Spectrum, m: Spectrum, low: int, high: int, n: int, back: NDArray[np.complex128]
-) -> tuple[float, float, float, float, float, float, float]:
-    """Return y; the sums of g |S|, of g times the command's power, of coherence times |S|, of |S|; the noise's power.
+) -> tuple[float, float, float, float, float]:
+    """Return y; the sums of g |S|, of g times the command's power, of coherence times |S|, of |S|.
 
-    The noise is given twice, averaged with the weights of y and with those of the gain; ``back`` takes the spectra of
-    what the two sums take from every sample.
+    ``back`` takes the spectra of what the first two sums take from every sample.
     """
     scale = np.sqrt(0.5 / (n + 1))
-    tapered = np.empty((2, _TAPERS), dtype=np.complex128)
+    tapered = np.empty(_TAPERS, dtype=np.complex128)
     y, both, command, agreement, size = 0.0, 0.0, 0.0, 0.0, 0.0
-    power_y, noise_y, power_gain, noise_gain = 0.0, 0.0, 0.0, 0.0
     for j in range(low, high + 1):
         power_c, power_m, cross = 0.0, 0.0, 0.0j
         for k in range(_TAPERS):
             below, above = 2 * j - k - 1, 2 * j + k + 1
             b_c = scale * (_half_bin(c, below) - _half_bin(c, above))
             b_m = scale * (_half_bin(m, below) - _half_bin(m, above))
-            tapered[0, k], tapered[1, k] = b_c, b_m
+            tapered[k] = b_c
             power_c += b_c.real**2 + b_c.imag**2
             power_m += b_m.real**2 + b_m.imag**2
             cross += b_m * b_c.conjugate()
@@ -166,20 +160,8 @@ def _compare(
         y += weight * strength * np.arctan2(cross.imag, cross.real)
         both += trust * strength
         command += trust * power_c
-        # what one line through the values of all tapers leaves, over their number less one
-        line, left = cross / power_c, 0.0
         for k in range(_TAPERS):
-            b_c = tapered[0, k]
-            away = tapered[1, k] - line * b_c
-            left += (away.real**2 + away.imag**2) / (_TAPERS - 1)
-            for row, turned in ((0, -1j * scale * weight * b_c), (1, scale * trust * b_c)):
+            for row, turned in ((0, -1j * scale * weight * tapered[k]), (1, scale * trust * tapered[k])):
                 _add(back[row], 2 * j + k + 1, turned)
                 _add(back[row], 2 * j - k - 1, -turned)
-        share_y, share_gain = weight * weight * power_c, trust * trust * power_c
-        power_y += share_y
-        noise_y += share_y * left
-        power_gain += share_gain
-        noise_gain += share_gain * left
-    if power_y > 0.0:
-        noise_y, noise_gain = noise_y / power_y, noise_gain / power_gain
-    return y, both, command, agreement, size, noise_y, noise_gain
+    return y, both, command, agreement, size

@@ -8,29 +8,38 @@ Weights times noise of white spectrum alone would be blind to hum, quantisation,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.fractional_lag import POINTS, REACH
-from monitor.kernel import part
+from monitor.indicators.fractional_lag import POINTS, REACH, WEIGHTS
+from monitor.kernel import kernel, part
 
 N_BLOCKS = 16
-# of the scatter of so few blocks, for four fitted numbers and Student's t: measured in `benchmarks.truth`
-_FEW = 1.17
+# of the scatter, over the number of blocks: for four fitted numbers and Student's t, measured in `benchmarks.truth`
+_FEW = 1.5
+# square of what is found of a play or a stroke limit over its variance, from which on it is reckoned with; it is
+# found too small, for no play is a jump and no limit a cube
+_FOUND, _SMALLER = 4.0, 1.5
 # of the measured signal's power in the command's band: from the first on two motions may be alike by chance, beyond
 # the second they have nothing to do with each other
 _BY_CHANCE, UNRELATED = 0.05, 0.3
 # what moves less, of its square, does not move
 _ROUNDING = 1e-12
+# rad, of the lag that is left: its square is no longer small
+_CURVED = 0.01
 # of a period of the command, over which noise beyond its band is averaged
 _EIGHTH = 0.25 * np.pi
 
 
 @part
 def fit_delayed(
-    c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples
+    c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
 ) -> tuple[int, int, float, float]:
     """Fit measured by the command `lag` samples later, its slope, an offset and a drift; fill in what is left.
+
+    Where the slope says that the lag is off by more than 0.01 rad, the fit is made once more at the better one.
 
     Parameters
     ----------
@@ -38,6 +47,7 @@ def fit_delayed(
     weights : of the polynomial between samples, see `fractional_lag`.
     later, slope : (n,), overwritten: the delayed command, and what a lag changes in it.
     rest : (n,), overwritten: what the fit leaves of measured.
+    bent : (n,), overwritten: what grows with the size of the motion, see `_bend`.
 
     Returns
     -------
@@ -47,53 +57,63 @@ def fit_delayed(
     drift : of measured against the command, a sample.
     """
     n_window = c.shape[0]
-    whole = int(np.rint(lag))
-    s = lag - whole
-    start, stop = max(0, whole + REACH), min(n_window, n_window + whole - REACH)
-    n = stop - start
-    if n < N_BLOCKS:
-        return start, start, np.nan, 0.0
-    # cut so that indices begin at zero: those that might be negative are looked at one by one
-    a, b, y, r = later[start:stop], slope[start:stop], m[start:stop], rest[start:stop]
-    for t in range(n):
-        a[t] = b[t] = 0.0
-    for i in range(POINTS):
-        value = bend = 0.0
-        for power in range(POINTS - 1, -1, -1):
-            bend = bend * s + value
-            value = value * s + weights[i, power]
-        # the first of the weights is for the lag of -REACH
-        begin = start - whole - i + REACH
-        piece = c[begin : begin + n]
+    start = stop = n = 0
+    gain = drift = mean_a = rise_a = middle = aa = bb = 0.0
+    for attempt in range(2):
+        whole = int(np.rint(lag))
+        s = lag - whole
+        start, stop = max(0, whole + REACH), min(n_window, n_window + whole - REACH)
+        n = stop - start
+        if n < N_BLOCKS:
+            return start, start, np.nan, 0.0
+        # cut so that indices begin at zero: those that might be negative are looked at one by one
+        a, b, y, r = later[start:stop], slope[start:stop], m[start:stop], rest[start:stop]
         for t in range(n):
-            a[t] += value * piece[t]
-            b[t] += bend * piece[t]
-    # about the first sample, so that a large offset takes no digits
-    a_0, y_0, middle = a[0], y[0], 0.5 * (n - 1)
-    sum_a = sum_b = sum_y = tilt_a = tilt_b = tilt_y = aa = ab = bb = ay = by = 0.0
-    for t in range(n):
-        at, bt, yt, x = a[t] - a_0, b[t], y[t] - y_0, t - middle
-        sum_a, sum_b, sum_y = sum_a + at, sum_b + bt, sum_y + yt
-        tilt_a, tilt_b, tilt_y = tilt_a + x * at, tilt_b + x * bt, tilt_y + x * yt
-        aa, ab, bb, ay, by = aa + at * at, ab + at * bt, bb + bt * bt, ay + at * yt, by + bt * yt
-    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
-    raw_a, raw_b = aa, bb
-    aa -= per_sample * sum_a * sum_a + per_tilt * tilt_a * tilt_a
-    bb -= per_sample * sum_b * sum_b + per_tilt * tilt_b * tilt_b
-    ab -= per_sample * sum_a * sum_b + per_tilt * tilt_a * tilt_b
-    ay -= per_sample * sum_a * sum_y + per_tilt * tilt_a * tilt_y
-    by -= per_sample * sum_b * sum_y + per_tilt * tilt_b * tilt_y
-    power = aa * bb - ab * ab
-    if not (aa > _ROUNDING * raw_a and bb > _ROUNDING * raw_b and power > _ROUNDING * aa * bb):
-        return start, start, np.nan, 0.0
-    gain, by_slope = (ay * bb - by * ab) / power, (by * aa - ay * ab) / power
-    drift = per_tilt * (tilt_y - gain * tilt_a - by_slope * tilt_b)
-    offset = y_0 - gain * a_0 + per_sample * (sum_y - gain * sum_a - by_slope * sum_b) - drift * middle
-    for t in range(n):
-        r[t] = y[t] - offset - drift * t - gain * a[t] - by_slope * b[t]
+            a[t] = b[t] = 0.0
+        for i in range(POINTS):
+            value = bend = 0.0
+            for power in range(POINTS - 1, -1, -1):
+                bend = bend * s + value
+                value = value * s + weights[i, power]
+            # the first of the weights is for the lag of -REACH
+            begin = start - whole - i + REACH
+            piece = c[begin : begin + n]
+            for t in range(n):
+                a[t] += value * piece[t]
+                b[t] += bend * piece[t]
+        # about the first sample, so that a large offset takes no digits
+        a_0, y_0, middle = a[0], y[0], 0.5 * (n - 1)
+        sum_a = sum_b = sum_y = tilt_a = tilt_b = tilt_y = aa = ab = bb = ay = by = 0.0
+        for t in range(n):
+            at, bt, yt, x = a[t] - a_0, b[t], y[t] - y_0, t - middle
+            sum_a, sum_b, sum_y = sum_a + at, sum_b + bt, sum_y + yt
+            tilt_a, tilt_b, tilt_y = tilt_a + x * at, tilt_b + x * bt, tilt_y + x * yt
+            aa, ab, bb, ay, by = aa + at * at, ab + at * bt, bb + bt * bt, ay + at * yt, by + bt * yt
+        per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+        raw_a, raw_b = aa, bb
+        aa -= per_sample * sum_a * sum_a + per_tilt * tilt_a * tilt_a
+        bb -= per_sample * sum_b * sum_b + per_tilt * tilt_b * tilt_b
+        ab -= per_sample * sum_a * sum_b + per_tilt * tilt_a * tilt_b
+        ay -= per_sample * sum_a * sum_y + per_tilt * tilt_a * tilt_y
+        by -= per_sample * sum_b * sum_y + per_tilt * tilt_b * tilt_y
+        power = aa * bb - ab * ab
+        if not (aa > _ROUNDING * raw_a and bb > _ROUNDING * raw_b and power > _ROUNDING * aa * bb):
+            return start, start, np.nan, 0.0
+        gain, by_slope = (ay * bb - by * ab) / power, (by * aa - ay * ab) / power
+        off = by_slope / gain if gain != 0.0 else 0.0
+        # to first order in the lag alone: again, where that is not enough
+        if attempt == 0 and _CURVED < abs(off) * np.sqrt(bb / aa) < 1.0:
+            lag += off
+            continue
+        drift = per_tilt * (tilt_y - gain * tilt_a - by_slope * tilt_b)
+        offset = y_0 - gain * a_0 + per_sample * (sum_y - gain * sum_a - by_slope * sum_b) - drift * middle
+        for t in range(n):
+            r[t] = y[t] - offset - drift * t - gain * a[t] - by_slope * b[t]
+        mean_a, rise_a = a_0 + per_sample * sum_a, per_tilt * tilt_a
+        _bend(a, b, r, mean_a, bent[start:stop])
+        break
     # an eighth of the command's period in the mean
     width = min(max(int(_EIGHTH * np.sqrt(aa / bb)), 1), n // N_BLOCKS)
-    mean_a, rise_a = a_0 + per_sample * sum_a, per_tilt * tilt_a
     left = moved = 0.0
     for first in range(0, n - width + 1, width):
         rest_sum = later_sum = 0.0
@@ -106,6 +126,40 @@ def fit_delayed(
 
 
 @part
+def _bend(later: Samples, slope: Samples, rest: Samples, mean: float, bent: Samples) -> None:
+    """Fill in what a play and a stroke limit leave in measured: one sign of the velocity, and the cube of the motion.
+
+    Both are taken for a delay or a gain by a fit of straight lines, a different one for every size of the motion. Where
+    the residual shows one of them, it is a part of the uncertainty that no scatter tells.
+    """
+    n = rest.shape[0]
+    aa = bb = 0.0
+    for t in range(n):
+        a = later[t] - mean
+        aa, bb = aa + a * a, bb + slope[t] * slope[t]
+        bent[t] = 0.0
+    size = np.sqrt(aa / n)
+    for cubic in (False, True):
+        own = with_a = with_b = total = squares = 0.0
+        for block in range(N_BLOCKS):
+            first, last = block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS
+            block_sum = 0.0
+            for t in range(first, last):
+                a = later[t] - mean
+                x = (a / size) ** 3 if cubic else np.sign(slope[t])
+                own, with_a, with_b = own + x * x, with_a + x * a, with_b + x * slope[t]
+                block_sum += x * rest[t]
+            total, squares = total + block_sum, squares + block_sum * block_sum
+        # without what the fitted lines take of it
+        own -= with_a * with_a / aa + with_b * with_b / bb
+        noise = squares - total * total / N_BLOCKS
+        if total * total > _FOUND * noise and own > 0.0:
+            for t in range(n):
+                a = later[t] - mean
+                bent[t] += _SMALLER * total / own * ((a / size) ** 3 if cubic else np.sign(slope[t]))
+
+
+@part
 def with_chance(scatter: float, share: float) -> float:
     """Return the standard deviation of a phase [rad] or of a gain's logarithm, where so large a share is left.
 
@@ -115,19 +169,64 @@ def with_chance(scatter: float, share: float) -> float:
 
 
 @part
-def scatter_of_sums(one: Samples, two: Samples, rest: Samples, start: int, stop: int) -> tuple[float, float]:
-    """Return the standard deviations of ``sum one rest`` and ``sum two rest`` over samples `start` to `stop`."""
-    total_1 = squares_1 = total_2 = squares_2 = 0.0
+def scatter_of_sums(
+    one: Samples, two: Samples, rest: Samples, bent: Samples, start: int, stop: int
+) -> tuple[float, float]:
+    """Return the standard deviations of ``sum one rest`` and ``sum two rest``, over samples `start` to `stop`.
+
+    What `bent` adds to the sums is added to them. The fewer blocks the weights lie in, the less sure is the scatter.
+    """
+    total_1 = squares_1 = total_2 = squares_2 = bent_1 = bent_2 = 0.0
+    weight_1 = spread_1 = weight_2 = spread_2 = 0.0
     for block in range(N_BLOCKS):
         first = start + block * (stop - start) // N_BLOCKS
         last = start + (block + 1) * (stop - start) // N_BLOCKS
-        w_1, w_2, r = one[first:last], two[first:last], rest[first:last]
-        sum_1 = sum_2 = 0.0
+        w_1, w_2, r, b = one[first:last], two[first:last], rest[first:last], bent[first:last]
+        sum_1 = sum_2 = size_1 = size_2 = 0.0
         for t in range(last - first):
-            sum_1 += w_1[t] * r[t]
-            sum_2 += w_2[t] * r[t]
+            sum_1, sum_2 = sum_1 + w_1[t] * r[t], sum_2 + w_2[t] * r[t]
+            size_1, size_2 = size_1 + w_1[t] * w_1[t], size_2 + w_2[t] * w_2[t]
+            bent_1, bent_2 = bent_1 + w_1[t] * b[t], bent_2 + w_2[t] * b[t]
         total_1, squares_1 = total_1 + sum_1, squares_1 + sum_1 * sum_1
         total_2, squares_2 = total_2 + sum_2, squares_2 + sum_2 * sum_2
-    variance_1 = max(squares_1 - total_1 * total_1 / N_BLOCKS, 0.0)
-    variance_2 = max(squares_2 - total_2 * total_2 / N_BLOCKS, 0.0)
-    return _FEW * np.sqrt(variance_1), _FEW * np.sqrt(variance_2)
+        weight_1, spread_1 = weight_1 + size_1, spread_1 + size_1 * size_1
+        weight_2, spread_2 = weight_2 + size_2, spread_2 + size_2 * size_2
+    few_1 = 1.0 + _FEW * spread_1 / (weight_1 * weight_1) if weight_1 > 0.0 else np.nan
+    few_2 = 1.0 + _FEW * spread_2 / (weight_2 * weight_2) if weight_2 > 0.0 else np.nan
+    variance_1 = few_1 * few_1 * max(squares_1 - total_1 * total_1 / N_BLOCKS, 0.0)
+    variance_2 = few_2 * few_2 * max(squares_2 - total_2 * total_2 / N_BLOCKS, 0.0)
+    return np.sqrt(variance_1 + bent_1 * bent_1), np.sqrt(variance_2 + bent_2 * bent_2)
+
+
+class Residual(NamedTuple):
+    """What `fit_delayed` fills in and returns, for a caller in Python; ``rest`` and ``bent`` are (n,)."""
+
+    rest: Samples
+    bent: Samples
+    start: int
+    stop: int
+    share: float
+    drift: float
+
+
+def residual_of(c: Samples, m: Samples, lag: float) -> Residual:
+    """Return what no delay near `lag` and no gain of the command explains in measured, (n,) each."""
+    later, slope, rest, bent = np.empty((4, len(c)))
+    return Residual(rest, bent, *_fit(c, m, lag, WEIGHTS, later, slope, rest, bent))
+
+
+@kernel
+def _fit(
+    c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
+) -> tuple[int, int, float, float]:
+    return fit_delayed(c, m, lag, weights, later, slope, rest, bent)
+
+
+def scatter(weight: Samples, left: Residual) -> float:
+    """Return the standard deviation of a weighted sum of measured, (n,) weights."""
+    return _scatter(weight, left.rest, left.bent, left.start, left.stop)
+
+
+@kernel
+def _scatter(weight: Samples, rest: Samples, bent: Samples, start: int, stop: int) -> float:
+    return scatter_of_sums(weight, weight, rest, bent, start, stop)[0]

@@ -9,23 +9,32 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator, check_window
+from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.gate import gate_limits, new_gate, passes
+from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
 from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
-from monitor.indicators.swept_area import HOPS, loop_of, new_stored_window, sine_of_step, tick
+from monitor.indicators.swept_area import HOPS, Loop, loop_of, new_stored_window, sine_of_step, tick
 from monitor.indicators.windowed_sums import new_sums, push, total
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 
 # a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
 _TRACE = 1e-24
+# rad, of the angle: beyond it nothing is known
+_LARGEST_SD = 0.3
+_ROOMS = 4
 
 
 class TrackingArea(NamedTuple):
-    """TI over the window and since the start, in the square of the signal's unit; as a ratio; its slope in rad."""
+    """TI over the window and since the start, in the square of the signal's unit; as a ratio; its slope in rad.
+
+    ``angle_sd`` is the standard deviation of the slope's angle.
+    """
 
     window: float
     total: float
     normalized: float
     angle: float
+    angle_sd: float
 
 
 class TrackingIndicator(WindowedIndicator[TrackingArea]):
@@ -59,6 +68,10 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
     positive for a lead, whatever the amplitudes, offsets and units. Of several tones the strong and the fast ones
     count for more. It is renewed every `hop` samples, needs two cycles in the window, and is good from 2.5 on;
     a drift of the command makes it NaN.
+
+    ``ti_angle_sd`` is its standard deviation, from what no delay and gain of the command explains in the measured
+    signal (`residual`). It is that of the random error: of several tones the angle is a mixture of their phases. Where
+    more than 30 % of the power in the command's band is left, or it is over 0.3 rad, the angle is NaN.
     """
 
     outputs = (
@@ -66,6 +79,7 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
         Output("ti_total", f"{SIGNAL_UNIT}^2"),
         Output("ti_normalized", "1", compares=True),
         Output("ti_angle", "rad"),
+        Output("ti_angle_sd", "rad"),
     )
     value_type = TrackingArea
     smallest_window = 2
@@ -91,9 +105,9 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
         sums = new_sums(n - 1, pairs, 1)
         # samples in all, and good ones in a row
         counts = np.zeros((pairs, 2), dtype=np.int64)
-        running, angle = np.zeros(pairs), np.full(pairs, np.nan)
+        running, angle = np.zeros(pairs), np.full((pairs, 2), np.nan)
         extremes, stored = new_extremes(n, pairs, 1), new_stored_window(n, pairs, 2)
-        return (*sums, running, angle, counts, *extremes, *stored, *new_gate(pairs))
+        return (*sums, running, angle, counts, *extremes, *stored, *new_gate(pairs), np.zeros((_ROOMS, n)))
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         settings = (self.n_window, self.hop, *self._limits)
@@ -130,6 +144,7 @@ def _advance_ti(
     loudest: Samples,
     quietest: Samples,
     began: NDArray[np.int64],
+    work: Samples,
 ) -> None:
     segment = np.empty(1)
     row = 0
@@ -155,9 +170,9 @@ def _advance_ti(
             ring[pair, 0, at] = ring[pair, 0, at + n_window] = c
             ring[pair, 1, at] = ring[pair, 1, at + n_window] = m
             if not full:
-                angle[pair] = np.nan
+                angle[pair, 0] = angle[pair, 1] = np.nan
             elif (first + i + pair) % hop == 0:
-                angle[pair] = np.nan
+                angle[pair, 0] = angle[pair, 1] = np.nan
                 command, measured = (
                     ring[pair, 0, at + 1 : at + 1 + n_window],
                     ring[pair, 1, at + 1 : at + 1 + n_window],
@@ -170,14 +185,48 @@ def _advance_ti(
                 if is_open and loop.square_a > _TRACE * loop.square_b:
                     step = sine_of_step(command, np.sqrt(loop.square_b), loop.drift, times, crossing_ends, side, last)
                     # NaN for a command without a frequency
-                    angle[pair] = np.arctan2(loop.swept / step, loop.common)
+                    turned, sd = _angle(command, measured, loop, step, hann, work)
+                    if sd <= _LARGEST_SD:
+                        angle[pair, 0], angle[pair, 1] = turned, sd
             if give:
                 square = largest(candidates, ends, pair, 0) ** 2
                 area = total(rows, prefix, since, pair, 0)
                 out[row, pair, 0] = area if full else np.nan
                 out[row, pair, 1] = running[pair]
                 out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
-                out[row, pair, 3] = angle[pair]
+                out[row, pair, 3], out[row, pair, 4] = angle[pair, 0], angle[pair, 1]
         tick(clock, n_window)
         if give:
             row += 1
+
+
+@part
+def _angle(
+    command: Samples, measured: Samples, loop: Loop, step: float, hann: Samples, work: Samples
+) -> tuple[float, float]:
+    """Return the angle of the slope and its standard deviation; NaN where the two have nothing to do with each other."""
+    n = command.shape[0]
+    lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
+    start, stop, share, drift = fit_delayed(command, measured, lag, WEIGHTS, work[0], work[1], work[2], work[3])
+    if not share < UNRELATED:
+        return np.nan, np.nan
+    # what drifts against the command sweeps an area of its own
+    level, of_angle = work[0], work[1]
+    for t in range(n):
+        level[t] = measured[t] - drift * t
+    own = loop_of(level, command, hann)
+    swept, common, weight, mean = own.swept / step, own.common, 0.0, 0.0
+    for t in range(n):
+        mean += hann[t] * (command[t] - command[0])
+    mean = command[0] + mean / n
+    for t in range(n - 1):
+        weight += hann[t] + hann[t + 1]
+    # what a sample of measured adds to the angle, by the swept area and by what the two have in common
+    size = swept * swept + common * common
+    by_swept, by_common = common / (size * step * weight), swept / (size * n)
+    for t in range(start, stop):
+        ahead = 0.5 * (hann[t] + hann[t + 1]) * (command[t + 1] - mean) if t + 1 < n else 0.0
+        behind = 0.5 * (hann[t - 1] + hann[t]) * (command[t - 1] - mean) if t > 0 else 0.0
+        of_angle[t] = by_swept * (ahead - behind) - by_common * hann[t] * (command[t] - mean)
+    sd = with_chance(scatter_of_sums(of_angle, of_angle, work[2], work[3], start, stop)[0], share)
+    return np.arctan2(swept, common), sd

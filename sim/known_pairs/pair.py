@@ -28,13 +28,14 @@ class KnownPair:
     Parameters
     ----------
     command, measured : (n,).
-    clean : (n,), the measured signal without its disturbance.
+    clean_command, clean : (n,), both without what disturbs them.
     delay : s, positive: measured lags; NaN for two signals that have nothing to do with each other.
     ratio : command over measured.
     """
 
     command: Samples
     measured: Samples
+    clean_command: Samples
     clean: Samples
     delay: float
     ratio: float
@@ -67,16 +68,16 @@ def known_pair(
     motion = recipe.motion(rng)
     delay, ratio = float(rng.uniform(*DELAYS)), float(np.exp(rng.uniform(*np.log(RATIOS))))
     level = float(np.exp(rng.uniform(*np.log(noise))))
-    command = motion(t)
+    clean_command = motion(t)
     follows = motion if recipe.other is None else recipe.other(rng)
     clean = follows(t - delay) / ratio
     jitter = _JITTER * rng.standard_normal(len(t)) if recipe.jitter else 0.0
     measured = follows(t - delay + jitter) / ratio
     measured = measured + level * clean.std() * rng.standard_normal(len(t))
-    command, measured = recipe.fault(t, command, measured, rng)
+    command, measured = recipe.fault(t, clean_command, measured, rng)
     if recipe.other is not None:
         delay = ratio = float("nan")
-    return KnownPair(command, measured, clean, delay, ratio)
+    return KnownPair(command, measured, clean_command, clean, delay, ratio)
 
 
 def known_pairs(
