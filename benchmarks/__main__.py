@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
+from typing import Any
 
 from rich.console import Console
 
+from benchmarks import truth
 from benchmarks.figures import Figure, table
 
 NAMES = (
+    "truth",
     "kernels",
     "throughput",
     "latency",
@@ -42,20 +46,38 @@ def main(words: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}: choose from {', '.join(NAMES)}")
     figures: list[Figure] = []
+    truths: list[truth.Truth] = []
     for name in arguments.names or NAMES:
         benchmark = import_module(f"benchmarks.{name}")
         print(f"{name}: {benchmark.SUMMARY} ...", file=sys.stderr, flush=True)
-        figures += benchmark.run(arguments.quick)
+        for row in benchmark.run(arguments.quick):
+            if isinstance(row, truth.Truth):
+                truths.append(row)
+            else:
+                figures.append(row)
     machine = _machine()
     if arguments.json:
         rows = [asdict(figure) | {"met": figure.met} for figure in figures]
-        print(json.dumps({"machine": machine, "figures": rows}, indent=1))
+        told = [asdict(row) | {"honest": truth.is_honest(row)} for row in truths]
+        print(json.dumps(without_nan({"machine": machine, "figures": rows, "truth": told}), indent=1))
     else:
         # a table wider than a pipe's 80 columns would be cut
         console = Console(width=None if sys.stdout.isatty() else 170)
-        console.print(table(figures))
+        if truths:
+            console.print(truth.table(truths))
+        if figures:
+            console.print(table(figures))
         console.print(", ".join(f"{key} {value}" for key, value in machine.items()), style="dim")
     return 0
+
+
+def without_nan(value: Any) -> Any:
+    """Return the value with None for what is no number: JSON knows no NaN."""
+    if isinstance(value, dict):
+        return {key: without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _machine() -> dict[str, object]:

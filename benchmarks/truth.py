@@ -23,8 +23,8 @@ from sim.known_pairs import CLASSES, UNRELATED, known_pairs
 SUMMARY = "error and coverage of every indicator in every class of motion"
 RATE, WINDOW = 1024.0, 2.0
 # s: when the values are read, of pairs of 6 s
-INSTANTS = (2.5, 4.2, 5.9)
-PAIRS = 200
+INSTANTS = (3.1, 4.4, 5.95)
+PAIRS = 120
 
 Make = Callable[..., WindowedIndicator[Any]]
 

@@ -26,7 +26,7 @@ _TRIES = 4
 LARGEST_SD = 0.3
 _FEWEST = 8
 # of the scatter, because that lag of the chords was chosen whose reading seems sharpest
-_CHOSEN = 1.1
+_CHOSEN = 1.15
 
 
 class ClosedLoop(NamedTuple):

@@ -21,7 +21,7 @@ N_BLOCKS = 16
 _FEW = 1.5
 # square of what is found of a play or a stroke limit over its variance, from which on it is reckoned with; it is
 # found too small, for no play is a jump and no limit a cube
-_FOUND, _SMALLER = 4.0, 1.5
+_FOUND, _SMALLER = 1.5, 1.8
 # of the measured signal's power in the command's band: from the first on two motions may be alike by chance, beyond
 # the second they have nothing to do with each other
 _BY_CHANCE, UNRELATED = 0.05, 0.3
@@ -154,9 +154,10 @@ def _bend(later: Samples, slope: Samples, rest: Samples, mean: float, bent: Samp
         own -= with_a * with_a / aa + with_b * with_b / bb
         noise = squares - total * total / N_BLOCKS
         if total * total > _FOUND * noise and own > 0.0:
+            found = _SMALLER * total / own * np.sqrt(1.0 - noise / (total * total))
             for t in range(n):
                 a = later[t] - mean
-                bent[t] += _SMALLER * total / own * ((a / size) ** 3 if cubic else np.sign(slope[t]))
+                bent[t] += found * ((a / size) ** 3 if cubic else np.sign(slope[t]))
 
 
 @part
