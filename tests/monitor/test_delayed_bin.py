@@ -90,8 +90,8 @@ def test_the_delay_of_the_tone_is_the_papers_phase_over_frequency(name, delay):
         np.testing.assert_allclose(row[PHASE], phase, atol=1e-9)
         np.testing.assert_allclose(row[DELAY], -phase * N / RATE / (2.0 * np.pi * cycles), rtol=1e-9)
         errors.append(abs(row[DELAY] - delay))
-    # and so it is biased
-    assert max(errors) > 0.02 * delay
+    # and so it is biased, unless the tones are bins apart
+    assert (max(errors) > 0.02 * delay) == (name != "two tones")
 
 
 @pytest.mark.parametrize("taper", ["hamming", "blackman", "rectangular"])

@@ -23,7 +23,8 @@ MEDIANS = {
 @pytest.mark.parametrize("name", MOTIONS)
 def test_the_delay_is_near_the_truth_and_its_deviation_says_how_near(name):
     for row, most in zip(judge(name, PAIRS, readings=ASKED), MEDIANS[name], strict=True):
-        assert row.valid > 0.5, row
+        # a turn of one motion holds a piece of the other, which is no ellipse
+        assert row.valid > (0.3 if row.label == "adaptive PAEI" else 0.8), row
         assert row.median < most, row
         assert abs(row.bias) < 0.05 if row.label == "FDB" else abs(row.bias) < 0.1, row
         # 60 pairs, three windows each: 0.68 and 0.95 within three of their deviations
