@@ -69,19 +69,18 @@ class AdaptivePhaseAmplitudeIndices(WindowedIndicator[AdaptivePhaseAmplitudeErro
     quarters of the fitted ellipse's width; the angle that the command has turned through, by the chords' frequency,
     is 2 pi or more (the loop's own angle means nothing where it is thin); 4ac - b^2 is positive, or negative by no
     more than a line's is; the fitted centre lies within the data's bounding box. Three are ours altogether, or else
-    the noise on a piece of the loop would pass for a loop: in white noise as strong as the window's the phase is
-    known to 0.1 rad, the command's noise is less than 22 % of the chords' amplitude, and the command does not span
-    more than four of those amplitudes. A window has 32 samples or more.
+    the noise on a piece of the loop would pass for a loop: the phase is known to 0.1 rad, delay and gain leave at
+    most 3 % of the power of measured in the command's band, and the command does not span more than four of the
+    chords' amplitudes. A window has 32 samples or more.
 
-    With two economies: a search begins at the length found by the last one, instead of at nothing, a quarter of the
-    surplus shorter if there was one; where the checks fail it grows by eighths, three lengths a search, and the next
-    search goes on, with nothing valid until they hold. And there are 128 searches in a longest window, at every
+    With two economies: a search begins at the length found by the last one, instead of at nothing, half of the
+    surplus shorter if there was one; where the checks fail it grows by quarters, three lengths a search, and the next
+    search goes on, with nothing valid until they hold. And there are 32 searches in a longest window, at every
     `hop`-th sample; between two the values stand. In steady motion that leads to the shortest length at which the
     angle is 2 pi, as the flowchart does.
 
-    One turn in noise says less than several: the phase is three to four times as uncertain as over 2.5 turns. The
-    standard deviations are right within a factor of two or so, and mostly too large.
-    It costs about 400 bytes a sample of the longest window.
+    Delay, ratio and standard deviations are those of `PhaseAmplitudeIndices` (`closed_loop`). One turn in noise says
+    less than several: the phase is three to four times as uncertain as over 2.5 turns.
 
     Attributes
     ----------

@@ -24,6 +24,9 @@ _SMALLEST = 1e-280
 _ENOUGH = 128
 # of the command's power, the noise that is reckoned with in choosing a lag
 _NOISE = 1e-4
+# of the square of a sum of products, over the sum of their squares: with less it may be that of noise
+_SURE = 16.0
+_UNSURE = 1e-9
 
 
 class Chords(NamedTuple):
@@ -87,7 +90,7 @@ def choose_lag(
         if groups < 1:
             continue
         stride = max(1, groups // _ENOUGH)
-        square, count = 0.0, 0
+        square, products, count = 0.0, 0.0, 0
         for j in range(N_SUMS):
             sums[j] = 0.0
         for base in range(oldest, oldest + groups, stride):
@@ -96,12 +99,15 @@ def choose_lag(
             sums[CROSS], sums[SWEPT] = sums[CROSS] + cross, sums[SWEPT] + swept
             third = ring[pair, 0, base + 6 * k] - ring[pair, 0, base]
             third -= 3.0 * (ring[pair, 0, base + 4 * k] - ring[pair, 0, base + 2 * k])
-            square += third * third
+            square, products = square + third * third, products + near * near
             count += 1
         found = read_chords(sums, k, float(count))
         if found.found:
             by_lag = sums[NEAR] / count * found.turn_rate / np.sin(2.0 * k * found.turn_rate)
             merit = by_lag * by_lag / (square / count + _NOISE * power) * groups
+            # of noise the reading is any, and its merit with it: it is taken for want of a better one
+            if not sums[NEAR] * sums[NEAR] > _SURE * products:
+                merit *= _UNSURE
             if merit > best:
                 best, chosen, reading = merit, k, found
                 lag = -np.arctan2(found.quadrature, found.in_phase) / found.turn_rate

@@ -130,7 +130,7 @@ def n_groups(n: int, k: int, shift: int) -> int:
 
 @part
 def loop_products(pair: int, ring: Samples, base: int, base_m: int, k: int) -> tuple[float, float, float, float]:
-    """Return what the group of points that begins at `base` in the command, `base_m` in measured, adds to the sums."""
+    """Return what the group that begins at `base` in the command, at `base_m` in measured, adds to the sums."""
     c_2, c_3 = ring[pair, 0, base + 2 * k], ring[pair, 0, base + 3 * k]
     c_4, c_5 = ring[pair, 0, base + 4 * k], ring[pair, 0, base + 5 * k]
     d_0, d_1, d_2, d_3 = c_2 - ring[pair, 0, base], c_3 - ring[pair, 0, base + k], c_4 - c_2, c_5 - c_3

@@ -22,6 +22,8 @@ _SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT = range(6)
 N_ROOMS = 6
 # delays of the command that are tried
 _TRIES = 4
+# samples from the shift, beyond which another is taken
+_NEAREST = 0.6
 # rad, of the phase: beyond it nothing is known
 LARGEST_SD = 0.3
 _FEWEST = 8
@@ -88,8 +90,8 @@ def close_loop(c: Samples, m: Samples, k: int, lag: float, most: float, work: Sa
             continue
         x = -phase_1 / step
         lag = shift + x
-        # beside the middle by more than rounding another shift is nearer
-        found = abs(x) <= 0.5 + 1e-9
+        # halfway between two shifts noise may say of either that the other is nearer
+        found = abs(x) <= _NEAREST
         by_lag = 0.5 * (area_2 - area_0)
         gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
         gain_2 = np.hypot(area_2 * sin_2y, common_2)

@@ -81,10 +81,10 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     in a decay is not that at one instant, and the phase that of the delay at the dominant frequency.
 
     The standard deviations come from what no delay and gain of the command explains in the measured signal
-    (`residual`), whatever its colour. Where more than 30 % of the power in its band is left, or the phase is uncertain
-    by 0.3 rad, the two have nothing to do with each other and nothing is valid but frequency and amplitude: they are
-    the command's alone, and are given as long as it has a motion. So it is with a motion of one cycle a window that is
-    no tone: no bin is free of the offset.
+    (`residual`), whatever its colour. Where more than 30 % of the power in its band is left, or the phase is
+    uncertain by 0.3 rad, the two have nothing to do with each other and nothing is valid but frequency and
+    amplitude: they are the command's alone, and are given as long as it has a motion. So it is with a motion of one
+    cycle a window that is no tone: no bin is free of the offset.
 
     The peak bin, the gate, the standard deviations and the rate at which the phase follows the delay are looked for
     eight times a window, at every `hop`-th sample; the readings at that bin are made at every sample.

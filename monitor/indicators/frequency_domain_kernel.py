@@ -176,8 +176,8 @@ def advance_fdb(
                     if of_motion:
                         before = delayed_tone(bins_c, k, frequency, pole, near, far, lag - 0.5, n_window)
                         after = delayed_tone(bins_c, k, frequency, pole, near, far, lag + 0.5, n_window)
-                        # halfway between the two
-                        turned, away = before * after.conjugate(), tone_m * (before + after).conjugate()
+                        delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
+                        turned, away = before * after.conjugate(), tone_m * delayed.conjugate()
                         pace = np.arctan2(turned.imag, turned.real) / angular
                         lag -= np.arctan2(away.imag, away.real) / (min(max(pace, _SLOWEST), _FASTEST) * angular)
                 hides_offset = k == 1 or (k == 2 and far != 0.0)

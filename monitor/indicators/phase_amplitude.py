@@ -99,9 +99,9 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     phase is uncertain by 0.3 rad, the two have nothing to do with each other and nothing is valid.
 
     Eq. 1 of the review by regression (`ellipse_fit`) is exact for a sine, too. In noise its phase is right on
-    average, its ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it takes
-    for noise, and reads 8 of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency. The
-    standard deviations beside it are those of the closed loop, and do not know of its bias.
+    average, its ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it
+    takes for noise, and reads 8 of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency.
+    The standard deviations beside it are those of the closed loop, and do not know of its bias.
     """
 
     outputs = (

@@ -18,7 +18,7 @@ from monitor.indicators import (
     broadband_delay,
     cross_correlation,
     energy_error,
-    frequency_domain,
+    frequency_domain_kernel,
     hopped,
     multitaper,
     peak_error,
@@ -32,7 +32,7 @@ from tests.contract.entries import noisy
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, WINDOW, N = 100.0, 0.5, 50
 KERNELS = (
-    frequency_domain._advance_fdb,
+    frequency_domain_kernel.advance_fdb,
     phase_amplitude._advance_paei,
     tracking_indicator._advance_ti,
     rms_error._advance_nrmse,

@@ -54,7 +54,7 @@ def test_less_than_a_cycle_is_no_tone(taper):
 @pytest.mark.parametrize("seed", range(2))
 def test_several_tones_in_noise_after_every_sample(seed, taper):
     x_c, x_m = several_tones(np.random.default_rng(seed), 6 * N, RATE)
-    indicator = FrequencyDomainIndicator(RATE, N / RATE, taper=taper, relative_gate=0.0)
+    indicator = FrequencyDomainIndicator(RATE, N / RATE, taper=taper, delay_of="tone", relative_gate=0.0)
     rows = indicator.update_block(x_c, x_m)[N - 1 :]
     expected = at_every_sample(lambda c, m: oracle.between_bins(c, m, 1, HIGHEST, taper), x_c, x_m, N)
     np.testing.assert_allclose(rows[:, RATIO], expected[:, 0], rtol=1e-9)
@@ -80,7 +80,8 @@ def test_own_peaks_in_neighbouring_bins_are_off_by_half_a_turn():
         for peak in ("own", "command")
     )
     trapped = np.abs(own - tones.phase) > 2.5
-    assert 0.02 < trapped.mean() < 0.5
+    # halfway between two bins either is as likely
+    assert 0.02 < trapped.mean() < 0.6
     np.testing.assert_allclose(np.abs(own[trapped] - tones.phase), np.pi, atol=0.2)
     np.testing.assert_allclose(common, tones.phase, atol=0.02)
 
@@ -102,7 +103,7 @@ def test_the_band_is_where_the_frequency_is_sought():
         ((2.0, 50.0), 1 / 0.9, -0.1, 6.0),
         ((20.0, 50.0), 2.0, -0.6, 30.0),
     ):
-        indicator = FrequencyDomainIndicator(RATE, N / RATE, band=band)
+        indicator = FrequencyDomainIndicator(RATE, N / RATE, band=band, delay_of="tone")
         row = indicator.update_block(x_c, x_m)[-1]
         np.testing.assert_allclose(row[[RATIO, PHASE, FREQUENCY]], (ratio, phase, frequency), rtol=1e-6)
 
@@ -112,18 +113,20 @@ def test_the_gates():
     x = np.concatenate([loud.signals(4 * N, RATE)[0], quiet.signals(3 * N, RATE)[0]])
     ratio = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.02).update_block(x, x)[:, RATIO]
     assert np.isfinite(ratio[N - 1 : 4 * N]).all()
-    assert np.isnan(ratio[5 * N :]).all()
+    assert np.isnan(ratio[5 * N + N // 8 :]).all()
     ratio = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.0).update_block(x, x)[:, RATIO]
-    assert np.isfinite(ratio[N - 1 :]).all()
+    # what is left of the loud motion at the window's end has no delay that is sure
+    assert np.isfinite(ratio[N - 1 : 4 * N]).all() and np.isfinite(ratio[5 * N + N // 8 :]).all()
     ratio = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.0, gate=0.02).update_block(x, x)[:, RATIO]
-    assert np.isnan(ratio[5 * N :]).all()
+    assert np.isnan(ratio[5 * N + N // 8 :]).all()
 
 
 def test_a_spike_does_not_shut_the_relative_gate():
     x_c, x_m = Tones(7.0, 1.0, phase=-0.1).signals(10 * N, RATE)
     x_c[3 * N] = 1e6
     rows = FrequencyDomainIndicator(RATE, N / RATE, relative_gate=0.5).update_block(x_c, x_m)
-    np.testing.assert_allclose(rows[4 * N :, PHASE], -0.1, atol=1e-8)
+    # the gate is looked at eight times a window
+    np.testing.assert_allclose(rows[4 * N + N // 8 :, PHASE], -0.1, atol=1e-8)
 
 
 def test_ten_million_samples_on_a_large_offset_leave_no_drift(long_run):

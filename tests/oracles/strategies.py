@@ -26,11 +26,14 @@ class Case(NamedTuple):
 
 @st.composite
 def cases(draw, smallest_phase=1e-4, offset=0.0):
-    """Draw any start phase, phase error, frequency from 0.5 Hz to a tenth of the rate, 2.5 to 6 cycles."""
+    """Draw any start phase, phase error, frequency from 0.5 Hz to a tenth of the rate, 2.5 to 6 cycles.
+
+    A window has 32 samples or more.
+    """
     sample_rate = 10.0 ** draw(st.floats(2.0, 4.0))
     tenth = sample_rate / 10.0
     frequency = min(tenth, 0.5 * (tenth / 0.5) ** draw(st.floats(0.0, 1.0)))
-    n_window = int(np.ceil(draw(st.floats(2.5, 6.0)) / frequency * sample_rate))
+    n_window = max(32, int(np.ceil(draw(st.floats(2.5, 6.0)) / frequency * sample_rate)))
     size = 10.0 ** draw(st.floats(np.log10(smallest_phase), np.log10(2.999)))
     amplitude = 10.0 ** draw(st.floats(-3.0, 3.0))
     tones = Tones(

@@ -1,0 +1,133 @@
+"""What no delay and no gain explains: the fit against numpy's least squares, its scatter against many draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.indicators.fractional_lag import REACH, WEIGHTS
+from monitor.indicators.residual import fit_delayed, scatter_of_sums, with_chance
+from tests.oracles import delayed_motion as oracle
+
+RATE, N = 256.0, 512
+T = np.arange(N) / RATE
+LAGS = (0.0, 0.4, -1.0, 3.3, 8.75, -6.5)
+
+
+def fit(c, m, lag):
+    """Return the fit, and what it fills in, where it knows."""
+    rooms = np.full((3, len(c)), np.nan)
+    start, stop, share, drift = fit_delayed(c, m, lag, WEIGHTS, *rooms)
+    return start, stop, share, drift, *rooms[:, start:stop]
+
+
+def columns(later, slope):
+    n = len(later)
+    return np.stack([later, slope, np.ones(n), np.arange(n) - 0.5 * (n - 1)], axis=1)
+
+
+def interpolated(c, lag):
+    """Return the polynomial through nine samples about each, `lag` samples earlier, and minus its slope there."""
+    whole = round(lag)
+    start, stop = max(0, whole + REACH), min(len(c), len(c) + whole - REACH)
+    at = np.arange(-REACH, REACH + 1)
+    found = []
+    for t in range(start, stop):
+        line = np.polynomial.Polynomial.fit(at, c[t - whole + at], 2 * REACH, domain=[-REACH, REACH])
+        found.append((line(whole - lag), -line.deriv()(whole - lag)))
+    return start, stop, *np.array(found).T
+
+
+@pytest.mark.parametrize("lag", LAGS)
+def test_the_fit_is_that_of_least_squares(lag):
+    rng = np.random.default_rng(7)
+    motion = oracle.band_noise(rng, high=8.0)
+    c = motion(T) + 40.0
+    m = 0.8 * motion(T - (lag + 0.6) / RATE) + 0.05 * rng.normal(size=N) + 0.3 * T - 5.0
+    start, stop, _, drift, later, slope, rest = fit(c, m, lag)
+    start_np, stop_np, later_np, slope_np = interpolated(c, lag)
+    assert (start, stop) == (start_np, stop_np)
+    np.testing.assert_allclose(later, later_np, atol=1e-9)
+    np.testing.assert_allclose(slope, slope_np, atol=1e-9)
+    a, y = columns(later_np, slope_np), m[start:stop]
+    found = np.linalg.lstsq(a, y, rcond=None)[0]
+    np.testing.assert_allclose(rest, y - a @ found, atol=1e-9)
+    np.testing.assert_allclose(drift, found[3], rtol=1e-6)
+
+
+@pytest.mark.parametrize("lag", LAGS)
+def test_between_samples_the_command_is_the_motion(lag):
+    motion = oracle.band_noise(np.random.default_rng(8), high=8.0)
+    start, stop, share, _, later, slope, rest = fit(motion(T), 0.7 * motion(T - lag / RATE) + 3.0, lag)
+    t = T[start:stop] - lag / RATE
+    np.testing.assert_allclose(later, motion(t), atol=1e-7)
+    np.testing.assert_allclose(slope, -motion.slope(t) / RATE, atol=1e-7)
+    np.testing.assert_allclose(rest, 0.0, atol=1e-7)
+    assert share < 1e-12
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 1.0, 3.0])
+def test_the_share_is_of_what_is_left_in_the_commands_band(level):
+    """A motion of another kind in the same band, of known size; an offset and a drift are no part of it."""
+    rng = np.random.default_rng(9)
+    shares = []
+    for _ in range(60):
+        one, other = oracle.band_noise(rng, high=6.0), oracle.band_noise(rng, high=6.0)
+        shares.append(fit(one(T), one(T) + level * other(T) + 7.0 + T, 0.0)[2])
+    np.testing.assert_allclose(np.mean(shares), level**2 / (1.0 + level**2), atol=0.05)
+
+
+def test_white_noise_counts_by_what_is_left_of_it_in_the_band():
+    rng = np.random.default_rng(10)
+    motion = oracle.Components(np.array([2.0]), np.array([np.sqrt(2.0)]), np.array([0.3]))
+    # an eighth of the period is sixteen samples
+    shares = [fit(motion(T), motion(T) + 0.5 * rng.normal(size=N), 0.0)[2] for _ in range(100)]
+    np.testing.assert_allclose(np.mean(shares), 0.25 / 16.0, rtol=0.15)
+
+
+@pytest.mark.parametrize("kind", ["dead", "constant", "a line", "too short"])
+def test_what_cannot_be_fitted_is_not_known(kind):
+    c = {"dead": np.zeros(N), "constant": np.full(N, 3.3), "a line": 0.1 * T, "too short": np.sin(T[:20])}[kind]
+    assert np.isnan(fit(c, np.cos(np.arange(len(c))), 0.0)[2])
+
+
+def coloured(rng, memory, number):
+    """Return noise of variance one whose samples remember the last one by so much, (number, N)."""
+    x = rng.normal(size=(number, N))
+    for t in range(1, N):
+        x[:, t] = memory * x[:, t - 1] + np.sqrt(1.0 - memory**2) * x[:, t]
+    return x
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.6, 0.9])
+@pytest.mark.parametrize("frequency", [2.3, 6.1])
+def test_the_scatter_is_that_of_many_draws(memory, frequency):
+    """Weights of a phase and of a gain under Hann's taper; what the fit leaves of the noise stands for the noise.
+
+    A factor for so few blocks is on top: of white noise the deviations are 1.15 times too large, of noise of long
+    memory, of which the fit takes more, they are just right.
+    """
+    hann = 1.0 - np.cos(2.0 * np.pi * np.arange(N) / N)
+    angle = 2.0 * np.pi * frequency * T + 0.4
+    weights = np.stack([hann * np.sin(angle), hann * np.cos(angle)])
+    a = columns(np.cos(angle), np.sin(angle))
+    noise = coloured(np.random.default_rng(11), memory, 600)
+    rests = noise - noise @ np.linalg.pinv(a).T @ a.T
+    sds = np.array([scatter_of_sums(*weights, rest, 0, N) for rest in rests])
+    actual = np.var(noise @ weights.T, axis=0)
+    np.testing.assert_allclose(np.mean(sds**2, axis=0) / actual, 1.15**2 if memory == 0.0 else 1.1, rtol=0.25)
+
+
+def test_the_scatter_of_a_part_of_the_window():
+    rng = np.random.default_rng(12)
+    one, two, rest = rng.normal(size=(3, N))
+    inside = scatter_of_sums(one, two, rest, 30, 400)
+    rest[:30] = rest[400:] = 1e9
+    assert scatter_of_sums(one, two, rest, 30, 400) == inside
+    np.testing.assert_allclose(scatter_of_sums(two, one, 2.0 * rest, 30, 400), [2.0 * sd for sd in inside[::-1]])
+
+
+def test_a_likeness_by_chance_makes_a_phase_uncertain():
+    assert with_chance(0.02, 0.01) == 0.02
+    assert with_chance(0.0, 0.3) == pytest.approx(0.5)
+    assert with_chance(3.0, 0.05 + 16.0) == pytest.approx(5.0)
