@@ -32,7 +32,7 @@ from tests.contract.entries import noisy
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, WINDOW, N = 100.0, 0.5, 50
 KERNELS = (
-    frequency_domain._advance_fdb,
+    frequency_domain.advance_fdb,
     phase_amplitude._advance_paei,
     tracking_indicator._advance_ti,
     rms_error._advance_nrmse,
