@@ -25,8 +25,8 @@ def contradiction_reason(prefixes: Sequence[str]) -> str:
     headline = LABELS[HEADLINE]
     return (
         f"{SIGN} {_labels(prefixes)}: differs from the {headline} delay or ratio by more than the bands of ± 2 sd.\n"
-        "Where delay and gain are the same at all frequencies and amplitudes all agree, on any motion: here delay or\n"
-        "gain depends on frequency or amplitude, or changes within the window.\n"
+        "Where delay and gain are the same at all frequencies and amplitudes all agree, on any motion: here delay\n"
+        "or gain depends on frequency or amplitude, or changes within the window.\n"
         f"Believe the {headline} values, which are those of all frequencies, over their window. Only while a delay\n"
         "changes, or just after, is the adaptive PAEI quicker."
     )

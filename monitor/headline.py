@@ -1,7 +1,8 @@
 """The headline: the delay and the ratio to read first, and which other indicators contradict them.
 
-The broadband delay and ratio are those of all frequencies. FDB and PAEI, of one frequency or of few, agree on any motion
-where delay and gain are the same at all frequencies and amplitudes; else they contradict (docs/decisions/0014). Every place that shows one number of an actuator takes its name from here.
+The broadband delay and ratio are those of all frequencies. FDB and PAEI, of one frequency or of few, agree on any
+motion where delay and gain are the same at all frequencies and amplitudes; else they contradict
+(docs/decisions/0014). Every place that shows one number of an actuator takes its name from here.
 """
 
 from __future__ import annotations

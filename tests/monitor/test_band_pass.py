@@ -103,7 +103,7 @@ def test_the_samples_are_left_alone_and_no_samples_are_taken():
 
 @pytest.mark.parametrize("phase", [0.1, -0.4])
 def test_fdb_on_offsets_that_drift_apart(phase):
-    """Both channels filtered alike say the same of each other, without what drifts in each; FDB of the motion does."""
+    """Filtered alike, both say the same of each other, without what drifts in each; so does FDB of the motion."""
     tones, n = Tones(2.0, 1.0, 0.9, phase, 0.7), 12_000
     t = np.arange(n) / RATE
     signals = np.stack(tones.signals(n, RATE), axis=1) + np.stack([20.0 + 1.5 * t, -30.0 - 4.0 * t], axis=1)
