@@ -25,10 +25,10 @@ def contradiction_reason(prefixes: Sequence[str]) -> str:
     headline = LABELS[HEADLINE]
     return (
         f"{SIGN} {_labels(prefixes)}: differs from the {headline} delay or ratio by more than the bands of ± 2 sd.\n"
-        "FDB reads the dominant frequency alone, PAEI takes the motion for one sine: they differ where there are\n"
-        "several frequencies, where the delay depends on frequency or amplitude, and while it changes.\n"
-        f"Believe the {headline} values, which hold for any motion, over their window. Only while a delay changes,\n"
-        "or just after, and in a motion of one frequency, is the adaptive PAEI quicker."
+        "Where delay and gain are the same at all frequencies and amplitudes all agree, on any motion: here delay\n"
+        "or gain depends on frequency or amplitude, or changes within the window.\n"
+        f"Believe the {headline} values, which are those of all frequencies, over their window. Only while a delay\n"
+        "changes, or just after, is the adaptive PAEI quicker."
     )
 
 

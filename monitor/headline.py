@@ -1,6 +1,7 @@
 """The headline: the delay and the ratio to read first, and which other indicators contradict them.
 
-The broadband delay and ratio are right on any motion; FDB, PAEI and the others say something of one tone
+The broadband delay and ratio are those of all frequencies. FDB and PAEI, of one frequency or of few, agree on any
+motion where delay and gain are the same at all frequencies and amplitudes; else they contradict
 (docs/decisions/0014). Every place that shows one number of an actuator takes its name from here.
 """
 

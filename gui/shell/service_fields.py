@@ -94,6 +94,13 @@ _INDICATORS = (
         "switch",
     ),
     _F(
+        "delay_of",
+        "FDB delay of",
+        "The motion is right in an earthquake too; the tone is as printed: the phase over the dominant frequency.",
+        "choice",
+        choices=(("motion", "the motion"), ("tone", "the tone, as printed")),
+    ),
+    _F(
         "noise_correction", "Noise correction", "Without it PAEI is the regression of the printed equation.", "switch"
     ),
     _F("gate", "Gate", "Smallest amplitude of the command that gets a value.", unit="its unit"),

@@ -26,6 +26,8 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--peak", choices=("command", "own"), help="read FDB at the command's peak, or each its own")
     tapers = ("hann", "hamming", "blackman", "rectangular")
     group.add_argument("--taper", choices=tapers, help="window function of FDB; hann by default")
+    of_tone = "FDB's delay of the motion, or of the dominant tone alone, as printed"
+    group.add_argument("--delay-of", choices=("motion", "tone"), help=of_tone)
     group.add_argument(
         "--bandpass",
         type=float,
@@ -40,7 +42,7 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
 
 def indicator_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that were given, by their names in the settings file."""
-    names = ("measures", "window", "band", "every", "peak", "taper", "gate", "max_delay", "bandpass")
+    names = ("measures", "window", "band", "every", "peak", "taper", "delay_of", "gate", "max_delay", "bandpass")
     given = {name: getattr(arguments, name) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 

@@ -31,6 +31,7 @@ class IndicatorSettings(Section):
     peak: Literal["command", "own"] = "command"
     taper: Literal["hann", "hamming", "blackman", "rectangular"] = "hann"
     image_correction: bool = True
+    delay_of: Literal["motion", "tone"] = "motion"
     noise_correction: bool = True
     gate: NotNegative = 0.0
     relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.02

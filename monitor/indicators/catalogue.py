@@ -34,6 +34,7 @@ def all_indicators(
         "peak": settings.peak,
         "taper": settings.taper,
         "image_correction": settings.image_correction,
+        "delay_of": settings.delay_of,
     }
     broadband = gated | {"band": settings.band, "max_delay": settings.max_delay}
     kinds: dict[Measure, tuple[type[WindowedIndicator[Any]], dict[str, Any]]] = {

@@ -89,8 +89,8 @@ def _why(found: PairAssessment, against: Mapping[str, Contradiction]) -> str:
     if delay_changes(found):
         return "the delay changes within the record, and each sees it over a window of its own"
     if list(against) == [LABELS["paei_adaptive"]]:
-        return "its window is one cycle, in which noise and other frequencies weigh more"
-    return "the motion is not one tone, or the actuator's delay depends on frequency or amplitude"
+        return "its window is one cycle, in which noise and a delay that depends on frequency weigh more"
+    return "the actuator's delay or gain depends on frequency or amplitude, or changes within the window"
 
 
 def _matters(found: PairAssessment, how: Contradiction) -> bool:

@@ -81,7 +81,7 @@ def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bo
         little = "the two signals are too little alike"
         return (
             f"the broadband delay has no value: {beyond if abs(delay) > 0.95 * reach else little}; take a longer "
-            "--window and --max-delay, from a longer record if need be, or read FDB where one tone dominates"
+            "--window and --max-delay, from a longer record if need be, or read FDB, which knows half a period"
         )
     if found.valid_fraction or (found.headline is not None and found.headline.valid_fraction):
         return ""

@@ -280,9 +280,10 @@ def earthquake(t: np.ndarray, seed: int = 4) -> np.ndarray:
 
 
 def test_the_headline_is_right_in_an_earthquake_and_leads_the_table(assess, tmp_path, capsys) -> None:
+    # beside it FDB as printed, which is not: of the motion it would agree
     t = np.arange(40_000) / RATE
     path = write(tmp_path / "a.csv", {"t": t, "x_c": earthquake(t), "x_m": GAIN * earthquake(t - DELAY)})
-    found = assess(path)
+    found = assess(path, "--delay-of", "tone")
     (pair,) = found["pairs"]
     headline = pair["headline"]
     assert headline["indicator"] == "broadband"
@@ -290,20 +291,21 @@ def test_the_headline_is_right_in_an_earthquake_and_leads_the_table(assess, tmp_
     assert headline["delay_sd_ms"] == pair["broadband"]["delay_sd_ms"]["median"]
     assert headline["ratio_sd"] == pair["broadband"]["ratio_sd"]["median"]
     assert headline["valid_fraction"] == pytest.approx(1.0, abs=0.1)
-    assert pair["paei"]["contradicts"] > 0.5
-    assert main(["assess", str(path)]) == 0
+    assert pair["fdb"]["contradicts"] > 0.1
+    assert pair["paei"]["contradicts"] == 0.0
+    assert main(["assess", str(path), "--delay-of", "tone"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("x: 15.000 ± ")
     assert "ms late, undershoots by 10.0 % (ratio 1.111 ± " in lines[1]
     assert lines[1].endswith("broadband over a window of 2 s")
     rows = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
-    groups = [
-        next(g for g in ("broadband", "fdb", "paei_adaptive", "paei", "xcorr") if r.startswith(g)) for r in rows[:20]
-    ]
-    assert list(dict.fromkeys(groups)) == ["broadband", "fdb", "paei", "paei_adaptive", "xcorr"]
+    order = ("broadband", "fdb", "paei_adaptive", "paei", "xcorr")
+    groups = [next((g for g in order if r.startswith(g)), "") for r in rows[:15]]
+    # the adaptive PAEI finds no turn here that is nearly one of a sine, and has no row without a value
+    assert list(dict.fromkeys(groups)) == ["broadband", "fdb", "paei", "xcorr"]
     marked = {line.split("│")[1].strip() for line in lines if line.startswith("│") and "≠" in line}
-    assert "paei_delay" in marked
-    assert marked <= {f"{group}_{q}" for group in ("fdb", "paei", "paei_adaptive") for q in ("delay", "ratio")}
+    assert "fdb_delay" in marked
+    assert marked <= {"fdb_delay", "fdb_ratio"}
 
 
 def test_the_warnings_of_the_json_are_those_of_the_table(assess, tmp_path, capsys) -> None:

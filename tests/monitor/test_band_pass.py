@@ -103,17 +103,20 @@ def test_the_samples_are_left_alone_and_no_samples_are_taken():
 
 @pytest.mark.parametrize("phase", [0.1, -0.4])
 def test_fdb_on_offsets_that_drift_apart(phase):
-    """Both channels filtered alike say the same of each other, without what drifts in each."""
+    """Filtered alike, both say the same of each other, without what drifts in each; so does FDB of the motion."""
     tones, n = Tones(2.0, 1.0, 0.9, phase, 0.7), 12_000
     t = np.arange(n) / RATE
     signals = np.stack(tones.signals(n, RATE), axis=1) + np.stack([20.0 + 1.5 * t, -30.0 - 4.0 * t], axis=1)
     filtered = BandPass(RATE, 0.5, 20.0, n_channels=2).filter(signals)
-    wrong, right = (
-        FrequencyDomainIndicator(RATE, 2.0).update_block(x[:, 0], x[:, 1])[-1000:, :2] for x in (signals, filtered)
+    wrong, right, of_motion = (
+        FrequencyDomainIndicator(RATE, 2.0, delay_of=which).update_block(x[:, 0], x[:, 1])[-1000:, :2]
+        for x, which in ((signals, "tone"), (filtered, "tone"), (signals, "motion"))
     )
     truth = [tones.ratio, tones.phase]
     np.testing.assert_allclose(right, np.tile(truth, (1000, 1)), rtol=1e-4)
-    # several hundredths of a radian and of the ratio
+    # of the motion the drift of measured against the command is taken out
+    np.testing.assert_allclose(of_motion, np.tile(truth, (1000, 1)), atol=2e-3)
+    # else several hundredths of a radian and of the ratio
     assert (np.sqrt(np.mean((wrong - truth) ** 2, axis=0)) > 0.02).all()
 
 

@@ -37,13 +37,13 @@ def test_an_empty_file_is_the_defaults(write):
 def test_a_file_is_read(write):
     path = write(
         "[stream]\nconnect = ['tcp://rig:5555', 'tcp://rig:5557']\nrig = 'north'\nsample_rate = 1024\n"
-        "[indicators]\nwindow = 3\nband = [0.5, 20]\npeak = 'own'\nnoise_correction = false\n"
+        "[indicators]\nwindow = 3\nband = [0.5, 20]\npeak = 'own'\ndelay_of = 'tone'\nnoise_correction = false\n"
         "[results]\nsignals = false\n[record]\npath = 'runs'\n"
     )
     settings = load_settings(path, {})
     assert settings.stream.connect == ("tcp://rig:5555", "tcp://rig:5557")
     assert settings.stream.sample_rate == 1024.0
-    expected = IndicatorSettings(window=3.0, band=(0.5, 20.0), peak="own", noise_correction=False)
+    expected = IndicatorSettings(window=3.0, band=(0.5, 20.0), peak="own", delay_of="tone", noise_correction=False)
     assert settings.indicators == expected
     assert not settings.results.signals
     assert settings.record.path == "runs"

@@ -399,8 +399,10 @@ def test_the_program_of_the_page_reads_the_feed() -> None:
 def _tell_until(sink: PlotJugglerSink, stop: threading.Event, listener: subprocess.Popen[str]) -> None:
     number = 0
     sink.signals(SignalBlock(STREAM, 0, 0.0, np.zeros((1, len(CHANNELS)))))
+    # what the page's program looks for
+    headline = replace(RESULTS, columns=(Column("broadband_delay", "s", "north"), RESULTS.columns[1]))
     # long enough for any machine, and no longer
     while not stop.wait(0.02) and number < 1500:
-        sink.results(ResultBlock(RESULTS, 10 * number, number / 100.0, np.array([[0.25, 1.0]])))
+        sink.results(ResultBlock(headline, 10 * number, number / 100.0, np.array([[0.25, 1.0]])))
         number += 1
     listener.kill()

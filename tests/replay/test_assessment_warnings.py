@@ -177,25 +177,50 @@ def test_signals_that_have_nothing_to_do_with_each_other():
     assert "no_value" in codes(found) or found.pairs[0].headline.valid_fraction < 0.2
 
 
-def test_the_lag_of_an_earthquake_adds_the_damping_of_the_delay_that_is_right():
+def test_the_lag_of_an_earthquake_adds_the_damping_that_fdb_reads():
     found = look((earthquake(T), late(0.02, 1.0)))
+    # at every instant of the frequency that dominates then
+    frequency = found.series.of("a")["fdb_frequency"]
+    expected = 50.0 * np.nanmedian(np.sin(-2.0 * np.pi * frequency * 0.02))
+    said = text(found, "feeds_energy").split("fdb_added_damping is ")[1]
+    assert float(said.split(" %")[0]) == pytest.approx(expected, rel=0.1)
+
+
+def test_where_fdb_contradicts_the_damping_is_that_of_the_delay_that_is_right():
+    # as printed, FDB is wrong in an earthquake
+    found = look((earthquake(T), late(0.02, 1.0)), settings=SETTINGS.model_copy(update={"delay_of": "tone"}))
     frequency = found.pairs[0].spreads["fdb_frequency"].median
     expected = 50.0 * np.sin(-2.0 * np.pi * frequency * 0.02)
     assert f"is {expected:.2g} % of critical" in text(found, "feeds_energy")
     assert "broadband delay" in text(found, "feeds_energy")
 
 
-def test_indicators_of_one_tone_contradict_in_an_earthquake_and_not_on_a_tone():
-    found = look((earthquake(T), late(0.02)))
+@pytest.mark.parametrize("motion", [earthquake, tone])
+@pytest.mark.parametrize("size", [0.0, 2e-3, 0.03])
+def test_nothing_contradicts_where_delay_and_gain_are_the_same_throughout(motion, size):
+    found = look((motion(T) + noise(1, size), late(0.02, motion=motion) + noise(2, size)))
+    assert "contradicted" not in codes(found)
+    assert found.pairs[0].headline.delay == pytest.approx(0.02, rel=0.005)
+    # more than by chance
+    assert not any(how.fraction > 0.02 for how in found.pairs[0].contradicts.values())
+
+
+def test_as_printed_fdb_contradicts_in_an_earthquake():
+    found = look((earthquake(T), late(0.02)), settings=SETTINGS.model_copy(update={"delay_of": "tone"}))
     said = text(found, "contradicted")
-    assert "PAEI" in said and "believe the broadband delay" in said
+    assert said.startswith("FDB (by ") and "believe the broadband delay" in said
     assert found.pairs[0].headline.delay == pytest.approx(0.02, rel=1e-4)
-    part = found.pairs[0].contradicts["paei"].fraction
+    part = found.pairs[0].contradicts["fdb"].fraction
     values = found.series.of("a")
-    far = np.abs(values["paei_delay"] - 0.02) > 2.0 * values["paei_delay_sd"] + 1e-5
-    assert part >= np.mean(far[~np.isnan(values["paei_delay"])]) - 0.05
-    on_a_tone = look((tone(T) + noise(1), late(0.02, motion=tone) + noise(2)))
-    assert "contradicted" not in codes(on_a_tone)
+    far = np.abs(values["fdb_delay"] - 0.02) > 2.0 * values["fdb_delay_sd"] + 2e-4
+    assert part >= np.mean(far[~np.isnan(values["fdb_delay"])]) - 0.05
+
+
+def test_a_delay_that_depends_on_frequency_contradicts():
+    fast = lambda t: np.sin(2.0 * np.pi * 3.1 * t)  # noqa: E731 - a second tone, less late
+    found = look((tone(T) + fast(T) + noise(1), tone(T - 0.02) + 0.9 * fast(T - 0.01) + noise(2)))
+    assert "adaptive PAEI" in text(found, "contradicted")
+    assert "a delay that depends on frequency" in text(found, "contradicted")
 
 
 DELAYS = (0.003, 0.008, 0.015, 0.022, 0.030)

@@ -68,13 +68,13 @@ def test_doubling_the_load_changes_what_depends_on_it_and_nothing_else(cases):
 
 def test_the_beat_of_case_ii_is_read_within_the_papers_range(cases):
     study = cases("ii-a")
-    # 5 ms at 0.870 and 1.230 Hz, a lag; one frequency does not tell the delay of two, but the range
+    # 5 ms at 0.870 and 1.230 Hz, a lag: a phase is that at one frequency, of two it is within the range
     for column in ("fdb_phase", "paei_phase", "paei_adaptive_phase"):
         phase = study.values(column)
         phase = phase[np.isfinite(phase)]
         assert np.mean((phase < -0.0273 * 0.9) & (phase > -0.0386 * 1.1)) > 0.85, column
-    assert reading(study, "fdb_delay").mean == pytest.approx(0.005, rel=0.1)
-    assert reading(study, "paei_delay").mean == pytest.approx(0.005, rel=0.02)
+    assert reading(study, "fdb_delay").worst < 2e-5
+    assert reading(study, "paei_delay").worst < 2e-5
     assert reading(study, "broadband_delay").error < 1e-6
 
 

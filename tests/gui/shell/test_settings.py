@@ -80,6 +80,7 @@ _documents = st.fixed_dictionaries(
                 "band": _band,
                 "image_correction": st.booleans(),
                 "taper": st.sampled_from(["hann", "blackman"]),
+                "delay_of": st.sampled_from(["motion", "tone"]),
             },
         ),
         "record": st.fixed_dictionaries({}, optional={"path": _texts, "flush_interval": _positive}),
