@@ -25,20 +25,28 @@ class FrequencyEvaluation(NamedTuple):
     """What FEI says of one actuator; NaN where there is nothing to compare.
 
     ``ratio`` command/measured (> 1 undershoot); ``phase`` rad, positive: measured leads; ``delay`` s, positive:
-    measured lags; ``frequency`` Hz, the equivalent one of the command. ``ratio_sd``, ``phase_sd``, ``delay_sd``: one
-    standard deviation each; NaN of a whole record, which is evaluated once.
+    measured lags; ``frequency`` Hz, the equivalent one of the command.
     """
 
     ratio: float
     phase: float
     delay: float
     frequency: float
-    ratio_sd: float = np.nan
-    phase_sd: float = np.nan
-    delay_sd: float = np.nan
 
 
-NO_EVALUATION = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
+class FrequencyEvaluationSoFar(NamedTuple):
+    """What FEI says of the test so far: as `FrequencyEvaluation`, each but the frequency with a standard deviation."""
+
+    ratio: float
+    phase: float
+    delay: float
+    frequency: float
+    ratio_sd: float
+    phase_sd: float
+    delay_sd: float
+
+
+_NOTHING = FrequencyEvaluationSoFar(*[np.nan] * 7)
 
 
 def frequency_evaluation_index(
@@ -83,7 +91,7 @@ def frequency_evaluation_index(
     return _evaluation(power, power_by_frequency, common * (size_m / size_c))
 
 
-class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
+class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     """FEI of everything since the start, online.
 
     Parameters
@@ -97,16 +105,17 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
     The definition (`frequency_evaluation_index`) takes one transform of the whole record, which grows without bound.
     Here the sums are taken over Hann segments of one window with half overlap, all since the start (ours): a segment
     does not resolve what is slower than about two cycles in a window, and its own mean is left out instead of the
-    record's; the first and last half window count less; frequencies reach to a tenth of the sample rate. It is exact for a steady tone of many cycles, and within
-    0.5 % on the paper's growing one.
+    record's; the first and last half window count less; frequencies reach to a tenth of the sample rate, for noise
+    would raise the equivalent one. It is exact for a steady tone of many cycles, and within 0.5 % on the paper's
+    growing one.
 
     Loud parts of a test count for more than quiet ones, in the square, and nothing is forgotten: a burst stays in the
     sums for the rest of the test. A segment with a bad sample is left out, and no value is given while the bad sample
     is in the window.
 
     The standard deviations come from what no delay and gain of the command explains in the measured signal of each
-    segment (`residual`), added up. They are those of the random error. Where more than 30 % of the power in the command's band is left over all segments, or the
-    phase is uncertain by 0.3 rad, nothing is valid.
+    segment (`residual`), added up. They are those of the random error. Where more than 30 % of the power in the
+    command's band is left over all segments, or the phase is uncertain by 0.3 rad, nothing is valid.
     """
 
     outputs = (
@@ -118,13 +127,12 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
         Output("fei_phase_sd", "rad"),
         Output("fei_delay_sd", "s"),
     )
-    value_type = FrequencyEvaluation
+    value_type = FrequencyEvaluationSoFar
     smallest_window = 16
 
     def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
-        # the noise of what is faster would raise the equivalent frequency
         last = bins_of_band(n_window, sample_rate, None)[1]
         self._frequencies = np.arange(1, last + 1) * sample_rate / n_window
         self._times = np.arange(n_window) - 0.5 * (n_window - 1)
@@ -141,7 +149,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
             np.zeros((self.n_pairs, 4)),
         )
 
-    def _evaluate(self, pair: int, window: Centred, number: int) -> FrequencyEvaluation:  # noqa: ARG002
+    def _evaluate(self, pair: int, window: Centred, number: int) -> FrequencyEvaluationSoFar:  # noqa: ARG002
         powers, cross, doubts = self._memory
         c, m, size_c, size_m = window
         last = len(self._frequencies)
@@ -158,7 +166,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
         cross[pair] += size_c * size_m * common
         found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair]))
         if np.isnan(found.ratio):
-            return found
+            return _NOTHING
         angular = 2.0 * np.pi * found.frequency
         if left is not None and np.isfinite(left.share):
             # what a sample of measured adds to the cross-spectrum, along its direction and across
@@ -173,8 +181,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluation]):
             with_chance(float(np.sqrt(doubts[pair, axis])) / abs(cross[pair]), share) for axis in (0, 1)
         )
         if not (np.isfinite(share) and share < UNRELATED and phase_sd <= _LARGEST_SD):
-            return NO_EVALUATION
-        return found._replace(ratio_sd=found.ratio * gain_sd, phase_sd=phase_sd, delay_sd=phase_sd / angular)
+            return _NOTHING
+        return FrequencyEvaluationSoFar(*found, found.ratio * gain_sd, phase_sd, phase_sd / angular)
 
 
 def _analytic(spectrum: Spectrum, n: int) -> Spectrum:
@@ -201,6 +209,6 @@ def _sums(command: Spectrum, measured: Spectrum, frequencies: Samples) -> tuple[
 def _evaluation(power: float, power_by_frequency: float, cross: complex) -> FrequencyEvaluation:
     square = cross.real**2 + cross.imag**2
     if not (power > 0.0 and square > _TRACE * power * power):
-        return NO_EVALUATION
+        return FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
     phase, frequency = float(np.angle(cross)), power_by_frequency / power
     return FrequencyEvaluation(power / abs(cross), phase, -phase / (2.0 * np.pi * frequency), frequency)

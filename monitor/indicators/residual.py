@@ -129,8 +129,8 @@ def fit_delayed(
 def _bend(later: Samples, slope: Samples, rest: Samples, mean: float, bent: Samples) -> None:
     """Fill in what a play and a stroke limit leave in measured: one sign of the velocity, and the cube of the motion.
 
-    Both are taken for a delay or a gain by a fit of straight lines, a different one for every size of the motion. Where
-    the residual shows one of them, it is a part of the uncertainty that no scatter tells.
+    A fit of straight lines takes both for a delay or a gain, a different one for every size of the motion. Where the
+    residual shows one of them, it is a part of the uncertainty that no scatter tells.
     """
     n = rest.shape[0]
     aa = bb = 0.0

@@ -70,8 +70,8 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
     a drift of the command makes it NaN.
 
     ``ti_angle_sd`` is its standard deviation, from what no delay and gain of the command explains in the measured
-    signal (`residual`). It is that of the random error: of several tones the angle is a mixture of their phases. Where
-    more than 30 % of the power in the command's band is left, or it is over 0.3 rad, the angle is NaN.
+    signal (`residual`). It is that of the random error: of several tones the angle is a mixture of their phases.
+    Where more than 30 % of the power in the command's band is left, or it is over 0.3 rad, the angle is NaN.
     """
 
     outputs = (
@@ -204,7 +204,7 @@ def _advance_ti(
 def _angle(
     command: Samples, measured: Samples, loop: Loop, step: float, hann: Samples, work: Samples
 ) -> tuple[float, float]:
-    """Return the angle of the slope and its standard deviation; NaN where the two have nothing to do with each other."""
+    """Return the angle of the slope and its standard deviation; NaN where the two signals are unrelated."""
     n = command.shape[0]
     lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
     start, stop, share, drift = fit_delayed(command, measured, lag, WEIGHTS, work[0], work[1], work[2], work[3])
