@@ -56,7 +56,7 @@ def said_by(capsys, *words: object) -> str:
         (["assess", "JUNK"], ["junk.csv", "not a recording"]),
         (["assess", "RECORD", "--series", "nowhere/series.csv"], ["nowhere/series.csv", "cannot be written"]),
         (["assess", "RECORD", "RECORD", "--series", "series.csv"], ["--series takes one file"]),
-        (["assess", "RECORD", "--window", "0.001"], ["window", "16 samples"]),
+        (["assess", "RECORD", "--window", "0.001"], ["window", "32 samples"]),
         (["assess", "RECORD", "--frequency", "3"], ["--frequency"]),
         (["assess"], ["FILE"]),
     ],
