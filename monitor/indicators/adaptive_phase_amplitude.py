@@ -200,7 +200,7 @@ def _advance_adaptive(
                         piece_c, piece_m, amplitude, noise_correction, powers
                     )
                     if settled:
-                        loop = close_loop(piece_c, piece_m, k, lag, _UNRELATED, work)
+                        loop = close_loop(piece_c, piece_m, k, lag, turn_rate, _UNRELATED, work)
                         settled = loop.found and loop.lag_sd * turn_rate <= _CERTAIN
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b
@@ -225,7 +225,7 @@ def _advance_adaptive(
                     gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude,
                     counts[pair, _GOOD], n_window,
                 )  # fmt: skip
-                if is_open and gain > 1e-12:
+                if is_open and gain > 1e-12 and np.isfinite(gain + lag + amplitude):
                     standing[pair, 0], standing[pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
                     standing[pair, 2], standing[pair, 3] = -turn_rate * lag, lag / sample_rate
                     standing[pair, 4], standing[pair, 5] = loop.gain_sd / gain, loop.lag_sd * turn_rate

@@ -22,8 +22,12 @@ _SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT = range(6)
 N_ROOMS = 6
 # delays of the command that are tried
 _TRIES = 4
-# samples from the shift, beyond which another is taken
+# samples from the shift, beyond which another is tried
 _NEAREST = 0.6
+# rad of the motion, to either side of the shift, over which the change of the phase with the lag is taken
+_SPREAD = 0.05
+# of the window, which the spread is at most one part of
+_NARROW = 32
 # rad, of the phase: beyond it nothing is known
 LARGEST_SD = 0.3
 _FEWEST = 8
@@ -54,23 +58,27 @@ NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan)
 
 
 @part
-def close_loop(c: Samples, m: Samples, k: int, lag: float, most: float, work: Samples) -> ClosedLoop:
+def close_loop(
+    c: Samples, m: Samples, k: int, lag: float, turn_rate: float, most: float, work: Samples
+) -> ClosedLoop:
     """Find the lag near `lag` at which chords of lag `k` sweep nothing.
 
     Parameters
     ----------
     c, m : (n,), oldest first.
+    turn_rate : of the motion, roughly, rad a sample.
     most : share of the power of measured that may be left unexplained.
     work : (N_ROOMS, n or more), overwritten.
     """
     n = c.shape[0]
-    near, shift, found, gain, by_lag, turn_rate, step, larger = 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 1.0
-    for _ in range(_TRIES):
+    near, shift, found, gain, by_lag, step, larger = 0.0, 0, False, 0.0, 0.0, 0.0, 1.0
+    spread = max(min(int(_SPREAD / turn_rate), n // _NARROW), 1) if turn_rate > 0.0 else 1
+    for attempt in range(_TRIES):
         if found or not abs(lag) < n / 3:
             continue
         shift = int(np.rint(lag))
         # the same groups of points for every shift that is tried
-        first, last = max(0, 1 - shift), n - SPAN * k - max(0, shift + 1)
+        first, last = max(0, spread - shift), n - SPAN * k - max(0, shift + spread)
         if last - first < _FEWEST:
             lag = np.nan
             continue
@@ -80,22 +88,23 @@ def close_loop(c: Samples, m: Samples, k: int, lag: float, most: float, work: Sa
             continue
         sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
         turn_rate = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
-        area_0, area_1, area_2, common_0, common_1, common_2 = _read(m, shift, first, last + SPAN * k, work)
+        area_0, area_1, area_2, common_0, common_1, common_2 = _read(m, shift, spread, first, last + SPAN * k, work)
         phase_0, phase_1 = np.arctan2(-area_0 * sin_2y, common_0), np.arctan2(-area_1 * sin_2y, common_1)
         phase_2 = np.arctan2(-area_2 * sin_2y, common_2)
         # measured behind the shift has a negative phase, which rises with the shift
-        step = _turned(phase_2 - phase_1) if phase_1 < 0.0 else _turned(phase_1 - phase_0)
+        step = 0.5 * (_turned(phase_2 - phase_1) + _turned(phase_1 - phase_0)) / spread
         if not step > 0.0:
             lag = np.nan
             continue
         x = -phase_1 / step
         lag = shift + x
-        # halfway between two shifts noise may say of either that the other is nearer
-        found = abs(x) <= _NEAREST
-        by_lag = 0.5 * (area_2 - area_0)
+        # halfway between two shifts, and in strong noise, each may say that another is nearer: the last one serves
+        found = abs(x) <= (_NEAREST if attempt < _TRIES - 1 else _NEAREST * spread)
+        by_lag = 0.5 * (area_2 - area_0) / spread
         gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
         gain_2 = np.hypot(area_2 * sin_2y, common_2)
-        gain = (gain_1 + 0.5 * x * (gain_2 - gain_0) + 0.5 * x * x * (gain_0 + gain_2 - 2.0 * gain_1)) / near
+        y = x / spread
+        gain = (gain_1 + 0.5 * y * (gain_2 - gain_0) + 0.5 * y * y * (gain_0 + gain_2 - 2.0 * gain_1)) / near
         larger = gain * near / gain_1
     if not (found and gain > 1e-12 and by_lag != 0.0):
         return NO_LOOP
@@ -165,16 +174,19 @@ def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[fl
 
 @part
 def _read(
-    m: Samples, shift: int, first: int, stop: int, work: Samples
+    m: Samples, shift: int, spread: int, first: int, stop: int, work: Samples
 ) -> tuple[float, float, float, float, float, float]:
-    """Return swept area and common motion of the command with what measured is one less than `shift`, `shift` and one
-    more samples later: three of each."""
+    """Return swept area and common motion of the command with what measured is `shift` samples later.
+
+    Three of each: for `spread` samples less, for `shift` itself and for `spread` samples more.
+    """
     n = stop - first
     swept, common = work[_SWEPT, first:stop], work[_COMMON, first:stop]
-    later = m[first + shift - 1 : stop + shift + 1]
+    m_0, m_1 = m[first + shift - spread : stop + shift - spread], m[first + shift : stop + shift]
+    m_2 = m[first + shift + spread : stop + shift + spread]
     area_0 = area_1 = area_2 = common_0 = common_1 = common_2 = 0.0
     for t in range(n):
-        x_0, x_1, x_2 = later[t], later[t + 1], later[t + 2]
+        x_0, x_1, x_2 = m_0[t], m_1[t], m_2[t]
         area_0, area_1, area_2 = area_0 + swept[t] * x_0, area_1 + swept[t] * x_1, area_2 + swept[t] * x_2
         common_0, common_1 = common_0 + common[t] * x_0, common_1 + common[t] * x_1
         common_2 += common[t] * x_2

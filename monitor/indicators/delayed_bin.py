@@ -136,6 +136,8 @@ def image_free(reading: complex, tone: complex, image: complex) -> complex:
     """Return b of a reading that is ``tone b - image conj(b)``."""
     power = tone.real * tone.real + tone.imag * tone.imag - image.real * image.real - image.imag * image.imag
     # by a real factor: a complex division by zero would raise
+    if power == 0.0:
+        return complex(np.nan, np.nan)
     return (tone.conjugate() * reading + image * reading.conjugate()) * (1.0 / power)
 
 

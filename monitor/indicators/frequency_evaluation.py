@@ -35,7 +35,7 @@ class FrequencyEvaluation(NamedTuple):
 
 
 class FrequencyEvaluationSoFar(NamedTuple):
-    """What FEI says of the test so far: as `FrequencyEvaluation`, each but the frequency with a standard deviation."""
+    """What FEI says of the test so far: as `FrequencyEvaluation`, and standard deviations."""
 
     ratio: float
     phase: float

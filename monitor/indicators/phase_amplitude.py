@@ -209,15 +209,9 @@ def _advance_paei(
             due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
             if due:
                 newest = slot + 1 + n_window
-                k, lag, _ = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
-                loop = close_loop(
-                    ring[pair, 0, slot + 1 : newest],
-                    ring[pair, 1, slot + 1 : newest],
-                    max(k, 1),
-                    lag,
-                    UNRELATED,
-                    work,
-                )
+                k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
+                piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
+                loop = close_loop(piece_c, piece_m, max(k, 1), lag, rough.turn_rate, UNRELATED, work)
                 held[pair, STEP], held[pair, LARGER] = loop.step, loop.larger
                 held[pair, LAG_SD], held[pair, GAIN_SD] = loop.lag_sd, loop.gain_sd
                 if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT]:
@@ -244,7 +238,13 @@ def _advance_paei(
                     n_window,
                 )  # fmt: skip
                 phase_sd = held[pair, LAG_SD] * turn_rate
-                if give and is_open and phase_sd <= LARGEST_SD and gain > 1e-12 and np.isfinite(gain + lag):
+                if (
+                    give
+                    and is_open
+                    and phase_sd <= LARGEST_SD
+                    and gain > 1e-12
+                    and np.isfinite(gain + lag + amplitude)
+                ):
                     out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
                     out[row, pair, 2], out[row, pair, 3] = -turn_rate * lag, lag / sample_rate
                     out[row, pair, 4], out[row, pair, 5] = held[pair, GAIN_SD] / gain, phase_sd

@@ -16,7 +16,7 @@ every_chord = pytest.mark.parametrize("k", CHORDS)
 
 
 def closed(c, m, k, near, most=0.3):
-    return close_loop(c, m, k, near, most, np.empty((N_ROOMS, len(c))))
+    return close_loop(c, m, k, near, np.nan, most, np.empty((N_ROOMS, len(c))))
 
 
 @every_chord

@@ -16,9 +16,9 @@ LAGS = (0.0, 0.4, -1.0, 3.3, 8.75, -6.5)
 
 def fit(c, m, lag):
     """Return the fit, and what it fills in, where it knows."""
-    rooms = np.full((3, len(c)), np.nan)
+    rooms = np.full((4, len(c)), np.nan)
     start, stop, share, drift = fit_delayed(c, m, lag, WEIGHTS, *rooms)
-    return start, stop, share, drift, *rooms[:, start:stop]
+    return start, stop, share, drift, *rooms[:3, start:stop]
 
 
 def columns(later, slope):
@@ -113,7 +113,7 @@ def test_the_scatter_is_that_of_many_draws(memory, frequency):
     a = columns(np.cos(angle), np.sin(angle))
     noise = coloured(np.random.default_rng(11), memory, 600)
     rests = noise - noise @ np.linalg.pinv(a).T @ a.T
-    sds = np.array([scatter_of_sums(*weights, rest, 0, N) for rest in rests])
+    sds = np.array([scatter_of_sums(*weights, rest, np.zeros(N), 0, N) for rest in rests])
     actual = np.var(noise @ weights.T, axis=0)
     np.testing.assert_allclose(np.mean(sds**2, axis=0) / actual, 1.15**2 if memory == 0.0 else 1.1, rtol=0.25)
 
@@ -121,10 +121,12 @@ def test_the_scatter_is_that_of_many_draws(memory, frequency):
 def test_the_scatter_of_a_part_of_the_window():
     rng = np.random.default_rng(12)
     one, two, rest = rng.normal(size=(3, N))
-    inside = scatter_of_sums(one, two, rest, 30, 400)
+    inside = scatter_of_sums(one, two, rest, np.zeros(N), 30, 400)
     rest[:30] = rest[400:] = 1e9
-    assert scatter_of_sums(one, two, rest, 30, 400) == inside
-    np.testing.assert_allclose(scatter_of_sums(two, one, 2.0 * rest, 30, 400), [2.0 * sd for sd in inside[::-1]])
+    assert scatter_of_sums(one, two, rest, np.zeros(N), 30, 400) == inside
+    np.testing.assert_allclose(
+        scatter_of_sums(two, one, 2.0 * rest, np.zeros(N), 30, 400), [2.0 * sd for sd in inside[::-1]]
+    )
 
 
 def test_a_likeness_by_chance_makes_a_phase_uncertain():
