@@ -20,7 +20,7 @@ from monitor.kernel import kernel
 # signals with less correlation, or less coherence over the band, have nothing to do with each other
 _RELATED = 0.5
 # rad, of the delay at the motion's mean frequency: beyond it nothing is known
-_LARGEST_SD = 0.3
+_LARGEST_SD = 0.5
 # evaluations while the window slides by its length
 _LOOKS = 4
 # samples by which a lag may be beyond the largest, for rounding
@@ -156,8 +156,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         measured = self._tapers.spectrum(peak.measured[start : start + n])
         lag = min(max(peak.lag, -self._most), self._most)
         command, slope = delayed(c, start, n, lag)
-        # rad a sample, of the motion as a whole
-        pace = float(np.sqrt((slope @ slope) / (command @ command)))
+        pace = peak.pace
         phase_sd = with_chance(peak.lag_sd * pace, share)
         if not phase_sd <= _LARGEST_SD:
             return result

@@ -38,6 +38,7 @@ _SLOPE = 0.9
 class Peak(NamedTuple):
     """Lag of measured behind the command in samples, with its standard deviation, and the correlation there.
 
+    ``pace`` rad a sample is that of the motion as a whole, as the correlation falls beside its peak.
     ``measured`` (n_window,) is without its drift against the command; ``left`` is what no lag and gain of the command
     explains in it. NaN, and None, where there is no peak.
     """
@@ -45,6 +46,7 @@ class Peak(NamedTuple):
     lag: float
     lag_sd: float
     correlation: float
+    pace: float
     measured: Samples
     left: Residual | None
 
@@ -74,7 +76,7 @@ class CrossCorrelation:
         Of peaks that are nearly equal, as those of a tone are, it is the one nearest to zero lag. NaN where there is
         none, or the correlation is higher at an end of the lags, so that the peak lies beyond.
         """
-        none = Peak(np.nan, np.nan, np.nan, m, None)
+        none = Peak(np.nan, np.nan, np.nan, np.nan, m, None)
         n, reach = self._n_transform, self._most + 1
         middle = m[self.start : self.start + self.n_middle]
         middle = middle - middle.sum() / self.n_middle
@@ -96,7 +98,7 @@ class CrossCorrelation:
         lag, slope, correlation = self._refine(c, level, lag, breadth)
         weights = np.zeros(len(m))
         weights[self.start : self.start + self.n_middle] = slope
-        return Peak(lag, scatter(weights, left), correlation, level, left)
+        return Peak(lag, scatter(weights, left), correlation, np.arccos(_SLOPE) / breadth, level, left)
 
     def _refine(self, c: Samples, m: Samples, lag: float, breadth: int) -> tuple[float, Samples, float]:
         """Return the lag near `lag`, what each sample of the middle of measured adds to it, and the correlation."""

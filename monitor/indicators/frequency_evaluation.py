@@ -12,7 +12,7 @@ from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
 from monitor.indicators.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.residual import UNRELATED, Residual, residual_of, scatter, with_chance
+from monitor.indicators.residual import UNRELATED, residual_of, scatter, with_chance
 from monitor.kernel import reduction
 
 # below this of the command, what is in common is the rounding of a dead channel
@@ -105,16 +105,16 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     The definition (`frequency_evaluation_index`) takes one transform of the whole record, which grows without bound.
     Here the sums are taken over Hann segments of one window with half overlap, all since the start (ours): a segment
     does not resolve what is slower than about two cycles in a window, and its own mean is left out instead of the
-    record's; the first and last half window count less; frequencies reach to a tenth of the sample rate, for noise
-    would raise the equivalent one. It is exact for a steady tone of many cycles, and within 0.5 % on the paper's
-    growing one.
+    record's; the first and last half window count less. It is exact for a steady tone of many cycles, and within
+    0.5 % on the paper's growing one.
 
     Loud parts of a test count for more than quiet ones, in the square, and nothing is forgotten: a burst stays in the
     sums for the rest of the test. A segment with a bad sample is left out, and no value is given while the bad sample
     is in the window.
 
     The standard deviations come from what no delay and gain of the command explains in the measured signal of each
-    segment (`residual`), added up. They are those of the random error. Where more than 30 % of the power in the
+    segment (`residual`), added up. They are those of the random error, of a drift, and of what the command's noise
+    beyond a tenth of the sample rate does to the equivalent frequency. Where more than 30 % of the power in the
     command's band is left over all segments, or the phase is uncertain by 0.3 rad, nothing is valid.
     """
 
@@ -133,56 +133,66 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
-        last = bins_of_band(n_window, sample_rate, None)[1]
-        self._frequencies = np.arange(1, last + 1) * sample_rate / n_window
+        self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
+        self._slow = bins_of_band(n_window, sample_rate, None)[1]
         self._times = np.arange(n_window) - 0.5 * (n_window - 1)
         nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
         _sums(nothing, nothing, self._frequencies)
         super().__init__(sample_rate, window, hop=n_window // 2, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
-        # sums of the command's power, of power times frequency, and of the cross-spectrum; of the variances of its
-        # size and direction, and of the power that is unexplained and in all
-        return (
-            np.zeros((self.n_pairs, 2)),
-            np.zeros(self.n_pairs, dtype=np.complex128),
-            np.zeros((self.n_pairs, 4)),
-        )
+        # sums over the segments: of the command's power and of power times frequency, up to half the sample rate and
+        # up to a tenth of it; of the cross-spectrum, and of what a drift has in it; of the variances of its size and
+        # direction, and of the power that is unexplained and in all
+        n = self.n_pairs
+        return np.zeros((n, 4)), np.zeros((n, 2), dtype=np.complex128), np.zeros((n, 4))
 
     def _evaluate(self, pair: int, window: Centred, number: int) -> FrequencyEvaluationSoFar:  # noqa: ARG002
         powers, cross, doubts = self._memory
         c, m, size_c, size_m = window
-        last = len(self._frequencies)
+        last = self.n_window // 2
         command, measured = (segment_spectrum(x, self._taper, 1, last) for x in (c, m))
-        segment = _evaluation(*_sums(command, measured, self._frequencies))
-        left: Residual | None = None
-        if not np.isnan(segment.delay):
-            left = residual_of(c, m, segment.delay * self.sample_rate)
-            # what drifts against the command is no part of the motion
-            measured = segment_spectrum(m - left.drift * self._times, self._taper, 1, last)
         power, power_by_frequency, common = _sums(command, measured, self._frequencies)
-        powers[pair, 0] += size_c * size_c * power
-        powers[pair, 1] += size_c * size_c * power_by_frequency
-        cross[pair] += size_c * size_m * common
-        found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair]))
-        if np.isnan(found.ratio):
-            return _NOTHING
-        angular = 2.0 * np.pi * found.frequency
+        slow = slice(0, self._slow)
+        of_slow = _sums(command[slow], measured[slow], self._frequencies[slow])
+        powers[pair] += size_c * size_c * np.array([power, power_by_frequency, *of_slow[:2]])
+        cross[pair, 0] += size_c * size_m * common
+        segment = _evaluation(power, power_by_frequency, common)
+        left = None if np.isnan(segment.delay) else residual_of(c, m, segment.delay * self.sample_rate)
         if left is not None and np.isfinite(left.share):
+            drift = segment_spectrum(left.drift * self._times, self._taper, 1, last)
+            cross[pair, 1] += size_c * size_m * _sums(command, drift, self._frequencies)[2]
             # what a sample of measured adds to the cross-spectrum, along its direction and across
-            weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * found.phase)
+            weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * segment.phase)
             for axis, part in enumerate((weights.real, weights.imag)):
                 sd = scatter(np.ascontiguousarray(part), left)
                 doubts[pair, axis] += (size_c * size_m * sd) ** 2
             doubts[pair, 2] += size_c * size_m * left.share * abs(common)
-        doubts[pair, 3] += size_c * size_m * abs(common)
-        share = float(doubts[pair, 2] / doubts[pair, 3])
-        gain_sd, phase_sd = (
-            with_chance(float(np.sqrt(doubts[pair, axis])) / abs(cross[pair]), share) for axis in (0, 1)
-        )
-        if not (np.isfinite(share) and share < UNRELATED and phase_sd <= _LARGEST_SD):
+            doubts[pair, 3] += size_c * size_m * abs(common)
+        found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair, 0]))
+        if np.isnan(found.ratio):
             return _NOTHING
-        return FrequencyEvaluationSoFar(*found, found.ratio * gain_sd, phase_sd, phase_sd / angular)
+        return self._with_deviations(found, powers[pair], cross[pair], doubts[pair])
+
+    def _with_deviations(
+        self, found: FrequencyEvaluation, powers: Samples, cross: Spectrum, doubts: Samples
+    ) -> FrequencyEvaluationSoFar:
+        """Return what was found with its standard deviations, NaN where no segment told any; nothing if unrelated."""
+        if not doubts[3] > 0.0:
+            return FrequencyEvaluationSoFar(*found, np.nan, np.nan, np.nan)
+        share, size = float(doubts[2] / doubts[3]), abs(cross[0])
+        # what a drift adds to the sums is known, and left in them
+        drift = cross[1] * np.exp(-1j * found.phase)
+        gain_sd, phase_sd = (
+            with_chance(float(np.hypot(np.sqrt(variance), bias)) / size, share)
+            for variance, bias in ((doubts[0], drift.real), (doubts[1], drift.imag))
+        )
+        if not (share < UNRELATED and phase_sd <= _LARGEST_SD):
+            return _NOTHING
+        # so is the noise of high frequencies in the equivalent one
+        off = found.delay * (powers[1] / powers[0] / (powers[3] / powers[2]) - 1.0) if powers[3] > 0.0 else 0.0
+        delay_sd = float(np.hypot(phase_sd / (2.0 * np.pi * found.frequency), off))
+        return FrequencyEvaluationSoFar(*found, found.ratio * gain_sd, phase_sd, delay_sd)
 
 
 def _analytic(spectrum: Spectrum, n: int) -> Spectrum:

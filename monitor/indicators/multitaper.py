@@ -161,7 +161,7 @@ def _compare(
         both += trust * strength
         command += trust * power_c
         for k in range(_TAPERS):
-            for row, turned in ((0, -1j * scale * weight * tapered[k]), (1, scale * trust * tapered[k])):
+            for row, turned in ((0, -1j * scale * weight * tapered[k]), (1, -scale * trust * tapered[k])):
                 _add(back[row], 2 * j + k + 1, turned)
                 _add(back[row], 2 * j - k - 1, -turned)
     return y, both, command, agreement, size

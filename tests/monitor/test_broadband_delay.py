@@ -61,7 +61,9 @@ def test_the_standard_deviation_is_that_of_the_error(decibels):
     size = 10.0 ** (-decibels / 20.0)
     found = read_many(120, 0.02, lambda rng: size * rng.normal(size=N))
     assert 0.6 < rms(found.delay - 0.02) / rms(found.delay_sd) < 1.7
-    assert 0.6 < rms(found.ratio - 1.0) / rms(found.ratio_sd) < 1.7
+    # a stroke limit that noise seems to show is reckoned with: too much rather than too little
+    assert 0.5 < rms(found.ratio - 1.0) / rms(found.ratio_sd) < 1.7
+    assert 0.5 < rms(found.xcorr_delay - 0.02) / rms(found.xcorr_delay_sd) < 1.7
     # the correlation is not worse than the cross-spectrum in white noise, as the documentation says
     assert rms(found.xcorr_delay - 0.02) < 1.1 * rms(found.delay - 0.02)
     if decibels == 40.0:
@@ -78,8 +80,7 @@ def test_a_slow_tone_in_strong_noise_is_not_drawn_towards_zero(delay):
         found.append(read(x_c + noise[0], x_m + noise[1]))
     found = BroadbandDelay(*np.array(found).T)
     np.testing.assert_allclose(np.mean(found.delay), delay, rtol=0.05)
-    # of single samples in noise the correlation finds the peak to a few ms only
-    np.testing.assert_allclose(np.mean(found.xcorr_delay), delay, rtol=0.15)
+    np.testing.assert_allclose(np.mean(found.xcorr_delay), delay, rtol=0.05)
 
 
 def test_a_hum_outside_the_band_disturbs_less():
@@ -121,8 +122,9 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
     tapers = MultitaperFit(n, rate, None)
     found = tapers.fit(tapers.spectrum(c), tapers.spectrum(m), slope)
     expected = oracle.lag_fit(c, m, slope, 1, high)
-    # near zero what is left of a lag is a difference
-    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    for one, other in zip(found, expected, strict=True):
+        # near zero what is left of a lag is a difference
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(8, 60), share=st.floats(0.05, 0.4))
@@ -134,7 +136,8 @@ def test_the_fit_is_its_definition_in_short_pieces_and_wide_bands(seed, n, share
     tapers = MultitaperFit(n, 1.0, (0.0, share))
     found = tapers.fit(tapers.spectrum(c), tapers.spectrum(m), slope)
     high = max(1, int(np.ceil(share * (n + 1) - 1e-9)))
-    np.testing.assert_allclose(found, oracle.lag_fit(c, m, slope, 1, high), rtol=1e-6, atol=1e-9)
+    for one, other in zip(found, oracle.lag_fit(c, m, slope, 1, high), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
 @given(
@@ -153,7 +156,8 @@ def test_the_peak_is_that_of_the_correlation_coefficients(seed, n, lag, offset):
         assert np.argmax(expected) in (0, len(lags) - 1)
         return
     nearest = expected[np.argmin(np.abs(lags - found.lag))]
-    assert found.correlation >= nearest - 1e-9
+    # the lag is not that of the highest of values that noise has moved
+    assert found.correlation >= nearest - 0.02
     assert np.isclose(found.correlation, nearest, atol=0.15)
     # among peaks as high as this one it is the nearest to zero lag
     inner = [i for i in range(1, len(lags) - 1) if expected[i] >= max(expected[i - 1], expected[i + 1])]
@@ -236,3 +240,18 @@ def test_max_delay_must_be_positive(value):
 def test_band(band):
     with pytest.raises(ValueError, match="band"):
         BroadbandDelayIndicator(RATE, 1.0, band=band)
+
+
+@pytest.mark.parametrize("lag", [7.0, 7.25, 7.5, 7.9])
+def test_noise_on_both_does_not_draw_the_correlation_to_whole_samples(lag):
+    errors, sds = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x_c, x_m = oracle.motion(rng, N, RATE, lag / RATE)
+        found = read(x_c + 0.05 * rng.normal(size=N), x_m + 0.05 * rng.normal(size=N))
+        errors.append(found.xcorr_delay * RATE - lag)
+        sds.append(found.xcorr_delay_sd * RATE)
+    errors, sds = np.array(errors), np.array(sds)
+    # by three of the mean's own deviations
+    assert abs(errors.mean()) < 3.0 * errors.std() / np.sqrt(len(errors))
+    assert 0.55 < np.mean(np.abs(errors) < sds) < 0.9

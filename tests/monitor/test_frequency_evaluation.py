@@ -50,7 +50,7 @@ def test_the_growing_tone_of_the_paper():
 def test_the_growing_tone_online(window):
     indicator = FrequencyEvaluationIndex(1024.0, window)
     rows = indicator.update_block(*growing_tone())[-1]
-    np.testing.assert_allclose(rows, (1.25, 0.277, -0.277 / (3.0 * np.pi), 1.5), rtol=5e-3)
+    np.testing.assert_allclose(rows[:4], (1.25, 0.277, -0.277 / (3.0 * np.pi), 1.5), rtol=5e-3)
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(16, 90))
@@ -61,7 +61,7 @@ def test_online_it_is_the_sum_over_segments(seed, n):
     ends = [i + 1 for i in range(400) if i % indicator.hop == 0 and i >= n - 1]
     for count in (1, 2, len(ends)):
         segments = [(x_c[end - n : end], x_m[end - n : end]) for end in ends[:count]]
-        np.testing.assert_allclose(rows[ends[count - 1] - 1], oracle.fei(segments, RATE), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(rows[ends[count - 1] - 1, :4], oracle.fei(segments, RATE), rtol=1e-9, atol=1e-12)
 
 
 def test_a_segment_with_a_bad_sample_is_left_out():
@@ -72,7 +72,7 @@ def test_a_segment_with_a_bad_sample_is_left_out():
     rows = indicator.update_block(x_c, x_m)
     ends = [i + 1 for i in range(0, 400, 20) if i >= n - 1 and not i - n < 130 <= i]
     segments = [(x_c[end - n : end], x_m[end - n : end]) for end in ends]
-    np.testing.assert_allclose(rows[-1], oracle.fei(segments, RATE), rtol=1e-9)
+    np.testing.assert_allclose(rows[-1, :4], oracle.fei(segments, RATE), rtol=1e-9)
 
 
 def test_what_has_been_is_kept_while_nothing_moves():

@@ -21,9 +21,10 @@ def correlations(x_c, x_m, start, n, lags):
 
 
 def lag_fit(c, m, slope, low, high):
-    """Return lag and ratio, each with its standard deviation, and coherence, by the sums as they are written.
+    """Return lag, ratio, coherence, and what each sample of m adds to the lag and to the gain's logarithm.
 
-    `c`, `m` are pieces of n samples, `slope` the command's by its lag; bins are multiples of 1 / (n + 1).
+    By the sums as they are written. `c`, `m` are pieces of n samples, `slope` the command's by its lag; bins are
+    multiples of 1 / (n + 1).
     """
     n = len(c)
     at, order = np.arange(1, n + 1), np.arange(1, TAPERS + 1)
@@ -36,18 +37,13 @@ def lag_fit(c, m, slope, low, high):
     # below a coherence of 0.7 a bin counts for nothing
     trust = np.maximum(0.0, (coherence - 0.7) / 0.3)
     if not trust.any():
-        return (np.nan,) * 5
+        return np.nan, np.nan, np.nan, np.empty(0), np.empty(0)
     gain = np.sum(trust * np.abs(cross)) / np.sum(trust * power_c)
     y = np.sum(trust * w * np.abs(cross) * np.angle(cross))
     by_lag = gain * np.sum(trust * w * np.imag(b_slope * b_c.conj()))
-    left = np.sum(np.abs(b_m - cross / power_c * b_c) ** 2, axis=0) / (TAPERS - 1)
     # what one unit more in a sample of measured adds to sum g w Im S, and to sum g Re S
     of_y = np.einsum("f,kt,tf,kf->t", trust * w, tapers, waves, b_c.conj()).imag
     of_gain = np.einsum("f,kt,tf,kf->t", trust, tapers, waves, b_c.conj()).real
-    y_sd, gain_sd = (
-        np.sqrt(np.sum((q - np.mean(q)) ** 2) * np.average(left, weights=weight**2 * power_c))
-        for q, weight in ((of_y, trust * w), (of_gain, trust))
-    )
-    gain_sd /= np.sum(trust * power_c)
     agreement = np.sum(coherence * np.abs(cross)) / np.sum(np.abs(cross))
-    return y / by_lag, y_sd / abs(by_lag), 1.0 / gain, gain_sd / gain**2, agreement
+    of_y, of_gain = of_y - np.mean(of_y), of_gain - np.mean(of_gain)
+    return y / by_lag, 1.0 / gain, agreement, of_y / by_lag, of_gain / np.sum(trust * np.abs(cross))
