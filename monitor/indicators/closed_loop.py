@@ -129,7 +129,7 @@ def close_loop(
 
 @part
 def _turned(angle: float) -> float:
-    return angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi))
+    return float(angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi)))
 
 
 @part

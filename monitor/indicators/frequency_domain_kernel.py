@@ -259,7 +259,7 @@ def _impurity(c: Samples, b: complex, frequency: float) -> float:
         mean, square = mean + rest, square + rest * rest
         mean_c, square_c = mean_c + moved, square_c + moved * moved
         tone *= step
-    return (square - mean * mean / n) / (square_c - mean_c * mean_c / n)
+    return float((square - mean * mean / n) / (square_c - mean_c * mean_c / n))
 
 
 @part

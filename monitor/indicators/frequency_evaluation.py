@@ -18,7 +18,7 @@ from monitor.kernel import reduction
 # below this of the command, what is in common is the rounding of a dead channel
 _TRACE = 1e-24
 # rad, of the phase: beyond it nothing is known
-_LARGEST_SD = 0.3
+_LARGEST_SD = 0.5
 
 
 class FrequencyEvaluation(NamedTuple):
@@ -115,7 +115,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     The standard deviations come from what no delay and gain of the command explains in the measured signal of each
     segment (`residual`), added up. They are those of the random error, of a drift, and of what the command's noise
     beyond a tenth of the sample rate does to the equivalent frequency. Where more than 30 % of the power in the
-    command's band is left over all segments, or the phase is uncertain by 0.3 rad, nothing is valid.
+    command's band is left over all segments, or the phase is uncertain by half a radian, nothing is valid.
     """
 
     outputs = (
@@ -135,7 +135,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
         self._taper = periodic_hann(n_window)
         self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
         self._slow = bins_of_band(n_window, sample_rate, None)[1]
-        self._times = np.arange(n_window) - 0.5 * (n_window - 1)
+        self._times: Samples = np.asarray(np.arange(n_window) - 0.5 * (n_window - 1), dtype=np.float64)
         nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
         _sums(nothing, nothing, self._frequencies)
         super().__init__(sample_rate, window, hop=n_window // 2, n_pairs=n_pairs, every=every)
@@ -160,7 +160,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
         segment = _evaluation(power, power_by_frequency, common)
         left = None if np.isnan(segment.delay) else residual_of(c, m, segment.delay * self.sample_rate)
         if left is not None and np.isfinite(left.share):
-            drift = segment_spectrum(left.drift * self._times, self._taper, 1, last)
+            drifting: Samples = left.drift * self._times
+            drift = segment_spectrum(drifting, self._taper, 1, last)
             cross[pair, 1] += size_c * size_m * _sums(command, drift, self._frequencies)[2]
             # what a sample of measured adds to the cross-spectrum, along its direction and across
             weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * segment.phase)

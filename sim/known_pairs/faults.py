@@ -19,13 +19,13 @@ def nothing(_: Samples, c: Samples, m: Samples, __: np.random.Generator) -> tupl
 def noise_on_both(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
     """Add white noise of 0.3 to 5 % of the motion's rms to both."""
     level = 10.0 ** rng.uniform(-2.5, -1.3)
-    return tuple(x + level * x.std() * rng.standard_normal(len(x)) for x in (c, m))  # type: ignore[return-value]
+    return tuple(x + level * x.std() * rng.standard_normal(len(x)) for x in (c, m))
 
 
 def quantised(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
     """Round both to steps of 1/50 to 1/2000 of their largest value."""
     step = 10.0 ** -rng.uniform(1.7, 3.3)
-    return tuple(np.round(x / (step * np.ptp(x))) * step * np.ptp(x) for x in (c, m))  # type: ignore[return-value]
+    return tuple(np.round(x / (step * np.ptp(x))) * step * np.ptp(x) for x in (c, m))
 
 
 def clipped(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
