@@ -23,7 +23,7 @@ _SMALLEST = 1e-280
 # groups of points that are looked at to choose a lag
 _ENOUGH = 128
 # of the command's power, the noise that is reckoned with in choosing a lag
-_NOISE = 1e-4
+_NOISE = 1e-3
 # of the square of a sum of products, over the sum of their squares: with less it may be that of noise
 _SURE = 16.0
 _UNSURE = 1e-9

@@ -74,7 +74,7 @@ def close_loop(
     near, shift, found, gain, by_lag, step, larger = 0.0, 0, False, 0.0, 0.0, 0.0, 1.0
     spread = max(min(int(_SPREAD / turn_rate), n // _NARROW), 1) if turn_rate > 0.0 else 1
     for attempt in range(_TRIES):
-        if found or not abs(lag) < n / 3:
+        if found or not abs(lag) < n / 2:
             continue
         shift = int(np.rint(lag))
         # the same groups of points for every shift that is tried

@@ -65,7 +65,6 @@ class CrossCorrelation:
         self.start = (n_window - n_middle) // 2
         self.n_middle = n_middle
         self._most = most
-        self._times = np.arange(n_window) - 0.5 * (n_window - 1)
         self._n_transform = scipy.fft.next_fast_len(n_window, real=True)
         wave = np.sin(0.4 * np.arange(float(n_window)))
         self.peak(wave, wave)
@@ -94,7 +93,7 @@ class CrossCorrelation:
         left = residual_of(c, m, lag)
         if not np.isfinite(left.share):
             return none
-        level = m - left.drift * self._times
+        level = m - left.drift * np.arange(float(len(m)))
         lag, slope, correlation = self._refine(c, level, lag, breadth)
         weights = np.zeros(len(m))
         weights[self.start : self.start + self.n_middle] = slope
@@ -132,28 +131,35 @@ def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middl
             at_lags[i] = products[i] / np.sqrt(energy * moving)
     best, found = -1.0, -1
     for i in range(1, n_lags - 1):
-        if at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1] and at_lags[i] > best:
-            best, found = at_lags[i], i
+        if at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1] and _height(at_lags, i) > best:
+            best, found = _height(at_lags, i), i
     # a correlation that is higher at an end belongs to a lag that is not among these
     if found < 0 or max(at_lags[0], at_lags[n_lags - 1]) > best + _NEARLY_EQUAL:
         return 0, 0
     # of nearly equal peaks the nearest to zero lag; maxima without a valley between them are one peak
     zero, chosen, top, lowest = most + 1, found, -1, best
     for i in range(1, n_lags):
-        lowest = min(lowest, at_lags[i])
-        ends = i == n_lags - 1 or (lowest < best - _ONE and top >= 0)
-        if ends and top >= 0:
-            if at_lags[top] >= best - _NEARLY_EQUAL and abs(top - zero) < abs(chosen - zero):
+        peak = i < n_lags - 1 and at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1]
+        if top >= 0 and (i == n_lags - 1 or (peak and lowest <= best - _ONE)):
+            if _height(at_lags, top) >= best - _NEARLY_EQUAL and abs(top - zero) < abs(chosen - zero):
                 chosen = top
             top = -1
-        if i < n_lags - 1 and at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1]:
-            if top < 0 or at_lags[i] > at_lags[top]:
-                top = i
+        if peak:
+            top = i if top < 0 or at_lags[i] > at_lags[top] else top
             lowest = at_lags[i]
+        lowest = min(lowest, at_lags[i])
     breadth = 1
     while breadth < most and _lowest_beside(at_lags, chosen, breadth) > _SLOPE * at_lags[chosen]:
         breadth += 1
     return chosen - zero, min(breadth, start - 1)
+
+
+@part
+def _height(at_lags: Samples, at: int) -> float:
+    """Return the height of a peak between the lags, by a parabola."""
+    left, right = at_lags[at - 1], at_lags[at + 1]
+    bend = left - 2.0 * at_lags[at] + right
+    return float(at_lags[at] - 0.125 * (left - right) * (left - right) / bend if bend < 0.0 else at_lags[at])
 
 
 @part

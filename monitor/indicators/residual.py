@@ -19,9 +19,9 @@ from monitor.kernel import kernel, part
 N_BLOCKS = 16
 # of the scatter, over the number of blocks: for four fitted numbers and Student's t, measured in `benchmarks.truth`
 _FEW = 1.5
-# square of what is found of a play or a stroke limit over its variance, from which on it is reckoned with; it is
-# found too small, for no play is a jump and no limit a cube
-_FOUND, _SMALLER = 1.5, 1.8
+# square of what is found of a play or a stroke limit over its variance, from which on it is reckoned with: noise that
+# passes for one would widen a band five times; it is found too small, for no play is a jump and no limit a cube
+_FOUND, _SMALLER = 12.0, 1.5
 # of the measured signal's power in the command's band: from the first on two motions may be alike by chance, beyond
 # the second they have nothing to do with each other
 _BY_CHANCE, UNRELATED = 0.05, 0.3
@@ -29,8 +29,8 @@ _BY_CHANCE, UNRELATED = 0.05, 0.3
 _ROUNDING = 1e-12
 # rad, of the lag that is left: its square is no longer small
 _CURVED = 0.01
-# of a period of the command, over which noise beyond its band is averaged
-_EIGHTH = 0.25 * np.pi
+# of an eighth of a period
+_COSINE = np.sqrt(0.5)
 
 
 @part
@@ -58,6 +58,8 @@ def fit_delayed(
     """
     n_window = c.shape[0]
     start = stop = n = 0
+    if not abs(lag) < n_window:
+        return start, start, np.nan, 0.0
     gain = drift = mean_a = rise_a = middle = aa = bb = 0.0
     for attempt in range(2):
         whole = int(np.rint(lag))
@@ -112,8 +114,7 @@ def fit_delayed(
         mean_a, rise_a = a_0 + per_sample * sum_a, per_tilt * tilt_a
         _bend(a, b, r, mean_a, bent[start:stop])
         break
-    # an eighth of the command's period in the mean
-    width = min(max(int(_EIGHTH * np.sqrt(aa / bb)), 1), n // N_BLOCKS)
+    width = _eighth(later[start:stop], mean_a, rise_a, middle)
     left = moved = 0.0
     for first in range(0, n - width + 1, width):
         rest_sum = later_sum = 0.0
@@ -123,6 +124,25 @@ def fit_delayed(
         left, moved = left + rest_sum * rest_sum, moved + later_sum * later_sum
     share = left / (left + moved) if left + moved > 0.0 else np.nan
     return start, stop, share, drift
+
+
+@part
+def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
+    """Return roughly an eighth of the period of a signal, samples: noise is not in products of different samples."""
+    n = x.shape[0]
+    most, stride, width, first = n // N_BLOCKS, max(n // 256, 1), 1, 0.0
+    while width < most:
+        product = 0.0
+        for t in range(0, n - width, stride):
+            here, there = mean + rise * (t - middle), mean + rise * (t + width - middle)
+            product += (x[t] - here) * (x[t + width] - there)
+        product /= n - width
+        if width == 1:
+            first = product
+        elif product < _COSINE * first:
+            break
+        width += max(1, width // 2)
+    return max(min(width, most), 1)
 
 
 @part

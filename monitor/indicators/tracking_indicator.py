@@ -210,7 +210,7 @@ def _angle(
     start, stop, share, drift = fit_delayed(command, measured, lag, WEIGHTS, work[0], work[1], work[2], work[3])
     if not share < UNRELATED:
         return np.nan, np.nan
-    # what drifts against the command sweeps an area of its own
+    # what drifts against the command sweeps an area of its own, which is known
     level, of_angle = work[0], work[1]
     for t in range(n):
         level[t] = measured[t] - drift * t
@@ -229,4 +229,5 @@ def _angle(
         behind = 0.5 * (hann[t - 1] + hann[t]) * (command[t - 1] - mean) if t > 0 else 0.0
         of_angle[t] = by_swept * (ahead - behind) - by_common * hann[t] * (command[t] - mean)
     sd = with_chance(scatter_of_sums(of_angle, of_angle, work[2], work[3], start, stop)[0], share)
-    return np.arctan2(swept, common), sd
+    turned = np.arctan2(loop.swept / step, loop.common)
+    return turned, np.hypot(sd, turned - np.arctan2(swept, common))

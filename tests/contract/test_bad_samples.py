@@ -13,7 +13,10 @@ pytestmark = pytest.mark.usefixtures("warm_kernels")
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 N = 8 * N_WINDOW
 # beside the totals
-SINCE_START = ("hsem", "fei_ratio", "fei_phase", "fei_delay", "fei_frequency")
+SINCE_START = (
+    "hsem",
+    *(f"fei_{name}" for name in ("ratio", "phase", "delay", "frequency", "ratio_sd", "phase_sd", "delay_sd")),
+)
 BAD = [np.nan, np.inf, -np.inf, 1e60, -1e50]
 
 

@@ -51,7 +51,8 @@ def test_two_peaks_in_neighbouring_bins():
     # the two beat within the bin, each with a gain of its own; the broadband delay is free of that
     # 0.59 rad of the tone alone; at the effective frequency, which the beat moves as well, 0.64
     assert np.nanmax(np.abs(told["fdb_phase"][steady])) < 0.65
-    assert np.nanmedian(np.abs(told["broadband_delay"][steady] - DELAY)) < 1e-4
+    # of a gain that differs from tone to tone the window's ends see more or less of either, by where the beat is
+    assert np.nanmedian(np.abs(told["broadband_delay"][steady] - DELAY)) < 2e-3
     # as printed: half a turn, which is an eighth of a second at 4 Hz
     assert np.nanmax(np.abs(own["fdb_phase"][steady])) > 2.5
 
