@@ -95,6 +95,8 @@ class CrossCorrelation:
             return none
         level = m - left.drift * np.arange(float(len(m)))
         lag, slope, correlation = self._refine(c, level, lag, breadth)
+        if not abs(lag) < self._most + 0.5:
+            return none
         weights = np.zeros(len(m))
         weights[self.start : self.start + self.n_middle] = slope
         return Peak(lag, scatter(weights, left), correlation, np.arccos(_SLOPE) / breadth, level, left)

@@ -19,8 +19,8 @@ from monitor.kernel import kernel, part
 N_BLOCKS = 16
 # of the scatter, over the number of blocks: for four fitted numbers and Student's t, measured in `benchmarks.truth`
 _FEW = 1.5
-# square of what is found of a play or a stroke limit over its variance, from which on it is reckoned with: noise that
-# passes for one would widen a band five times; it is found too small, for no play is a jump and no limit a cube
+# square of what is found of a play over its variance, from which on it is reckoned with: noise that passes for one
+# would widen a band five times; it is found too small, for no play is a jump
 _FOUND, _SMALLER = 12.0, 1.5
 # of the measured signal's power in the command's band: from the first on two motions may be alike by chance, beyond
 # the second they have nothing to do with each other
@@ -47,7 +47,7 @@ def fit_delayed(
     weights : of the polynomial between samples, see `fractional_lag`.
     later, slope : (n,), overwritten: the delayed command, and what a lag changes in it.
     rest : (n,), overwritten: what the fit leaves of measured.
-    bent : (n,), overwritten: what grows with the size of the motion, see `_bend`.
+    bent : (n,), overwritten: what a play leaves of it, see `_bend`.
 
     Returns
     -------
@@ -147,37 +147,26 @@ def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
 
 @part
 def _bend(later: Samples, slope: Samples, rest: Samples, mean: float, bent: Samples) -> None:
-    """Fill in what a play and a stroke limit leave in measured: one sign of the velocity, and the cube of the motion.
+    """Fill in what a play leaves in measured: a part of one size that follows the sign of the velocity.
 
-    A fit of straight lines takes both for a delay or a gain, a different one for every size of the motion. Where the
-    residual shows one of them, it is a part of the uncertainty that no scatter tells.
+    A fit of straight lines takes it for a delay, a different one for every size of the motion. Where the residual shows
+    it, it is a part of the uncertainty that no scatter tells.
     """
     n = rest.shape[0]
-    aa = bb = 0.0
+    aa = bb = own = with_a = with_b = total = squares = 0.0
+    for block in range(N_BLOCKS):
+        block_sum = 0.0
+        for t in range(block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS):
+            a, b, x = later[t] - mean, slope[t], np.sign(slope[t])
+            aa, bb, own = aa + a * a, bb + b * b, own + x * x
+            with_a, with_b, block_sum = with_a + x * a, with_b + x * b, block_sum + x * rest[t]
+        total, squares = total + block_sum, squares + block_sum * block_sum
+    # without what the fitted lines take of it
+    own -= with_a * with_a / aa + with_b * with_b / bb
+    noise = squares - total * total / N_BLOCKS
+    found = _SMALLER * total / own if total * total > _FOUND * noise and own > 0.0 else 0.0
     for t in range(n):
-        a = later[t] - mean
-        aa, bb = aa + a * a, bb + slope[t] * slope[t]
-        bent[t] = 0.0
-    size = np.sqrt(aa / n)
-    for cubic in (False, True):
-        own = with_a = with_b = total = squares = 0.0
-        for block in range(N_BLOCKS):
-            first, last = block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS
-            block_sum = 0.0
-            for t in range(first, last):
-                a = later[t] - mean
-                x = (a / size) ** 3 if cubic else np.sign(slope[t])
-                own, with_a, with_b = own + x * x, with_a + x * a, with_b + x * slope[t]
-                block_sum += x * rest[t]
-            total, squares = total + block_sum, squares + block_sum * block_sum
-        # without what the fitted lines take of it
-        own -= with_a * with_a / aa + with_b * with_b / bb
-        noise = squares - total * total / N_BLOCKS
-        if total * total > _FOUND * noise and own > 0.0:
-            found = _SMALLER * total / own * np.sqrt(1.0 - noise / (total * total))
-            for t in range(n):
-                a = later[t] - mean
-                bent[t] += found * ((a / size) ** 3 if cubic else np.sign(slope[t]))
+        bent[t] = found * np.sign(slope[t])
 
 
 @part
