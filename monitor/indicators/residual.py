@@ -149,8 +149,8 @@ def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
 def _bend(later: Samples, slope: Samples, rest: Samples, mean: float, bent: Samples) -> None:
     """Fill in what a play leaves in measured: a part of one size that follows the sign of the velocity.
 
-    A fit of straight lines takes it for a delay, a different one for every size of the motion. Where the residual shows
-    it, it is a part of the uncertainty that no scatter tells.
+    A fit of straight lines takes it for a delay, a different one for every size of the motion. Where the residual
+    shows it, it is a part of the uncertainty that no scatter tells.
     """
     n = rest.shape[0]
     aa = bb = own = with_a = with_b = total = squares = 0.0
