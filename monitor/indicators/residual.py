@@ -142,7 +142,7 @@ def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
         elif product < _COSINE * first:
             break
         width += max(1, width // 2)
-    return max(min(width, most), 1)
+    return int(max(min(width, most), 1))
 
 
 @part
