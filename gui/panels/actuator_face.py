@@ -20,7 +20,6 @@ from gui.verdict import NO_VALUE, Verdict, amplitude_word, verdict
 from monitor.headline import LABELS, first_indicator, read_headline
 
 _OF_PHASE = ("fdb", "paei", "paei_adaptive")
-_FIRST = 1.25  # windows until the first value: some are evaluated several times a window, not at every sample
 _DEGREES = 180.0 / math.pi
 
 
@@ -138,6 +137,6 @@ def _alarm(levels: Mapping[str, Level]) -> tuple[str, Level]:
 def _found(at: TileMoment, found: Verdict, window: float) -> Verdict:
     if at.instead is not None:
         return at.instead
-    if found is NO_VALUE and at.running < _FIRST * window:
+    if found is NO_VALUE and at.running < window:
         return Verdict("window not full", "○", Level.NONE)
     return found

@@ -34,7 +34,8 @@ class Centred(NamedTuple):
 class HoppedIndicator(WindowedIndicator[Value]):
     """An indicator whose values are made anew every `hop` samples.
 
-    Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a set part of a hop earlier.
+    Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a set part of a hop earlier;
+    besides, each as soon as its window is full, one sample after the pair before it.
     A value is not valid from the first bad sample in the window until an evaluation finds the window clean.
     """
 
@@ -42,7 +43,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
         self, sample_rate: float, window: float, *, hop: int, n_pairs: int = 1, every: int = 1, **settings: Any
     ) -> None:
         self.hop = max(1, hop)
-        self._turns = [round(_GOLDEN * pair * self.hop) % self.hop for pair in range(n_pairs)]
+        self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
 
@@ -67,24 +68,26 @@ class HoppedIndicator(WindowedIndicator[Value]):
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         ring, clock, good, standing = self._state[:4]
-        x_c, x_m = signals.x_c, signals.x_m
-        taken, n = 0, len(x_c)
-        while True:
-            waits = [-(first + taken + turn) % self.hop for turn in self._turns]
-            stop = min(taken + min(waits) + 1, n)
-            _advance_hopped(x_c, x_m, first, taken, stop, self.every, out, self.n_window, ring, clock, good, standing)
-            newest = stop - 1
-            for pair, wait in enumerate(waits):
-                if taken + wait == newest and good[pair] >= self.n_window:
+        x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._turns)
+        start, n = 0, len(x_c)
+        while start < n:
+            stop, due = _advance_hopped(x_c, x_m, first, start, out, *settings, ring, clock, good, standing)
+            if due:
+                newest = first + stop - 1
+                for pair in np.flatnonzero(_is_due(newest, good, self.n_window, self.hop, self._turns)):
                     newest_c, newest_m = ring[pair, :, clock[0] : clock[0] + self.n_window]
                     (c, size_c), (m, size_m) = centred(newest_c), centred(newest_m)
-                    standing[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), first + newest)
-            # the row of that sample alone has been made before the evaluation
-            if stop > taken and (first + newest) % self.every == 0:
-                out[(first + newest) // self.every - (first - 1) // self.every - 1] = standing
-            if stop == n:
-                return
-            taken = stop
+                    standing[pair] = self._evaluate(int(pair), Centred(c, m, size_c, size_m), newest)
+                # the row of that sample alone has been made before the evaluation
+                if newest % self.every == 0:
+                    out[newest // self.every - (first - 1) // self.every - 1] = standing
+            start = stop
+
+
+def _is_due(number: int, good: NDArray[np.int64], n_window: int, hop: int, turns: NDArray[np.int64]) -> Any:
+    """Return which pairs are evaluated at a sample, (n_pairs,)."""
+    in_turn = (good >= n_window) & ((number + turns) % hop == 0)
+    return in_turn | (good == n_window + np.arange(len(good)))
 
 
 @kernel
@@ -93,15 +96,21 @@ def _advance_hopped(
     x_m: Samples,
     first: int,
     start: int,
-    stop: int,
-    every: int,
     out: Samples,
-    n_window: int,
+    every: int,
+    hop: int,
+    turns: NDArray[np.int64],
     ring: Samples,
     clock: NDArray[np.int64],
     good: NDArray[np.int64],
     standing: Samples,
-) -> None:
+) -> tuple[int, bool]:
+    """Take the samples from `start` up to one at which a pair may be due; return where it stopped, and whether so."""
+    n_window, stop, due = ring.shape[2] // 2, x_c.shape[0], False
+    for pair in range(x_c.shape[1]):
+        in_turn, full = start + (-(first + start + turns[pair])) % hop, start + n_window + pair - 1 - good[pair]
+        if in_turn < stop or start <= full < stop:
+            stop, due = min(stop, in_turn + 1, full + 1 if full >= start else stop), True
     # pair by pair: what belongs to one lies side by side in memory
     for pair in range(x_c.shape[1]):
         row = (first + start - 1) // every - (first - 1) // every
@@ -125,3 +134,4 @@ def _advance_hopped(
                 until = every
             until -= 1
     clock[0] = (clock[0] + stop - start) % n_window
+    return stop, due

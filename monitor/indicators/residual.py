@@ -130,7 +130,7 @@ def fit_delayed(
 def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
     """Return roughly an eighth of the period of a signal, samples: noise is not in products of different samples."""
     n = x.shape[0]
-    most, stride, width, first = n // N_BLOCKS, max(n // 256, 1), 1, 0.0
+    most, stride, width, first, last, narrower = n // N_BLOCKS, max(n // 256, 1), 1, 0.0, 0.0, 1
     while width < most:
         product = 0.0
         for t in range(0, n - width, stride):
@@ -138,9 +138,12 @@ def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
             product += (x[t] - here) * (x[t + width] - there)
         product /= n - width
         if width == 1:
-            first = product
+            first = last = product
         elif product < _COSINE * first:
+            # between this width and the last one, where it falls through the threshold
+            width = narrower + int(np.rint((width - narrower) * (last - _COSINE * first) / (last - product)))
             break
+        last, narrower = product, width
         width += max(1, width // 2)
     return int(max(min(width, most), 1))
 

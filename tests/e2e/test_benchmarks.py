@@ -56,5 +56,5 @@ def test_the_table_shows_what_is_aimed_at(warm_kernels: None) -> None:
 def test_an_unknown_name_is_a_mistake_in_one_line() -> None:
     done = _run("speed")
     assert done.returncode == 2
-    assert "there is no benchmark 'speed': choose from kernels, " in done.stderr
+    assert "there is no benchmark 'speed': choose from truth, kernels, " in done.stderr
     assert "Traceback" not in done.stderr

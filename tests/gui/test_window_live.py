@@ -184,10 +184,10 @@ def test_no_note_is_kept_under_the_wrong_start_of_the_rig(live, service, rig):
     live.key("Left")
     live.key("N")
     live.type("too late")
-    end = live.history.end_x
     rig.restart(("north", "south"), epoch=2)
     rig.move(3.0)
-    live.until(lambda: live.history.end_x > end + 2.9)
+    history = live.history
+    live.until(lambda: history.timeline.epoch == 2 and history.timeline.time_at(history.end_x) > 2.9)
     # the rig has started again while it was written
     live.key("Return")
     assert "the rig has started again since: a note can be kept only from 0 s on" in live.notices[-1]
