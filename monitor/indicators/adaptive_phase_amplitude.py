@@ -23,6 +23,7 @@ from monitor.indicators.closed_loop import N_ROOMS, NO_LOOP, close_loop
 from monitor.indicators.ellipse_fit import N_SUMS as N_POWERS
 from monitor.indicators.ellipse_fit import add_powers, fit_ellipse
 from monitor.indicators.gate import gate_limits, new_gate, passes
+from monitor.indicators.residual import UNRELATED
 from monitor.kernel import kernel, part
 
 # of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
@@ -202,6 +203,9 @@ def _advance_adaptive(
                     if settled:
                         loop = close_loop(piece_c, piece_m, k, lag, turn_rate, _UNRELATED, work)
                         settled = loop.found and loop.lag_sd * turn_rate <= _CERTAIN
+                    if settled:
+                        whole = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
+                        settled = _is_alike(whole[0], whole[1], int(np.rint(loop.lag)))
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b
                         quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if lag > 0.0 else 1.0)
@@ -228,7 +232,8 @@ def _advance_adaptive(
                 if is_open and gain > 1e-12 and np.isfinite(gain + lag + amplitude):
                     standing[pair, 0], standing[pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
                     standing[pair, 2], standing[pair, 3] = -turn_rate * lag, lag / sample_rate
-                    standing[pair, 4], standing[pair, 5] = loop.gain_sd / gain, loop.lag_sd * turn_rate
+                    standing[pair, 4] = loop.gain_sd / gain
+                    standing[pair, 5] = np.hypot(loop.lag_sd * turn_rate, loop.rate_sd * lag)
                     standing[pair, 6], standing[pair, 7] = loop.lag_sd / sample_rate, length / sample_rate
             if give:
                 for j in range(out.shape[2]):
@@ -236,6 +241,26 @@ def _advance_adaptive(
                 row += 1
             slot = slot + 1 if slot + 1 < n_window else 0
     clock[0] = (clock[0] + x_c.shape[0]) % n_window
+
+
+@part
+def _is_alike(c: Samples, m: Samples, lag: int) -> bool:
+    """Whether measured follows the command by `lag` samples over all that is known, and not by chance for a turn."""
+    first, n = max(lag, 0), c.shape[0] - abs(lag)
+    if n < 2:
+        return False
+    earlier, later = c[first - lag : first - lag + n], m[first : first + n]
+    # a line is taken out of both: what drifts is no part of the motion
+    middle, sum_c, sum_m, tilt_c, tilt_m, cc, cm, mm = 0.5 * (n - 1), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for t in range(n):
+        x, y, at = earlier[t] - earlier[0], later[t] - later[0], t - middle
+        sum_c, sum_m, tilt_c, tilt_m = sum_c + x, sum_m + y, tilt_c + at * x, tilt_m + at * y
+        cc, cm, mm = cc + x * x, cm + x * y, mm + y * y
+    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+    cc -= per_sample * sum_c * sum_c + per_tilt * tilt_c * tilt_c
+    cm -= per_sample * sum_c * sum_m + per_tilt * tilt_c * tilt_m
+    mm -= per_sample * sum_m * sum_m + per_tilt * tilt_m * tilt_m
+    return bool(cm * cm >= (1.0 - UNRELATED) * cc * mm)
 
 
 @part

@@ -171,6 +171,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
             command, slope = delayed(c, start, n, lag)
         scale = size_c / size_m
         if np.isfinite(fit.ratio * scale) and fit.coherence >= _RELATED:
+            left = left.with_gain(1.0 / fit.ratio)
             delay_sd = with_chance(pace * self._scatter(fit.by_lag, left), share) / pace
             ratio, gain_sd = fit.ratio * scale, with_chance(self._scatter(fit.by_gain, left), share)
             delays = lag / self.sample_rate, delay_sd / self.sample_rate

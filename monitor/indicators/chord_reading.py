@@ -63,8 +63,9 @@ def choose_lag(
 ) -> tuple[int, float, Chords]:
     """Choose the lag of the chords for the `n` samples from `oldest` on.
 
-    It is the one that would tell the measured signal's lag best in white noise: the third difference of the command,
-    which measured is multiplied with, changes most with the lag for its own size.
+    It is the one that would tell the measured signal's lag best in white noise. What a sample of measured is
+    multiplied with in the area swept is the third difference of the command, and fewer of its terms in the first and
+    last 3 k: squares of these tell the noise of the area.
 
     Parameters
     ----------
@@ -90,21 +91,25 @@ def choose_lag(
         if groups < 1:
             continue
         stride = max(1, groups // _ENOUGH)
-        square, products, count = 0.0, 0.0, 0
+        inner, edge, products, count = 0.0, 0.0, 0.0, 0
         for j in range(N_SUMS):
             sums[j] = 0.0
         for base in range(oldest, oldest + groups, stride):
             near, far, cross, swept = loop_products(pair, ring, base, base, k)
             sums[NEAR], sums[FAR] = sums[NEAR] + near, sums[FAR] + far
             sums[CROSS], sums[SWEPT] = sums[CROSS] + cross, sums[SWEPT] + swept
-            third = ring[pair, 0, base + 6 * k] - ring[pair, 0, base]
-            third -= 3.0 * (ring[pair, 0, base + 4 * k] - ring[pair, 0, base + 2 * k])
-            square, products = square + third * third, products + near * near
+            d_0 = ring[pair, 0, base + 2 * k] - ring[pair, 0, base]
+            d_2 = ring[pair, 0, base + 4 * k] - ring[pair, 0, base + 2 * k]
+            d_4 = ring[pair, 0, base + 6 * k] - ring[pair, 0, base + 4 * k]
+            inner += (d_4 - 2.0 * d_2 + d_0) * (d_4 - 2.0 * d_2 + d_0)
+            edge += d_4 * d_4 + (d_4 - d_2) * (d_4 - d_2) + (d_4 - 2.0 * d_2) * (d_4 - 2.0 * d_2)
+            products += near * near
             count += 1
         found = read_chords(sums, k, float(count))
         if found.found:
             by_lag = sums[NEAR] / count * found.turn_rate / np.sin(2.0 * k * found.turn_rate)
-            merit = by_lag * by_lag / (square / count + _NOISE * power) * groups
+            noise = (inner / count + _NOISE * power) * max(groups - 3 * k, 1) + edge / count * 2.0 * k
+            merit = groups * by_lag * by_lag * groups / noise
             # of noise the reading is any, and its merit with it: it is taken for want of a better one
             if not sums[NEAR] * sums[NEAR] > _SURE * products:
                 merit *= _UNSURE

@@ -14,12 +14,12 @@ import numpy as np
 from monitor.blocks import Samples
 from monitor.indicators.chord_sums import SPAN
 from monitor.indicators.fractional_lag import WEIGHTS
-from monitor.indicators.residual import fit_delayed, scatter_of_sums, with_chance
+from monitor.indicators.residual import fit_delayed, scatter_of_sums, take_gain, with_chance
 from monitor.kernel import part
 
 # rows of the work array
-_SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT = range(6)
-N_ROOMS = 6
+_SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT, _PACE = range(7)
+N_ROOMS = 7
 # delays of the command that are tried
 _TRIES = 4
 # samples from the shift, beyond which another is tried
@@ -31,17 +31,17 @@ _NARROW = 32
 # rad, of the phase: beyond it nothing is known
 LARGEST_SD = 0.3
 _FEWEST = 8
-# of the scatter, because that lag of the chords was chosen whose reading seems sharpest
-_CHOSEN = 1.15
 
 
 class ClosedLoop(NamedTuple):
     """The lag of measured behind the command, samples; the gain measured over command at it.
 
-    ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation. ``shift`` is the whole number of
-    samples nearest to the lag; with the command delayed by it, chords read a phase that changes by ``step`` a sample
-    of lag, and a gain that the true one is ``larger`` than, as a factor. ``found`` is False where no lag closes the
-    loop, or the two signals have nothing to do with each other.
+    ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation; ``rate_sd`` that of the chords'
+    angle between samples, if the command has the noise. ``shift`` is the whole number of samples nearest to the lag.
+    With the command delayed by it, chords read a phase that changes with the lag ``pace`` times as fast as that of a
+    tone at their frequency; and where such a tone is off by an angle, a gain that is too small by half its square
+    times ``spread``. ``found`` is False where no lag closes the loop, or the two signals have nothing to do with each
+    other.
     """
 
     found: bool
@@ -49,12 +49,13 @@ class ClosedLoop(NamedTuple):
     gain: float
     lag_sd: float
     gain_sd: float
+    rate_sd: float
     shift: int
-    step: float
-    larger: float
+    pace: float
+    spread: float
 
 
-NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan)
+NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan)
 
 
 @part
@@ -71,7 +72,8 @@ def close_loop(
     work : (N_ROOMS, n or more), overwritten.
     """
     n = c.shape[0]
-    near, shift, found, gain, by_lag, step, larger = 0.0, 0, False, 0.0, 0.0, 0.0, 1.0
+    near, far, shift, found, gain, by_lag, step, bend = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0
+    first = last = 0
     spread = max(min(int(_SPREAD / turn_rate), n // _NARROW), 1) if turn_rate > 0.0 else 1
     for attempt in range(_TRIES):
         if found or not abs(lag) < n / 2:
@@ -103,14 +105,20 @@ def close_loop(
         by_lag = 0.5 * (area_2 - area_0) / spread
         gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
         gain_2 = np.hypot(area_2 * sin_2y, common_2)
-        y = x / spread
-        gain = (gain_1 + 0.5 * y * (gain_2 - gain_0) + 0.5 * y * y * (gain_0 + gain_2 - 2.0 * gain_1)) / near
-        larger = gain * near / gain_1
+        angle = x * turn_rate
+        bend = (2.0 * gain_1 - gain_0 - gain_2) / (gain_1 * spread * turn_rate * spread * turn_rate)
+        gain = gain_1 / near * (1.0 + 0.5 * bend * angle * angle)
     if not (found and gain > 1e-12 and by_lag != 0.0):
         return NO_LOOP
-    start, stop, share, _ = fit_delayed(c, m, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT])
+    # rad a sample, of the ratio of the two sums
+    by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 1e-30)))
+    _weigh_rate(k, first, last, far / near, work)
+    start, stop, share, drift, fitted = fit_delayed(
+        c, m, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
+    )
     if not share < most:
         return NO_LOOP
+    take_gain(work[_LATER, start:stop], work[_REST, start:stop], gain - fitted)
     # from the weights of what is `shift` samples later to those of measured
     of_lag, of_gain = work[_LATER], work[_SLOPE]
     for t in range(start, stop):
@@ -119,12 +127,21 @@ def close_loop(
     n_both = high - low
     of_lag, of_gain = of_lag[low:high], of_gain[low:high]
     swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
+    # a drift of measured is a part of the uncertainty that no scatter tells: its share changes with the window's ends
+    by_drift, gain_by_drift, middle = 0.0, 0.0, 0.5 * (n_both - 1)
     for t in range(n_both):
         of_lag[t], of_gain[t] = swept[t] / by_lag, common[t] / (near * gain)
-    of_phase, of_gain_sd = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop)
-    phase_sd = with_chance(_CHOSEN * of_phase * turn_rate, share)
-    gain_sd = with_chance(_CHOSEN * of_gain_sd, share)
-    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, shift, step, larger)
+        by_drift += of_lag[t] * (t - middle)
+        gain_by_drift += of_gain[t] * (t - middle)
+    scatter_of_lag, scatter_of_gain = scatter_of_sums(
+        work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop
+    )
+    phase_sd = with_chance(np.hypot(scatter_of_lag, drift * by_drift) * turn_rate, share)
+    gain_sd = with_chance(np.hypot(scatter_of_gain, drift * gain_by_drift), share)
+    for t in range(n_both):
+        of_lag[t] = work[_PACE, low - shift + t] * by_ratio / (near * gain)
+    rate_sd = scatter_of_sums(work[_LATER], work[_LATER], work[_REST], work[_BENT], start, stop)[0]
+    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, rate_sd, shift, step / turn_rate, bend)
 
 
 @part
@@ -170,6 +187,23 @@ def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[fl
         for b in range(groups):
             target[b] += sign * chord_b[b]
     return near, far
+
+
+@part
+def _weigh_rate(k: int, first: int, last: int, ratio: float, work: Samples) -> None:
+    """Fill in what the command is multiplied with in the change of far, less `ratio` times near; chords are there."""
+    n, groups = last - first + SPAN * k, last - first
+    pace, chord = work[_PACE, first : first + n], work[_LATER, : n - 2 * k]
+    for t in range(n):
+        pace[t] = 0.0
+    # chord j of a group ends 2k after it begins, and is in the product with chord 5 - j
+    for j, factor in ((0, -1.0), (1, 1.0 + ratio), (2, -ratio), (3, -ratio), (4, 1.0 + ratio), (5, -1.0)):
+        other = chord[(5 - j) * k : (5 - j) * k + groups]
+        ends, begins = pace[(j + 2) * k : (j + 2) * k + groups], pace[j * k : j * k + groups]
+        for b in range(groups):
+            ends[b] += factor * other[b]
+        for b in range(groups):
+            begins[b] -= factor * other[b]
 
 
 @part

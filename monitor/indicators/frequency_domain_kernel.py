@@ -22,7 +22,7 @@ from monitor.indicators.delayed_bin import (
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.gate import passes
-from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
+from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, take_gain, with_chance
 from monitor.indicators.sliding_spectrum import (
     COMMAND,
     MEASURED,
@@ -160,12 +160,12 @@ def advance_fdb(
             turned = tone_m * tone_c.conjugate()
             phase, angular = np.arctan2(turned.imag, turned.real), 2.0 * np.pi * frequency / n_window
             if due:
-                lag, pace, start, stop, share = -phase / angular, 1.0, 0, 0, np.nan
+                lag, pace, start, stop, share, fitted = -phase / angular, 1.0, 0, 0, np.nan, np.nan
                 for step in range(_STEPS):
                     last = step == _STEPS - 1
                     if last and abs(lag) < n_window and _SLOWEST <= pace <= _FASTEST:
                         _lay_out(ring, pair, clock[0], work)
-                        start, stop, share, drift = fit_delayed(
+                        start, stop, share, drift, fitted = fit_delayed(
                             work[_C], work[_M], lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
                         )
                         if of_motion and np.isfinite(share):
@@ -186,6 +186,11 @@ def advance_fdb(
                 ):
                     held[pair, LAG], held[pair, PACE] = lag, pace
                     reading = tone_m if correct else raw_m
+                    gain = np.sqrt(_square(tone_m) / _square(tone_c))
+                    if of_motion:
+                        delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
+                        gain = np.sqrt(_square(tone_m) / _square(delayed))
+                    take_gain(work[_LATER, start:stop], work[_REST, start:stop], gain - fitted)
                     _weigh(work, start, stop, reading, bins_m, k, pole, near, far, correct, turns)
                     scatters = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop)
                     held[pair, PHASE_SD] = with_chance(scatters[0], share)

@@ -47,8 +47,8 @@ from monitor.kernel import kernel
 # looks at the whole window while it slides by its length
 _LOOKS = 8
 # what is held from look to look, see `ClosedLoop`
-STEP, LARGER, LAG_SD, GAIN_SD = range(4)
-N_HELD = 4
+PACE, SPREAD, LAG_SD, GAIN_SD, RATE_SD = range(5)
+N_HELD = 5
 
 
 class PhaseAmplitudeError(NamedTuple):
@@ -212,8 +212,8 @@ def _advance_paei(
                 k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
                 piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
                 loop = close_loop(piece_c, piece_m, max(k, 1), lag, rough.turn_rate, UNRELATED, work)
-                held[pair, STEP], held[pair, LARGER] = loop.step, loop.larger
-                held[pair, LAG_SD], held[pair, GAIN_SD] = loop.lag_sd, loop.gain_sd
+                held[pair, PACE], held[pair, SPREAD] = loop.pace, loop.spread
+                held[pair, LAG_SD], held[pair, GAIN_SD], held[pair, RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
                 if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT]:
                     counts[pair, LAG], counts[pair, SHIFT] = k, loop.shift
                     if k > 0:
@@ -223,8 +223,9 @@ def _advance_paei(
                 collect_chords(pair, suffix, prefix, counts, chord_sum)
                 chords = read_chords(chord_sum, k, float(n_groups(n_window, k, shift)))
                 amplitude, turn_rate = chords.amplitude, chords.turn_rate
-                gain = held[pair, LARGER] * np.hypot(chords.in_phase, chords.quadrature)
-                lag = shift - np.arctan2(chords.quadrature, chords.in_phase) / held[pair, STEP]
+                away = np.arctan2(chords.quadrature, chords.in_phase) / held[pair, PACE]
+                gain = np.hypot(chords.in_phase, chords.quadrature) * (1.0 + 0.5 * held[pair, SPREAD] * away * away)
+                lag = shift - away / turn_rate
                 if not noise_correction:
                     sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number, point_sum)
                     ellipse = fit_ellipse(point_sum, float(n_window), frame[pair, 2], False)
@@ -247,7 +248,8 @@ def _advance_paei(
                 ):
                     out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
                     out[row, pair, 2], out[row, pair, 3] = -turn_rate * lag, lag / sample_rate
-                    out[row, pair, 4], out[row, pair, 5] = held[pair, GAIN_SD] / gain, phase_sd
+                    out[row, pair, 4] = held[pair, GAIN_SD] / gain
+                    out[row, pair, 5] = np.hypot(phase_sd, held[pair, RATE_SD] * lag)
                     out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
             row += give
             slot = slot + 1 if slot + 1 < n_window else 0

@@ -18,7 +18,7 @@ from monitor.kernel import kernel, part
 
 N_BLOCKS = 16
 # of the scatter, over the number of blocks: for four fitted numbers and Student's t, measured in `benchmarks.truth`
-_FEW = 1.5
+_FEW = 1.75
 # square of what is found of a play over its variance, from which on it is reckoned with: noise that passes for one
 # would widen a band five times; it is found too small, for no play is a jump
 _FOUND, _SMALLER = 12.0, 1.5
@@ -36,7 +36,7 @@ _COSINE = np.sqrt(0.5)
 @part
 def fit_delayed(
     c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
-) -> tuple[int, int, float, float]:
+) -> tuple[int, int, float, float, float]:
     """Fit measured by the command `lag` samples later, its slope, an offset and a drift; fill in what is left.
 
     Where the slope says that the lag is off by more than 0.01 rad, the fit is made once more at the better one.
@@ -55,11 +55,12 @@ def fit_delayed(
     share : of the power of measured in the command's band that is left, without offset and drift; NaN where nothing
         is known.
     drift : of measured against the command, a sample.
+    gain : measured over command.
     """
     n_window = c.shape[0]
     start = stop = n = 0
     if not abs(lag) < n_window:
-        return start, start, np.nan, 0.0
+        return start, start, np.nan, 0.0, np.nan
     gain = drift = mean_a = rise_a = middle = aa = bb = 0.0
     for attempt in range(2):
         whole = int(np.rint(lag))
@@ -67,7 +68,7 @@ def fit_delayed(
         start, stop = max(0, whole + REACH), min(n_window, n_window + whole - REACH)
         n = stop - start
         if n < N_BLOCKS:
-            return start, start, np.nan, 0.0
+            return start, start, np.nan, 0.0, np.nan
         # cut so that indices begin at zero: those that might be negative are looked at one by one
         a, b, y, r = later[start:stop], slope[start:stop], m[start:stop], rest[start:stop]
         for t in range(n):
@@ -100,7 +101,7 @@ def fit_delayed(
         by -= per_sample * sum_b * sum_y + per_tilt * tilt_b * tilt_y
         power = aa * bb - ab * ab
         if not (aa > _ROUNDING * raw_a and bb > _ROUNDING * raw_b and power > _ROUNDING * aa * bb):
-            return start, start, np.nan, 0.0
+            return start, start, np.nan, 0.0, np.nan
         gain, by_slope = (ay * bb - by * ab) / power, (by * aa - ay * ab) / power
         off = by_slope / gain if gain != 0.0 else 0.0
         # to first order in the lag alone: again, where that is not enough
@@ -123,7 +124,24 @@ def fit_delayed(
         later_sum = gain * (later_sum - width * (mean_a + rise_a * (first + 0.5 * (width - 1) - middle)))
         left, moved = left + rest_sum * rest_sum, moved + later_sum * later_sum
     share = left / (left + moved) if left + moved > 0.0 else np.nan
-    return start, stop, share, drift
+    return start, stop, share, drift, gain
+
+
+@part
+def take_gain(later: Samples, rest: Samples, more: float) -> None:
+    """Change what is left, (n,), to that of a gain that is `more` than the fitted one.
+
+    Noise of the command makes a fitted gain too small. What is left then follows the motion, and scatters more from
+    block to block than a reading does whose gain is right.
+    """
+    n, total, tilt = later.shape[0], 0.0, 0.0
+    middle, first = 0.5 * (n - 1), later[0] if later.shape[0] > 0 else 0.0
+    for t in range(n):
+        moved = later[t] - first
+        total, tilt = total + moved, tilt + (t - middle) * moved
+    mean, rise = first + total / n, tilt * 12.0 / (n * (n * float(n) - 1.0))
+    for t in range(n):
+        rest[t] -= more * (later[t] - mean - rise * (t - middle))
 
 
 @part
@@ -212,27 +230,40 @@ def scatter_of_sums(
 
 
 class Residual(NamedTuple):
-    """What `fit_delayed` fills in and returns, for a caller in Python; ``rest`` and ``bent`` are (n,)."""
+    """What `fit_delayed` fills in and returns, for a caller in Python; ``later``, ``rest`` and ``bent`` are (n,)."""
 
+    later: Samples
     rest: Samples
     bent: Samples
     start: int
     stop: int
     share: float
     drift: float
+    gain: float
+
+    def with_gain(self, gain: float) -> Residual:
+        """Return what is left by another gain, see `take_gain`."""
+        rest = self.rest.copy()
+        _take_gain(self.later[self.start : self.stop], rest[self.start : self.stop], gain - self.gain)
+        return self._replace(rest=rest, gain=gain)
 
 
 def residual_of(c: Samples, m: Samples, lag: float) -> Residual:
     """Return what no delay near `lag` and no gain of the command explains in measured, (n,) each."""
     later, slope, rest, bent = np.empty((4, len(c)))
-    return Residual(rest, bent, *_fit(c, m, lag, WEIGHTS, later, slope, rest, bent))
+    return Residual(later, rest, bent, *_fit(c, m, lag, WEIGHTS, later, slope, rest, bent))
 
 
 @kernel
 def _fit(
     c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
-) -> tuple[int, int, float, float]:
+) -> tuple[int, int, float, float, float]:
     return fit_delayed(c, m, lag, weights, later, slope, rest, bent)
+
+
+@kernel
+def _take_gain(later: Samples, rest: Samples, more: float) -> None:
+    take_gain(later, rest, more)
 
 
 def scatter(weight: Samples, left: Residual) -> float:

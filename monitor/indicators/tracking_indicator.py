@@ -207,7 +207,7 @@ def _angle(
     """Return the angle of the slope and its standard deviation; NaN where the two signals are unrelated."""
     n = command.shape[0]
     lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
-    start, stop, share, drift = fit_delayed(command, measured, lag, WEIGHTS, work[0], work[1], work[2], work[3])
+    start, stop, share, drift, _ = fit_delayed(command, measured, lag, WEIGHTS, work[0], work[1], work[2], work[3])
     if not share < UNRELATED:
         return np.nan, np.nan
     # what drifts against the command sweeps an area of its own, which is known
