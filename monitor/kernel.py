@@ -40,6 +40,7 @@ def _folder(package: Path) -> str:
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile once, keep on disk, let other threads run, and leave NaN and division by zero to IEEE 754.
 
+    Python calls it, or another kernel for what is not done at every sample: then it is compiled once for all of them.
     Of the fast-math freedoms only the fused multiply-add is taken: it changes no NaN and, being the same
     code for every sample, nothing between one way of cutting the stream and another.
     """

@@ -24,7 +24,7 @@ from monitor.indicators.ellipse_fit import N_SUMS as N_POWERS
 from monitor.indicators.ellipse_fit import add_powers, fit_ellipse
 from monitor.indicators.gate import gate_limits, new_gate, passes
 from monitor.indicators.residual import UNRELATED
-from monitor.kernel import kernel, part
+from monitor.kernel import kernel
 
 # of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
 _SPANNED, _MOST = 1.5, 4.0
@@ -243,7 +243,7 @@ def _advance_adaptive(
     clock[0] = (clock[0] + x_c.shape[0]) % n_window
 
 
-@part
+@kernel
 def _is_alike(c: Samples, m: Samples, lag: int) -> bool:
     """Whether measured follows the command by `lag` samples over all that is known, and not by chance for a turn."""
     first, n = max(lag, 0), c.shape[0] - abs(lag)
@@ -263,7 +263,7 @@ def _is_alike(c: Samples, m: Samples, lag: int) -> bool:
     return bool(cm * cm >= (1.0 - UNRELATED) * cc * mm)
 
 
-@part
+@kernel
 def _holds_ellipse(
     c: Samples, m: Samples, amplitude: float, noise_correction: bool, powers: Samples
 ) -> tuple[bool, float, float, float, float]:

@@ -15,7 +15,7 @@ from monitor.blocks import Samples
 from monitor.indicators.chord_sums import SPAN
 from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.residual import fit_delayed, scatter_of_sums, take_gain, with_chance
-from monitor.kernel import part
+from monitor.kernel import kernel, part
 
 # rows of the work array
 _SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT, _PACE = range(7)
@@ -58,7 +58,7 @@ class ClosedLoop(NamedTuple):
 NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan)
 
 
-@part
+@kernel
 def close_loop(
     c: Samples, m: Samples, k: int, lag: float, turn_rate: float, most: float, work: Samples
 ) -> ClosedLoop:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.kernel import part
+from monitor.kernel import kernel, part
 
 # the bin itself and its neighbours under the widest taper
 NEIGHBOURS = 5
@@ -94,6 +94,20 @@ def tone_gains(
 
 
 @part
+def present_tone(bins: Samples, k: int, pole: float, near: float, far: float) -> complex:
+    """Return the tone that the bins around bin number `k` hold."""
+    total, tone, image = 0.0j, 0.0j, 0.0j
+    for d in range(NEIGHBOURS):
+        weight = 1.0 if d == 2 else near if d in (1, 3) else far
+        # bin 0 is left out of everything
+        if weight != 0.0 and k + d != 2:
+            total += complex(bins[RE, d], bins[IM, d])
+            tone += complex(bins[OF_TONE, d], -weight * pole)
+            image += complex(bins[OF_IMAGE, d], -weight * pole)
+    return image_free(total, tone, image)
+
+
+@kernel
 def delayed_tone(
     bins: Samples, k: int, frequency: float, pole: float, near: float, far: float, lag: float, n_window: int
 ) -> complex:
@@ -103,7 +117,6 @@ def delayed_tone(
     total, tone, image = 0.0j, 0.0j, 0.0j
     for d in range(NEIGHBOURS):
         weight = 1.0 if d == 2 else near if d in (1, 3) else far
-        # bin 0 is left out of everything
         if weight != 0.0 and k + d != 2:
             total += turn * complex(bins[RE, d], bins[IM, d])
             tone += turn * complex(bins[OF_TONE, d], -weight * pole)
@@ -114,7 +127,7 @@ def delayed_tone(
     return own * complex(np.cos(angle), -np.sin(angle))
 
 
-@part
+@kernel
 def tone_of_drift(
     bins: Samples, k: int, pole: float, near: float, far: float, half: Samples, first_bin: int
 ) -> complex:

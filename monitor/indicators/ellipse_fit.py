@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.kernel import part
+from monitor.kernel import kernel, part
 
 # order of the sums
 X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE = range(14)
@@ -64,7 +64,7 @@ def add_powers(x: float, e: float, sums: Samples, row: int) -> None:
     sums[row, EEEE] += ee * ee
 
 
-@part
+@kernel
 def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
     """Fit the conic to the sums `t` over `n` points, whose residual e is that to `slope`; eq. 1 unless `balanced`."""
     # in units of the standard deviations every number below is of order one

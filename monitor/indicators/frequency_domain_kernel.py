@@ -14,6 +14,7 @@ from monitor.indicators.delayed_bin import (
     OF_TONE,
     copy_gains,
     delayed_tone,
+    present_tone,
     read_neighbours,
     tone_gains,
     tone_of_drift,
@@ -139,8 +140,8 @@ def advance_fdb(
             scale, pole = tone_gains(peak, first_bin, frequency, sine, half, near, far, n_window, bins_c)
             copy_gains(bins_c, bins_m)
             k = first_bin + peak
-            tone_c = delayed_tone(bins_c, k, frequency, pole, near, far, 0.0, n_window)
-            tone_m = delayed_tone(bins_m, k, frequency, pole, near, far, 0.0, n_window)
+            tone_c = present_tone(bins_c, k, pole, near, far)
+            tone_m = present_tone(bins_m, k, pole, near, far)
             if not due:
                 tone_m -= complex(held[pair, DRIFT_RE], held[pair, DRIFT_IM])
             amplitude = 2.0 * np.sqrt(_square(tone_c)) / abs(scale)
@@ -236,7 +237,7 @@ def _square(z: complex) -> float:
     return z.real * z.real + z.imag * z.imag
 
 
-@part
+@kernel
 def _lay_out(ring: Samples, pair: int, newest: int, work: Samples) -> None:
     """Copy the window of both signals in one piece, oldest first."""
     n = ring.shape[1]
@@ -247,7 +248,7 @@ def _lay_out(ring: Samples, pair: int, newest: int, work: Samples) -> None:
         work[_C, older + t], work[_M, older + t] = ring[pair, t, 0], ring[pair, t, 1]
 
 
-@part
+@kernel
 def _impurity(c: Samples, b: complex, frequency: float) -> float:
     """Return what of the command's power is not the tone ``b exp(i (theta n - pi f))``, and its offset."""
     n = c.shape[0]
@@ -267,7 +268,7 @@ def _impurity(c: Samples, b: complex, frequency: float) -> float:
     return float((square - mean * mean / n) / (square_c - mean_c * mean_c / n))
 
 
-@part
+@kernel
 def _weigh(
     work: Samples,
     start: int,

@@ -33,7 +33,7 @@ _CURVED = 0.01
 _COSINE = np.sqrt(0.5)
 
 
-@part
+@kernel
 def fit_delayed(
     c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
 ) -> tuple[int, int, float, float, float]:
@@ -127,7 +127,7 @@ def fit_delayed(
     return start, stop, share, drift, gain
 
 
-@part
+@kernel
 def take_gain(later: Samples, rest: Samples, more: float) -> None:
     """Change what is left, (n,), to that of a gain that is `more` than the fitted one.
 
@@ -199,7 +199,7 @@ def with_chance(scatter: float, share: float) -> float:
     return float(np.sqrt(scatter * scatter + max(share - _BY_CHANCE, 0.0)))
 
 
-@part
+@kernel
 def scatter_of_sums(
     one: Samples, two: Samples, rest: Samples, bent: Samples, start: int, stop: int
 ) -> tuple[float, float]:
@@ -244,33 +244,16 @@ class Residual(NamedTuple):
     def with_gain(self, gain: float) -> Residual:
         """Return what is left by another gain, see `take_gain`."""
         rest = self.rest.copy()
-        _take_gain(self.later[self.start : self.stop], rest[self.start : self.stop], gain - self.gain)
+        take_gain(self.later[self.start : self.stop], rest[self.start : self.stop], gain - self.gain)
         return self._replace(rest=rest, gain=gain)
 
 
 def residual_of(c: Samples, m: Samples, lag: float) -> Residual:
     """Return what no delay near `lag` and no gain of the command explains in measured, (n,) each."""
     later, slope, rest, bent = np.empty((4, len(c)))
-    return Residual(later, rest, bent, *_fit(c, m, lag, WEIGHTS, later, slope, rest, bent))
-
-
-@kernel
-def _fit(
-    c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
-) -> tuple[int, int, float, float, float]:
-    return fit_delayed(c, m, lag, weights, later, slope, rest, bent)
-
-
-@kernel
-def _take_gain(later: Samples, rest: Samples, more: float) -> None:
-    take_gain(later, rest, more)
+    return Residual(later, rest, bent, *fit_delayed(c, m, lag, WEIGHTS, later, slope, rest, bent))
 
 
 def scatter(weight: Samples, left: Residual) -> float:
     """Return the standard deviation of a weighted sum of measured, (n,) weights."""
-    return _scatter(weight, left.rest, left.bent, left.start, left.stop)
-
-
-@kernel
-def _scatter(weight: Samples, rest: Samples, bent: Samples, start: int, stop: int) -> float:
-    return scatter_of_sums(weight, weight, rest, bent, start, stop)[0]
+    return scatter_of_sums(weight, weight, left.rest, left.bent, left.start, left.stop)[0]

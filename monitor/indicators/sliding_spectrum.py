@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.kernel import part
+from monitor.kernel import kernel, part
 
 # rows of the sums; a row holds all real parts, then all imaginary parts
 COMMAND, MEASURED = 0, 1
@@ -155,7 +155,7 @@ def is_worn(pair: int, power_c: float, power_m: float, loudest: Samples, age: ND
     return bool(fallen and age[pair] >= n // 16) or bool(age[pair] >= _RENEWED_AFTER + 977 * pair)
 
 
-@part
+@kernel
 def renew(pair: int, steps: Samples, ring: Samples, sums: Samples, loudest: Samples, age: NDArray[np.int64]) -> None:
     """Make a pair's sums anew from the stored window."""
     factors = np.empty_like(steps)

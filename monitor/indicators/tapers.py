@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.kernel import part
+from monitor.kernel import kernel, part
 
 # cosine and sine of the turn from the start of the sums, slot 0, to the start of the window, the oldest sample
 Turn = tuple[float, float]
@@ -51,7 +51,7 @@ def tapered(sums: Samples, pair: int, row: int, k: int, turn: Turn, near: float,
     return complex(re, im)
 
 
-@part
+@kernel
 def tapered_peak(
     sums: Samples, pair: int, row: int, low: int, high: int, turn: Turn, near: float, far: float, power: Samples
 ) -> int:

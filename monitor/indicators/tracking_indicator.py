@@ -15,7 +15,7 @@ from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums,
 from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
 from monitor.indicators.swept_area import HOPS, Loop, loop_of, new_stored_window, sine_of_step, tick
 from monitor.indicators.windowed_sums import new_sums, push, total
-from monitor.kernel import kernel, part
+from monitor.kernel import kernel
 
 # a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
 _TRACE = 1e-24
@@ -200,7 +200,7 @@ def _advance_ti(
             row += 1
 
 
-@part
+@kernel
 def _angle(
     command: Samples, measured: Samples, loop: Loop, step: float, hann: Samples, work: Samples
 ) -> tuple[float, float]:
