@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.chord_sums import CROSS, FAR, GROUPS, N_SUMS, NEAR, SPAN, SWEPT, loop_products
-from monitor.kernel import kernel, part
+from monitor.kernel import part, reduction
 
 _SMALLEST = 1e-280
 # groups of points that are looked at to choose a lag
@@ -57,7 +57,7 @@ def read_chords(sums: Samples, k: int, n: float) -> Chords:
     return Chords(True, in_phase, quadrature, np.sqrt(square), 0.5 * np.arctan2(sin_2y, cos_2y) / k)
 
 
-@kernel
+@reduction
 def choose_lag(
     pair: int, ring: Samples, oldest: int, n: int, lags: NDArray[np.int64], sums: Samples
 ) -> tuple[int, float, Chords]:

@@ -15,7 +15,7 @@ from monitor.blocks import Samples
 from monitor.indicators.chord_sums import SPAN
 from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.residual import fit_delayed, scatter_of_sums, take_gain, with_chance
-from monitor.kernel import kernel, part
+from monitor.kernel import part, reduction
 
 # rows of the work array
 _SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT, _PACE = range(7)
@@ -39,9 +39,8 @@ class ClosedLoop(NamedTuple):
     ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation; ``rate_sd`` that of the chords'
     angle between samples, if the command has the noise. ``shift`` is the whole number of samples nearest to the lag.
     With the command delayed by it, chords read a phase that changes with the lag ``pace`` times as fast as that of a
-    tone at their frequency; and where such a tone is off by an angle, a gain that is too small by half its square
-    times ``spread``. ``found`` is False where no lag closes the loop, or the two signals have nothing to do with each
-    other.
+    tone at their frequency; and where such a tone is off by an angle a, ``1 - slope a + bend a^2 / 2`` times the gain.
+    ``found`` is False where no lag closes the loop, or the two signals have nothing to do with each other.
     """
 
     found: bool
@@ -52,13 +51,14 @@ class ClosedLoop(NamedTuple):
     rate_sd: float
     shift: int
     pace: float
-    spread: float
+    slope: float
+    bend: float
 
 
-NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan)
+NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan)
 
 
-@kernel
+@reduction
 def close_loop(
     c: Samples, m: Samples, k: int, lag: float, turn_rate: float, most: float, work: Samples
 ) -> ClosedLoop:
@@ -72,7 +72,7 @@ def close_loop(
     work : (N_ROOMS, n or more), overwritten.
     """
     n = c.shape[0]
-    near, far, shift, found, gain, by_lag, step, bend = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0
+    near, far, shift, found, gain, by_lag, step, slope, bend = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 0.0
     first = last = 0
     spread = max(min(int(_SPREAD / turn_rate), n // _NARROW), 1) if turn_rate > 0.0 else 1
     for attempt in range(_TRIES):
@@ -105,9 +105,9 @@ def close_loop(
         by_lag = 0.5 * (area_2 - area_0) / spread
         gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
         gain_2 = np.hypot(area_2 * sin_2y, common_2)
-        angle = x * turn_rate
-        bend = (2.0 * gain_1 - gain_0 - gain_2) / (gain_1 * spread * turn_rate * spread * turn_rate)
-        gain = gain_1 / near * (1.0 + 0.5 * bend * angle * angle)
+        slope, bend = 0.5 * (gain_2 - gain_0) / spread, (gain_0 + gain_2 - 2.0 * gain_1) / (spread * spread)
+        gain_1 += slope * x + 0.5 * bend * x * x
+        gain, slope, bend = gain_1 / near, (slope + bend * x) / (gain_1 * turn_rate), bend / (gain_1 * turn_rate**2)
     if not (found and gain > 1e-12 and by_lag != 0.0):
         return NO_LOOP
     # rad a sample, of the ratio of the two sums
@@ -128,11 +128,11 @@ def close_loop(
     of_lag, of_gain = of_lag[low:high], of_gain[low:high]
     swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
     # a drift of measured is a part of the uncertainty that no scatter tells: its share changes with the window's ends
-    by_drift, gain_by_drift, middle = 0.0, 0.0, 0.5 * (n_both - 1)
+    by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_both - 1)
     for t in range(n_both):
         of_lag[t], of_gain[t] = swept[t] / by_lag, common[t] / (near * gain)
-        by_drift += of_lag[t] * (t - middle)
-        gain_by_drift += of_gain[t] * (t - middle)
+        by_drift, gain_by_drift = by_drift + of_lag[t] * x, gain_by_drift + of_gain[t] * x
+        x += 1.0
     scatter_of_lag, scatter_of_gain = scatter_of_sums(
         work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop
     )
@@ -141,7 +141,7 @@ def close_loop(
     for t in range(n_both):
         of_lag[t] = work[_PACE, low - shift + t] * by_ratio / (near * gain)
     rate_sd = scatter_of_sums(work[_LATER], work[_LATER], work[_REST], work[_BENT], start, stop)[0]
-    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, rate_sd, shift, step / turn_rate, bend)
+    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, rate_sd, shift, step / turn_rate, slope, bend)
 
 
 @part

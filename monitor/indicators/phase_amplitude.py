@@ -47,8 +47,8 @@ from monitor.kernel import kernel
 # looks at the whole window while it slides by its length
 _LOOKS = 8
 # what is held from look to look, see `ClosedLoop`
-PACE, SPREAD, LAG_SD, GAIN_SD, RATE_SD = range(5)
-N_HELD = 5
+PACE, SLOPE, BEND, LAG_SD, GAIN_SD, RATE_SD = range(6)
+N_HELD = 6
 
 
 class PhaseAmplitudeError(NamedTuple):
@@ -212,7 +212,7 @@ def _advance_paei(
                 k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
                 piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
                 loop = close_loop(piece_c, piece_m, max(k, 1), lag, rough.turn_rate, UNRELATED, work)
-                held[pair, PACE], held[pair, SPREAD] = loop.pace, loop.spread
+                held[pair, PACE], held[pair, SLOPE], held[pair, BEND] = loop.pace, loop.slope, loop.bend
                 held[pair, LAG_SD], held[pair, GAIN_SD], held[pair, RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
                 if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT]:
                     counts[pair, LAG], counts[pair, SHIFT] = k, loop.shift
@@ -223,9 +223,13 @@ def _advance_paei(
                 collect_chords(pair, suffix, prefix, counts, chord_sum)
                 chords = read_chords(chord_sum, k, float(n_groups(n_window, k, shift)))
                 amplitude, turn_rate = chords.amplitude, chords.turn_rate
-                away = np.arctan2(chords.quadrature, chords.in_phase) / held[pair, PACE]
-                gain = np.hypot(chords.in_phase, chords.quadrature) * (1.0 + 0.5 * held[pair, SPREAD] * away * away)
-                lag = shift - away / turn_rate
+                # the angle by which the lag is more than the shift
+                more = -np.arctan2(chords.quadrature, chords.in_phase) / held[pair, PACE]
+                gain = np.hypot(chords.in_phase, chords.quadrature)
+                # the slope comes from the ends of the window, and is another one at the next look
+                tilted = held[pair, SLOPE] * more
+                gain /= 1.0 - tilted + 0.5 * held[pair, BEND] * more * more
+                lag = shift + more / turn_rate
                 if not noise_correction:
                     sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number, point_sum)
                     ellipse = fit_ellipse(point_sum, float(n_window), frame[pair, 2], False)
@@ -248,7 +252,7 @@ def _advance_paei(
                 ):
                     out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
                     out[row, pair, 2], out[row, pair, 3] = -turn_rate * lag, lag / sample_rate
-                    out[row, pair, 4] = held[pair, GAIN_SD] / gain
+                    out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], tilted) / gain
                     out[row, pair, 5] = np.hypot(phase_sd, held[pair, RATE_SD] * lag)
                     out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
             row += give

@@ -14,7 +14,7 @@ import numpy as np
 
 from monitor.blocks import Samples
 from monitor.indicators.fractional_lag import POINTS, REACH, WEIGHTS
-from monitor.kernel import kernel, part
+from monitor.kernel import part, reduction
 
 N_BLOCKS = 16
 # of the scatter, over the number of blocks: for four fitted numbers and Student's t, measured in `benchmarks.truth`
@@ -33,7 +33,7 @@ _CURVED = 0.01
 _COSINE = np.sqrt(0.5)
 
 
-@kernel
+@reduction
 def fit_delayed(
     c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
 ) -> tuple[int, int, float, float, float]:
@@ -61,7 +61,7 @@ def fit_delayed(
     start = stop = n = 0
     if not abs(lag) < n_window:
         return start, start, np.nan, 0.0, np.nan
-    gain = drift = mean_a = rise_a = middle = aa = bb = 0.0
+    gain = drift = aa = bb = 0.0
     for attempt in range(2):
         whole = int(np.rint(lag))
         s = lag - whole
@@ -87,11 +87,14 @@ def fit_delayed(
         # about the first sample, so that a large offset takes no digits
         a_0, y_0, middle = a[0], y[0], 0.5 * (n - 1)
         sum_a = sum_b = sum_y = tilt_a = tilt_b = tilt_y = aa = ab = bb = ay = by = 0.0
+        # counted as a float: whole numbers are not made into several floats at a time
+        x = -middle
         for t in range(n):
-            at, bt, yt, x = a[t] - a_0, b[t], y[t] - y_0, t - middle
+            at, bt, yt = a[t] - a_0, b[t], y[t] - y_0
             sum_a, sum_b, sum_y = sum_a + at, sum_b + bt, sum_y + yt
             tilt_a, tilt_b, tilt_y = tilt_a + x * at, tilt_b + x * bt, tilt_y + x * yt
             aa, ab, bb, ay, by = aa + at * at, ab + at * bt, bb + bt * bt, ay + at * yt, by + bt * yt
+            x += 1.0
         per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
         raw_a, raw_b = aa, bb
         aa -= per_sample * sum_a * sum_a + per_tilt * tilt_a * tilt_a
@@ -109,25 +112,21 @@ def fit_delayed(
             lag += off
             continue
         drift = per_tilt * (tilt_y - gain * tilt_a - by_slope * tilt_b)
-        offset = y_0 - gain * a_0 + per_sample * (sum_y - gain * sum_a - by_slope * sum_b) - drift * middle
-        for t in range(n):
-            r[t] = y[t] - offset - drift * t - gain * a[t] - by_slope * b[t]
+        offset = y_0 - gain * a_0 + per_sample * (sum_y - gain * sum_a - by_slope * sum_b)
         mean_a, rise_a = a_0 + per_sample * sum_a, per_tilt * tilt_a
-        _bend(a, b, r, mean_a, bent[start:stop])
+        moved, x = bent[start:stop], -middle
+        for t in range(n):
+            r[t] = y[t] - offset - drift * x - gain * a[t] - by_slope * b[t]
+            moved[t] = a[t] - mean_a - rise_a * x
+            x += 1.0
         break
-    width = _eighth(later[start:stop], mean_a, rise_a, middle)
-    left = moved = 0.0
-    for first in range(0, n - width + 1, width):
-        rest_sum = later_sum = 0.0
-        for t in range(first, first + width):
-            rest_sum, later_sum = rest_sum + r[t], later_sum + a[t]
-        later_sum = gain * (later_sum - width * (mean_a + rise_a * (first + 0.5 * (width - 1) - middle)))
-        left, moved = left + rest_sum * rest_sum, moved + later_sum * later_sum
-    share = left / (left + moved) if left + moved > 0.0 else np.nan
+    moved = bent[start:stop]
+    share = _share(moved, rest[start:stop], gain)
+    _bend(moved, slope[start:stop], rest[start:stop], moved)
     return start, stop, share, drift, gain
 
 
-@kernel
+@reduction
 def take_gain(later: Samples, rest: Samples, more: float) -> None:
     """Change what is left, (n,), to that of a gain that is `more` than the fitted one.
 
@@ -136,24 +135,39 @@ def take_gain(later: Samples, rest: Samples, more: float) -> None:
     """
     n, total, tilt = later.shape[0], 0.0, 0.0
     middle, first = 0.5 * (n - 1), later[0] if later.shape[0] > 0 else 0.0
+    x = -middle
     for t in range(n):
         moved = later[t] - first
-        total, tilt = total + moved, tilt + (t - middle) * moved
+        total, tilt = total + moved, tilt + x * moved
+        x += 1.0
     mean, rise = first + total / n, tilt * 12.0 / (n * (n * float(n) - 1.0))
+    x = -middle
     for t in range(n):
-        rest[t] -= more * (later[t] - mean - rise * (t - middle))
+        rest[t] -= more * (later[t] - mean - rise * x)
+        x += 1.0
 
 
 @part
-def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
-    """Return roughly an eighth of the period of a signal, samples: noise is not in products of different samples."""
-    n = x.shape[0]
+def _share(moved: Samples, rest: Samples, gain: float) -> float:
+    """Return the share of what is left, (n,), in the power of measured in the band of the motion `moved`, (n,)."""
+    width, left, explained = _eighth(moved), 0.0, 0.0
+    for first in range(0, moved.shape[0] - width + 1, width):
+        rest_sum = moved_sum = 0.0
+        for t in range(first, first + width):
+            rest_sum, moved_sum = rest_sum + rest[t], moved_sum + moved[t]
+        left, explained = left + rest_sum * rest_sum, explained + gain * moved_sum * gain * moved_sum
+    return left / (left + explained) if left + explained > 0.0 else np.nan
+
+
+@part
+def _eighth(moved: Samples) -> int:
+    """Return roughly an eighth of the period of a motion, samples: noise is not in products of different samples."""
+    n = moved.shape[0]
     most, stride, width, first, last, narrower = n // N_BLOCKS, max(n // 256, 1), 1, 0.0, 0.0, 1
     while width < most:
         product = 0.0
         for t in range(0, n - width, stride):
-            here, there = mean + rise * (t - middle), mean + rise * (t + width - middle)
-            product += (x[t] - here) * (x[t + width] - there)
+            product += moved[t] * moved[t + width]
         product /= n - width
         if width == 1:
             first = last = product
@@ -167,18 +181,22 @@ def _eighth(x: Samples, mean: float, rise: float, middle: float) -> int:
 
 
 @part
-def _bend(later: Samples, slope: Samples, rest: Samples, mean: float, bent: Samples) -> None:
+def _bend(moved: Samples, slope: Samples, rest: Samples, bent: Samples) -> None:
     """Fill in what a play leaves in measured: a part of one size that follows the sign of the velocity.
 
     A fit of straight lines takes it for a delay, a different one for every size of the motion. Where the residual
     shows it, it is a part of the uncertainty that no scatter tells.
+
+    Parameters
+    ----------
+    moved : (n,), the delayed command without its line; `bent` may be the same array.
     """
     n = rest.shape[0]
     aa = bb = own = with_a = with_b = total = squares = 0.0
     for block in range(N_BLOCKS):
         block_sum = 0.0
         for t in range(block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS):
-            a, b, x = later[t] - mean, slope[t], np.sign(slope[t])
+            a, b, x = moved[t], slope[t], np.sign(slope[t])
             aa, bb, own = aa + a * a, bb + b * b, own + x * x
             with_a, with_b, block_sum = with_a + x * a, with_b + x * b, block_sum + x * rest[t]
         total, squares = total + block_sum, squares + block_sum * block_sum
@@ -199,7 +217,7 @@ def with_chance(scatter: float, share: float) -> float:
     return float(np.sqrt(scatter * scatter + max(share - _BY_CHANCE, 0.0)))
 
 
-@kernel
+@reduction
 def scatter_of_sums(
     one: Samples, two: Samples, rest: Samples, bent: Samples, start: int, stop: int
 ) -> tuple[float, float]:
