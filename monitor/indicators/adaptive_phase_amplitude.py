@@ -36,6 +36,8 @@ _UNRELATED = 0.03
 _FEWEST = 32
 # windows that one sample may try; samples that may, in a longest window
 _TRIES = 3
+# windows over which the two are to be alike, where so many samples are known
+_TURNS = 3
 _SEARCHES = 32
 _GOOD, _LENGTH = range(2)
 
@@ -204,8 +206,9 @@ def _advance_adaptive(
                         loop = close_loop(piece_c, piece_m, k, lag, turn_rate, _UNRELATED, work)
                         settled = loop.found and loop.lag_sd * turn_rate <= _CERTAIN
                     if settled:
-                        whole = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
-                        settled = _is_alike(whole[0], whole[1], int(np.rint(loop.lag)))
+                        before = newest - min(longest, _TURNS * length)
+                        piece_c, piece_m = ring[pair, 0, before:newest], ring[pair, 1, before:newest]
+                        settled = _is_alike(piece_c, piece_m, int(np.rint(loop.lag)))
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b
                         quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if lag > 0.0 else 1.0)
@@ -245,7 +248,7 @@ def _advance_adaptive(
 
 @kernel
 def _is_alike(c: Samples, m: Samples, lag: int) -> bool:
-    """Whether measured follows the command by `lag` samples over all that is known, and not by chance for a turn."""
+    """Whether measured follows the command by `lag` samples also over more than one turn, and not by chance."""
     first, n = max(lag, 0), c.shape[0] - abs(lag)
     if n < 2:
         return False

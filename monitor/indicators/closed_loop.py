@@ -128,6 +128,7 @@ def close_loop(
     of_lag, of_gain = of_lag[low:high], of_gain[low:high]
     swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
     # a drift of measured is a part of the uncertainty that no scatter tells: its share changes with the window's ends
+    drift = _certain_drift(drift, turn_rate, start, stop, work)
     by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_both - 1)
     for t in range(n_both):
         of_lag[t], of_gain[t] = swept[t] / by_lag, common[t] / (near * gain)
@@ -142,6 +143,20 @@ def close_loop(
         of_lag[t] = work[_PACE, low - shift + t] * by_ratio / (near * gain)
     rate_sd = scatter_of_sums(work[_LATER], work[_LATER], work[_REST], work[_BENT], start, stop)[0]
     return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, rate_sd, shift, step / turn_rate, slope, bend)
+
+
+@part
+def _certain_drift(drift: float, turn_rate: float, start: int, stop: int, work: Samples) -> float:
+    """Return a drift without what noise has of one; in less than two turns it cannot be told from the motion."""
+    n = stop - start
+    if turn_rate * n < 4.0 * np.pi:
+        return 0.0
+    ramp, per_tilt, x = work[_LATER], 12.0 / (n * (n * float(n) - 1.0)), -0.5 * (n - 1)
+    for t in range(start, stop):
+        ramp[t] = per_tilt * x
+        x += 1.0
+    noise = scatter_of_sums(ramp, ramp, work[_REST], work[_BENT], start, stop)[0]
+    return np.sqrt(max(drift * drift - noise * noise, 0.0))
 
 
 @part

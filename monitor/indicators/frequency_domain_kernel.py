@@ -161,7 +161,9 @@ def advance_fdb(
             turned = tone_m * tone_c.conjugate()
             phase, angular = np.arctan2(turned.imag, turned.real), 2.0 * np.pi * frequency / n_window
             if due:
-                lag, pace, start, stop, share, fitted = -phase / angular, 1.0, 0, 0, np.nan, np.nan
+                lag, pace, share, fitted = -phase / angular, 1.0, np.nan, np.nan
+                # not zeros that are known, for which all that is called would be compiled once more
+                start = stop = np.int64(0)
                 for step in range(_STEPS):
                     last = step == _STEPS - 1
                     if last and abs(lag) < n_window and _SLOWEST <= pace <= _FASTEST:
@@ -187,10 +189,8 @@ def advance_fdb(
                 ):
                     held[pair, LAG], held[pair, PACE] = lag, pace
                     reading = tone_m if correct else raw_m
-                    gain = np.sqrt(_square(tone_m) / _square(tone_c))
-                    if of_motion:
-                        delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
-                        gain = np.sqrt(_square(tone_m) / _square(delayed))
+                    delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
+                    gain = np.sqrt(_square(tone_m) / _square(delayed))
                     take_gain(work[_LATER, start:stop], work[_REST, start:stop], gain - fitted)
                     _weigh(work, start, stop, reading, bins_m, k, pole, near, far, correct, turns)
                     scatters = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop)

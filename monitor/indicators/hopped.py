@@ -8,13 +8,13 @@ for the evaluations of all pairs.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator
+from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator, check_window
 from monitor.indicators.cross_spectra import centred
 from monitor.kernel import kernel
 
@@ -35,9 +35,11 @@ class HoppedIndicator(WindowedIndicator[Value]):
     """An indicator whose values are made anew every `hop` samples.
 
     Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a set part of a hop earlier;
-    besides, each as soon as its window is full, one sample after the pair before it.
+    besides, where `at_once`, each as soon as its window is full, one sample after the pair before it.
     A value is not valid from the first bad sample in the window until an evaluation finds the window clean.
     """
+
+    at_once: ClassVar[bool] = True
 
     def __init__(
         self, sample_rate: float, window: float, *, hop: int, n_pairs: int = 1, every: int = 1, **settings: Any
@@ -45,6 +47,9 @@ class HoppedIndicator(WindowedIndicator[Value]):
         self.hop = max(1, hop)
         self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
+        n_window = check_window(sample_rate, window, self.smallest_window)
+        # how many good samples in a row make a pair due at once; less than none is never reached
+        self._fulls = n_window + np.arange(n_pairs) if self.at_once else np.full(n_pairs, -1)
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
 
     @abstractmethod
@@ -68,13 +73,13 @@ class HoppedIndicator(WindowedIndicator[Value]):
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         ring, clock, good, standing = self._state[:4]
-        x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._turns)
+        x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._turns, self._fulls)
         start, n = 0, len(x_c)
         while start < n:
             stop, due = _advance_hopped(x_c, x_m, first, start, out, *settings, ring, clock, good, standing)
             if due:
                 newest = first + stop - 1
-                for pair in np.flatnonzero(_is_due(newest, good, self.n_window, self.hop, self._turns)):
+                for pair in np.flatnonzero(self._due(newest, good)):
                     newest_c, newest_m = ring[pair, :, clock[0] : clock[0] + self.n_window]
                     (c, size_c), (m, size_m) = centred(newest_c), centred(newest_m)
                     standing[pair] = self._evaluate(int(pair), Centred(c, m, size_c, size_m), newest)
@@ -83,11 +88,9 @@ class HoppedIndicator(WindowedIndicator[Value]):
                     out[newest // self.every - (first - 1) // self.every - 1] = standing
             start = stop
 
-
-def _is_due(number: int, good: NDArray[np.int64], n_window: int, hop: int, turns: NDArray[np.int64]) -> Any:
-    """Return which pairs are evaluated at a sample, (n_pairs,)."""
-    in_turn = (good >= n_window) & ((number + turns) % hop == 0)
-    return in_turn | (good == n_window + np.arange(len(good)))
+    def _due(self, number: int, good: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which pairs are evaluated at a sample, (n_pairs,)."""
+        return ((good >= self.n_window) & ((number + self._turns) % self.hop == 0)) | (good == self._fulls)
 
 
 @kernel
@@ -100,6 +103,7 @@ def _advance_hopped(
     every: int,
     hop: int,
     turns: NDArray[np.int64],
+    fulls: NDArray[np.int64],
     ring: Samples,
     clock: NDArray[np.int64],
     good: NDArray[np.int64],
@@ -108,7 +112,7 @@ def _advance_hopped(
     """Take the samples from `start` up to one at which a pair may be due; return where it stopped, and whether so."""
     n_window, stop, due = ring.shape[2] // 2, x_c.shape[0], False
     for pair in range(x_c.shape[1]):
-        in_turn, full = start + (-(first + start + turns[pair])) % hop, start + n_window + pair - 1 - good[pair]
+        in_turn, full = start + (-(first + start + turns[pair])) % hop, start + fulls[pair] - 1 - good[pair]
         if in_turn < stop or start <= full < stop:
             stop, due = min(stop, in_turn + 1, full + 1 if full >= start else stop), True
     # pair by pair: what belongs to one lies side by side in memory

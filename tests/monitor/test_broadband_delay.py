@@ -61,9 +61,8 @@ def test_the_standard_deviation_is_that_of_the_error(decibels):
     size = 10.0 ** (-decibels / 20.0)
     found = read_many(120, 0.02, lambda rng: size * rng.normal(size=N))
     assert 0.6 < rms(found.delay - 0.02) / rms(found.delay_sd) < 1.7
-    # a stroke limit that noise seems to show is reckoned with: too much rather than too little
-    assert 0.5 < rms(found.ratio - 1.0) / rms(found.ratio_sd) < 1.7
-    assert 0.5 < rms(found.xcorr_delay - 0.02) / rms(found.xcorr_delay_sd) < 1.7
+    assert 0.6 < rms(found.ratio - 1.0) / rms(found.ratio_sd) < 1.7
+    assert 0.6 < rms(found.xcorr_delay - 0.02) / rms(found.xcorr_delay_sd) < 1.7
     # the correlation is not worse than the cross-spectrum in white noise, as the documentation says
     assert rms(found.xcorr_delay - 0.02) < 1.1 * rms(found.delay - 0.02)
     if decibels == 40.0:

@@ -61,7 +61,7 @@ def test_the_standard_deviations_are_those_of_the_errors(cycles, taper, noise_c,
             (DELAY, DELAY_SD, tones.delay),
         ):
             # without a taper few blocks hold most of one and a half cycles: the deviations are a little large
-            least = 0.55 if taper == "rectangular" and cycles == 1.5 else 0.6
+            least = 0.65 if taper == "rectangular" and cycles == 1.5 else 0.7
             assert least < rms(rows[:, value] - truth) / rms(rows[:, sd]) < 1.4
 
 
@@ -95,7 +95,7 @@ def test_another_motion_that_is_delayed_alike_is_no_noise():
     strays = 0.9 * np.sin(2.0 * np.pi * 5.3 * (t - delay)) + 0.15 * np.sin(other * t + 2.5)
     sds = [FrequencyDomainIndicator(RATE, N / RATE).update_block(x_c, x_m)[-1, PHASE_SD] for x_m in (follows, strays)]
     # a motion of its own of a sixth of the size: no phase is told
-    assert sds[0] < 1e-9
+    assert sds[0] < 1e-6
     assert np.isnan(sds[1]) or 20.0 * sds[0] < sds[1]
 
 

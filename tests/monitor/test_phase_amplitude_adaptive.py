@@ -110,8 +110,5 @@ def test_the_standard_deviations_are_within_about_twice_the_errors(frequency, ph
         (PHASE, PHASE_SD, tones.phase),
         (DELAY, DELAY_SD, tones.delay),
     ):
-        # the uncertainty of the chords' frequency, which a phase is told at, is not counted in its deviation
-        if value == PHASE:
-            continue
         actual = np.sqrt(np.mean((rows[:, :, value] - true) ** 2))
         assert 0.7 < np.sqrt(np.mean(rows[:, :, sd] ** 2)) / actual < 2.6
