@@ -36,7 +36,8 @@ class Stretch:
     ``start`` and ``stop`` in s since the first sample; ``slides`` when the actuator changed all the time.
     `indicated` has the indicators that were computed, by the prefix of their results, the headline first.
     All values are medians over the part in which every window lies between the changes, and the injected ones
-    are means over those windows; NaN where that part is shorter than a window.
+    are means over those windows; NaN where that part is shorter than a window. An indicator that has no value in
+    some of them is compared where it has one.
     """
 
     actuator: str
@@ -87,16 +88,11 @@ def compare(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple[Stretch, .
         for start, stop, slides in _stretches(truth, n_window):
             settled = start + n_window + (round(ramp * rate) if start == 0 else 0)
             inside = (rows >= settled) & (rows < stop) if stop - settled >= n_window else np.zeros(len(rows), bool)
-            stretches.append(
-                Stretch(
-                    pair.actuator,
-                    start / rate,
-                    stop / rate,
-                    slides,
-                    _median(injected[inside]),
-                    {name: _median(values[inside]) for name, values in indicated.items()},
-                )
-            )
+            middle = _median(injected[inside])
+            # where it slides, a median over fewer windows is that of other delays
+            off = {name: _median((values - injected)[inside]) for name, values in indicated.items()}
+            told = {name: Tracking(middle.delay + by.delay, middle.ratio + by.ratio) for name, by in off.items()}
+            stretches.append(Stretch(pair.actuator, start / rate, stop / rate, slides, middle, told))
     return tuple(stretches)
 
 

@@ -31,7 +31,7 @@ _SPANNED, _MOST = 1.5, 4.0
 # rad, of the phase's standard deviation
 _CERTAIN = 0.1
 # of the power of measured: in one turn two motions are alike by chance more often than in several
-_UNRELATED = 0.03
+_UNRELATED = 0.05
 # samples without which noise passes for a loop
 _FEWEST = 32
 # windows that one sample may try; samples that may, in a longest window
@@ -187,15 +187,16 @@ def _advance_adaptive(
             longest = min(counts[pair, _GOOD], n_window)
             # forward in time while there is no window yet
             length = counts[pair, _LENGTH] if counts[pair, _LENGTH] > 0 else longest
-            tries, settled, spare = 0, False, 0.0
+            grown, tries, settled, surplus = length, 0, False, 0
             in_phase = quadrature = amplitude = turn_rate = lag = 0.0
             loop = NO_LOOP
-            while due and tries < _TRIES and not settled and shortest <= length <= longest:
+            while due and tries <= _TRIES and not settled and shortest <= length <= longest:
                 newest = slot + n_window + 1
                 oldest = newest - length
                 k, lag, chords = choose_lag(pair, ring, oldest, length, lags, sums)
                 # a turn may be a whole number of samples, but for rounding
                 spare = chords.turn_rate * (length - 1) - 2.0 * np.pi + 1e-9
+                surplus = int(spare / chords.turn_rate) if spare > 0.0 else 0
                 if k > 0 and spare >= 0.0:
                     piece_c, piece_m = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
                     amplitude, turn_rate = chords.amplitude, chords.turn_rate
@@ -204,6 +205,7 @@ def _advance_adaptive(
                     )
                     if settled:
                         loop = close_loop(piece_c, piece_m, k, lag, turn_rate, _UNRELATED, work)
+                        turn_rate = loop.turn_rate
                         settled = loop.found and loop.lag_sd * turn_rate <= _CERTAIN
                     if settled:
                         before = newest - min(longest, _TURNS * length)
@@ -213,18 +215,21 @@ def _advance_adaptive(
                         amplitude, in_phase = half_width, slope - 0.5 * b
                         quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if lag > 0.0 else 1.0)
                 tries += 1
-                if not settled:
+                if not settled and tries < _TRIES:
                     # what stops at the longest window begins again at the shortest
-                    length = min(length + max(1, length // 4), longest) if length < longest else shortest
+                    grown = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
+                    length = grown
+                elif not settled:
+                    # at last the newest turn alone: what is older may be what spoils it
+                    length = length - surplus if surplus > 0 else 0
             if due:
                 for j in range(out.shape[2]):
                     standing[pair, j] = np.nan
-            if due and (counts[pair, _LENGTH] > 0 or settled):
-                counts[pair, _LENGTH] = length
             if settled:
-                surplus = int(spare / turn_rate)
-                if surplus > 0:
-                    counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2))
+                counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2)) if surplus > 0 else length
+            elif due and counts[pair, _LENGTH] > 0:
+                counts[pair, _LENGTH] = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
+            if settled:
                 gain, lag = loop.gain, loop.lag
                 if not noise_correction:
                     gain, lag = np.hypot(in_phase, quadrature), -np.arctan2(quadrature, in_phase) / turn_rate

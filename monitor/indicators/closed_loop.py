@@ -36,8 +36,9 @@ _FEWEST = 8
 class ClosedLoop(NamedTuple):
     """The lag of measured behind the command, samples; the gain measured over command at it.
 
-    ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation; ``rate_sd`` that of the chords'
-    angle between samples, if the command has the noise. ``shift`` is the whole number of samples nearest to the lag.
+    ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation; ``turn_rate`` the chords' angle
+    between samples, ``rate_sd`` its standard deviation if the command has the noise. ``shift`` is the whole number of
+    samples nearest to the lag.
     With the command delayed by it, chords read a phase that changes with the lag ``pace`` times as fast as that of a
     tone at their frequency; and where such a tone is off by an angle a, ``1 - slope a + bend a^2 / 2`` times the gain.
     ``found`` is False where no lag closes the loop, or the two signals have nothing to do with each other.
@@ -48,6 +49,7 @@ class ClosedLoop(NamedTuple):
     gain: float
     lag_sd: float
     gain_sd: float
+    turn_rate: float
     rate_sd: float
     shift: int
     pace: float
@@ -55,7 +57,7 @@ class ClosedLoop(NamedTuple):
     bend: float
 
 
-NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan)
+NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan)
 
 
 @reduction
@@ -142,7 +144,7 @@ def close_loop(
     for t in range(n_both):
         of_lag[t] = work[_PACE, low - shift + t] * by_ratio / (near * gain)
     rate_sd = scatter_of_sums(work[_LATER], work[_LATER], work[_REST], work[_BENT], start, stop)[0]
-    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, rate_sd, shift, step / turn_rate, slope, bend)
+    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, turn_rate, rate_sd, shift, step / turn_rate, slope, bend)
 
 
 @part

@@ -129,7 +129,7 @@ def test_what_is_indicated_is_what_was_injected(tmp_path, warm_kernels):
         assert stretch.injected.delay == pytest.approx(delay, abs=5e-5)
         assert list(stretch.indicated) == ["broadband", "fdb", "paei"]
         for name, indicated in stretch.indicated.items():
-            # where the delay slides, broadband is as old as its last evaluation, and PAEI has a value in parts
+            # where the delay slides, broadband is as old as its last evaluation
             least = {"broadband": 1e-3}.get(name, 5e-4) if stretch.slides else 5e-4
             assert indicated.delay == pytest.approx(stretch.injected.delay, abs=least)
             assert indicated.ratio == pytest.approx(stretch.injected.ratio, rel=1e-2)
