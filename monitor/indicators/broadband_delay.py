@@ -14,7 +14,8 @@ from monitor.indicators.fractional_lag import REACH, delayed
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
-from monitor.indicators.residual import UNRELATED, Residual, scatter, with_chance
+from monitor.indicators.residual import UNRELATED, with_chance
+from monitor.indicators.window_residual import Residual, scatter
 from monitor.kernel import kernel
 
 # signals with less correlation, or less coherence over the band, have nothing to do with each other

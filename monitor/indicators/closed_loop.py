@@ -40,7 +40,7 @@ class ClosedLoop(NamedTuple):
     between samples, ``rate_sd`` its standard deviation if the command has the noise. ``shift`` is the whole number of
     samples nearest to the lag.
     With the command delayed by it, chords read a phase that changes with the lag ``pace`` times as fast as that of a
-    tone at their frequency; and where such a tone is off by an angle a, ``1 - slope a + bend a^2 / 2`` times the gain.
+    tone at their frequency; and where that is off by an angle a, ``1 - slope a + bend a^2 / 2`` times the gain.
     ``found`` is False where no lag closes the loop, or the two signals have nothing to do with each other.
     """
 
@@ -144,7 +144,9 @@ def close_loop(
     for t in range(n_both):
         of_lag[t] = work[_PACE, low - shift + t] * by_ratio / (near * gain)
     rate_sd = scatter_of_sums(work[_LATER], work[_LATER], work[_REST], work[_BENT], start, stop)[0]
-    return ClosedLoop(True, lag, gain, phase_sd / turn_rate, gain_sd, turn_rate, rate_sd, shift, step / turn_rate, slope, bend)
+    return ClosedLoop(
+        True, lag, gain, phase_sd / turn_rate, gain_sd, turn_rate, rate_sd, shift, step / turn_rate, slope, bend
+    )
 
 
 @part
@@ -158,7 +160,7 @@ def _certain_drift(drift: float, turn_rate: float, start: int, stop: int, work: 
         ramp[t] = per_tilt * x
         x += 1.0
     noise = scatter_of_sums(ramp, ramp, work[_REST], work[_BENT], start, stop)[0]
-    return np.sqrt(max(drift * drift - noise * noise, 0.0))
+    return float(np.sqrt(max(drift * drift - noise * noise, 0.0)))
 
 
 @part

@@ -19,7 +19,7 @@ import scipy.fft
 
 from monitor.blocks import Samples
 from monitor.indicators.fractional_lag import delayed
-from monitor.indicators.residual import Residual, residual_of, scatter
+from monitor.indicators.window_residual import Residual, residual_of, scatter
 from monitor.kernel import kernel, part
 
 # a peak this much below the highest is as good, when it lies nearer to zero lag

@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE
+from monitor.indicators.bin_reading import impurity, square_of, weigh_samples
 from monitor.indicators.delayed_bin import (
     N_ROWS,
     NEIGHBOURS,
-    OF_IMAGE,
-    OF_TONE,
     copy_gains,
     delayed_tone,
     present_tone,
@@ -34,7 +33,7 @@ from monitor.indicators.sliding_spectrum import (
     renew,
 )
 from monitor.indicators.tapers import tapered_peak
-from monitor.kernel import kernel, part
+from monitor.kernel import kernel
 
 _TRACE = 1e-12
 # rad, of the phase: beyond it nothing is known
@@ -129,7 +128,7 @@ def advance_fdb(
             read_neighbours(sums, pair, COMMAND, peak, steps, factors, near, far, bins_c)
             read_neighbours(sums, pair, MEASURED, peak, steps, factors, near, far, bins_m)
             raw_c, raw_m = whole_reading(bins_c), whole_reading(bins_m)
-            if is_worn(pair, _square(raw_c), _square(raw_m), loudest, age, n_window):
+            if is_worn(pair, square_of(raw_c), square_of(raw_m), loudest, age, n_window):
                 renew(pair, steps, ring, sums, loudest, age)
                 if due:
                     peak = found[pair, 0] = tapered_peak(sums, pair, COMMAND, low, high, turn, near, far, power)
@@ -144,7 +143,7 @@ def advance_fdb(
             tone_m = present_tone(bins_m, k, pole, near, far)
             if not due:
                 tone_m -= complex(held[pair, DRIFT_RE], held[pair, DRIFT_IM])
-            amplitude = 2.0 * np.sqrt(_square(tone_c)) / abs(scale)
+            amplitude = 2.0 * np.sqrt(square_of(tone_c)) / abs(scale)
             if due:
                 held[pair, LAG], held[pair, DRIFT_RE], held[pair, DRIFT_IM] = np.nan, 0.0, 0.0
                 found[pair, 1] = passes(
@@ -156,14 +155,12 @@ def advance_fdb(
             if give:
                 out[row, pair, _FREQUENCY], out[row, pair, _AMPLITUDE] = frequency * sample_rate / n_window, amplitude
             # below 1e-12 of the command a measured amplitude is the rounding of a dead channel
-            if _square(tone_c) == 0.0 or _square(tone_m) <= 1e-24 * _square(tone_c):
+            if square_of(tone_c) == 0.0 or square_of(tone_m) <= 1e-24 * square_of(tone_c):
                 continue
             turned = tone_m * tone_c.conjugate()
             phase, angular = np.arctan2(turned.imag, turned.real), 2.0 * np.pi * frequency / n_window
             if due:
-                lag, pace, share, fitted = -phase / angular, 1.0, np.nan, np.nan
-                # not zeros that are known, for which all that is called would be compiled once more
-                start = stop = np.int64(0)
+                lag, pace, start, stop, share, fitted = -phase / angular, 1.0, 0, 0, np.nan, np.nan
                 for step in range(_STEPS):
                     last = step == _STEPS - 1
                     if last and abs(lag) < n_window and _SLOWEST <= pace <= _FASTEST:
@@ -185,14 +182,16 @@ def advance_fdb(
                         lag -= np.arctan2(away.imag, away.real) / (min(max(pace, _SLOWEST), _FASTEST) * angular)
                 hides_offset = k == 1 or (k == 2 and far != 0.0)
                 if share < UNRELATED and not (
-                    hides_offset and _impurity(work[_C], tone_c * (1.0 / scale), frequency) > _IMPURE
+                    hides_offset and impurity(work[_C], tone_c * (1.0 / scale), frequency) > _IMPURE
                 ):
                     held[pair, LAG], held[pair, PACE] = lag, pace
                     reading = tone_m if correct else raw_m
                     delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
-                    gain = np.sqrt(_square(tone_m) / _square(delayed))
+                    gain = np.sqrt(square_of(tone_m) / square_of(delayed))
                     take_gain(work[_LATER, start:stop], work[_REST, start:stop], gain - fitted)
-                    _weigh(work, start, stop, reading, bins_m, k, pole, near, far, correct, turns)
+                    weigh_samples(
+                        work[_LATER], work[_SLOPE], start, stop, reading, bins_m, k, pole, near, far, correct, turns
+                    )
                     scatters = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop)
                     held[pair, PHASE_SD] = with_chance(scatters[0], share)
                     held[pair, GAIN_SD] = with_chance(scatters[1], share)
@@ -204,7 +203,7 @@ def advance_fdb(
                 away = tone_m * delayed.conjugate()
                 pace = held[pair, PACE] * angular
                 lag = held[pair, LAG] - np.arctan2(away.imag, away.real) / pace
-                ratio, phase = np.sqrt(_square(delayed) / _square(tone_m)), -angular * lag
+                ratio, phase = np.sqrt(square_of(delayed) / square_of(tone_m)), -angular * lag
                 delay_sd, phase_sd = phase_sd / pace, phase_sd / held[pair, PACE]
             else:
                 if not correct:
@@ -215,11 +214,11 @@ def advance_fdb(
                     turned = raw_m * raw_c.conjugate()
                     phase = np.arctan2(turned.imag, turned.real)
                     tone_c, tone_m = raw_c, raw_m
-                if _square(tone_m) == 0.0:
+                if square_of(tone_m) == 0.0:
                     continue
                 lag, ratio, turns_off = (
                     -phase / angular,
-                    np.sqrt(_square(tone_c) / _square(tone_m)),
+                    np.sqrt(square_of(tone_c) / square_of(tone_m)),
                     phase / frequency,
                 )
                 delay_sd = phase_sd / angular * np.sqrt(1.0 + _FREQUENCY_NOISE * turns_off * turns_off)
@@ -232,11 +231,6 @@ def advance_fdb(
             row += 1
 
 
-@part
-def _square(z: complex) -> float:
-    return z.real * z.real + z.imag * z.imag
-
-
 @kernel
 def _lay_out(ring: Samples, pair: int, newest: int, work: Samples) -> None:
     """Copy the window of both signals in one piece, oldest first."""
@@ -246,64 +240,3 @@ def _lay_out(ring: Samples, pair: int, newest: int, work: Samples) -> None:
         work[_C, t], work[_M, t] = ring[pair, newest + 1 + t, 0], ring[pair, newest + 1 + t, 1]
     for t in range(newest + 1):
         work[_C, older + t], work[_M, older + t] = ring[pair, t, 0], ring[pair, t, 1]
-
-
-@kernel
-def _impurity(c: Samples, b: complex, frequency: float) -> float:
-    """Return what of the command's power is not the tone ``b exp(i (theta n - pi f))``, and its offset."""
-    n = c.shape[0]
-    angle = 2.0 * np.pi * frequency / n
-    # of gains in units of the nearest bin's kernel, b has the sign of that bin
-    sign = 2.0 if int(np.rint(frequency)) % 2 == 0 else -2.0
-    tone, step = (
-        b * complex(np.cos(np.pi * frequency), -np.sin(np.pi * frequency)),
-        complex(np.cos(angle), np.sin(angle)),
-    )
-    mean = square = mean_c = square_c = 0.0
-    for t in range(n):
-        rest, moved = c[t] - c[0] - sign * tone.real, c[t] - c[0]
-        mean, square = mean + rest, square + rest * rest
-        mean_c, square_c = mean_c + moved, square_c + moved * moved
-        tone *= step
-    return float((square - mean * mean / n) / (square_c - mean_c * mean_c / n))
-
-
-@kernel
-def _weigh(
-    work: Samples,
-    start: int,
-    stop: int,
-    reading: complex,
-    bins: Samples,
-    k: int,
-    pole: float,
-    near: float,
-    far: float,
-    correct: bool,
-    turns: Samples,
-) -> None:
-    """Fill in what a sample of measured changes in the phase of the reading, and in the logarithm of its size."""
-    tone, image, scale = 1.0 + 0.0j, 0.0j, 1.0
-    if correct:
-        tone, image = 0.0j, 0.0j
-        for d in range(NEIGHBOURS):
-            weight = 1.0 if d == 2 else near if d in (1, 3) else far
-            if weight != 0.0 and k + d != 2:
-                tone += complex(bins[OF_TONE, d], -weight * pole)
-                image += complex(bins[OF_IMAGE, d], -weight * pole)
-        scale = _square(tone) - _square(image)
-    # one over the reading, by a real factor: a complex division by zero would raise
-    inverse = reading.conjugate() * (1.0 / (scale * _square(reading)))
-    # bin 0 is no part of the reading
-    offset = (near if k == 1 else 0.0) + (far if k == 2 else 0.0)
-    n = work.shape[1]
-    of_phase, of_gain, cosine, sine = work[_LATER], work[_SLOPE], turns[0], turns[1]
-    # where the angles of the taper and of the bin are in the table, which begins after one sample
-    one, two, at = (start + n - 1) % n, (2 * start + n - 1) % n, (k * start + n - 1) % n
-    for t in range(start, stop):
-        taper = 1.0 + 2.0 * near * cosine[one] + 2.0 * far * cosine[two]
-        weight_t = complex(taper * cosine[at] - offset, -taper * sine[at])
-        share_t = (tone.conjugate() * weight_t + image * weight_t.conjugate()) * inverse
-        of_phase[t], of_gain[t] = share_t.imag, share_t.real
-        one, two, at = one + 1, two + 2, at + k
-        one, two, at = one - n * (one >= n), two - n * (two >= n), at - n * (at >= n)

@@ -12,7 +12,8 @@ from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
 from monitor.indicators.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.residual import UNRELATED, residual_of, scatter, with_chance
+from monitor.indicators.residual import UNRELATED, with_chance
+from monitor.indicators.window_residual import residual_of, scatter
 from monitor.kernel import reduction
 
 # below this of the command, what is in common is the rounding of a dead channel

@@ -95,8 +95,9 @@ class PhaseAmplitudeIndices(WindowedIndicator[PhaseAmplitudeError]):
     The ratio is that of the command so delayed, which in a decay is not that at one instant.
 
     The standard deviations come from what no delay and gain of the command explains in the measured signal
-    (`residual`), whatever its colour. Where more than 30 % of the power in the command's band is left, or the
-    phase is uncertain by 0.3 rad, the two have nothing to do with each other and nothing is valid.
+    (`residual`), whatever its colour; the phase's holds that of the chords' frequency, too. Where more than 30 % of
+    the power in the command's band is left, or the phase is uncertain by 0.3 rad, the two have nothing to do with
+    each other and nothing is valid.
 
     Eq. 1 of the review by regression (`ellipse_fit`) is exact for a sine, too. In noise its phase is right on
     average, its ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it
