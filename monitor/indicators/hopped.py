@@ -91,7 +91,8 @@ class HoppedIndicator(WindowedIndicator[Value]):
     def _due(self, number: int, good: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs are evaluated at a sample, (n_pairs,)."""
         in_turn: NDArray[np.bool_] = (good >= self.n_window) & ((number + self._turns) % self.hop == 0)
-        return in_turn | (good == self._fulls)
+        due: NDArray[np.bool_] = in_turn | (good == self._fulls)
+        return due
 
 
 @kernel
