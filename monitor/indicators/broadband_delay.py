@@ -97,6 +97,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     outputs = _OUTPUTS
     value_type = BroadbandDelay
     smallest_window = 16
+    at_once = True
 
     def __init__(
         self,

@@ -130,8 +130,6 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     )
     value_type = FrequencyEvaluationSoFar
     smallest_window = 16
-    # its segments are those of the hops
-    at_once = False
 
     def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator, check_window
+from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator
 from monitor.indicators.cross_spectra import centred
 from monitor.kernel import kernel
 
@@ -39,7 +39,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
     A value is not valid from the first bad sample in the window until an evaluation finds the window clean.
     """
 
-    at_once: ClassVar[bool] = True
+    at_once: ClassVar[bool] = False
 
     def __init__(
         self, sample_rate: float, window: float, *, hop: int, n_pairs: int = 1, every: int = 1, **settings: Any
@@ -47,9 +47,6 @@ class HoppedIndicator(WindowedIndicator[Value]):
         self.hop = max(1, hop)
         self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
-        n_window = check_window(sample_rate, window, self.smallest_window)
-        # how many good samples in a row make a pair due at once; less than none is never reached
-        self._fulls = n_window + np.arange(n_pairs) if self.at_once else np.full(n_pairs, -1)
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
 
     @abstractmethod
@@ -66,6 +63,8 @@ class HoppedIndicator(WindowedIndicator[Value]):
 
     def _new_state(self) -> tuple[Any, ...]:
         n = self.n_pairs
+        # how many good samples in a row make a pair due at once; less than none is never reached
+        self._fulls = self.n_window + np.arange(n) if self.at_once else np.full(n, -1)
         # every sample is written twice, one window apart, so that any window lies in one piece
         ring = np.zeros((n, 2, 2 * self.n_window))
         clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)

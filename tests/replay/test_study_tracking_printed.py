@@ -60,7 +60,7 @@ def test_the_lags_of_case_ii(figures, name):
     n = round(study.assessment.settings.window * study.case.sample_rate)
     means = np.convolve(study.case.true_amplitude_error, np.full(n, 1.0 / n), "valid")
     # of chords, in which the faster of the two frequencies weighs more
-    assert found["largest_overshoot"].ours == pytest.approx(-1e3 * means.min(), rel=0.06)
+    assert found["largest_overshoot"].ours == pytest.approx(-1e3 * means.min(), rel=0.08)
     assert found["largest_overshoot"].ours < found["largest_overshoot"].printed
 
 
