@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk),
             broker=broker.look,
-            trouble=guard.trouble,
+            trouble=lambda: guard.trouble() or results.trouble,
             inlets=[*(each for each in (inlet, alarm_file) if each is not None), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
