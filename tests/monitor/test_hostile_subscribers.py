@@ -189,7 +189,7 @@ def test_descriptors_of_peers_are_nobodys_business(publishing):
                 client.subscribe(b"topic %d" % number)
                 client.connect(publishing.url)
                 publishing.send(5)
-            stack.enter_context(open(os.devnull))
+            stack.enter_context(Path(os.devnull).open())
         publishing.all_came()
 
 
