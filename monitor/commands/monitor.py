@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
             signals=publish.signals,
             insecure=arguments.insecure,
             security=guard.keys,
-            context=guard.context,
+            apart=True,
+            clients=guard.clients,
         )
         stack.callback(results.close)
         inlet = _inlet(publish, arguments.insecure, guard)

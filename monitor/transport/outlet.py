@@ -18,7 +18,7 @@ from monitor.wire import Frames
 
 _QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
 _TURN = 500  # ms between looks at whether who is waited for refuses
-_ASKED = 2  # subscriptions that wait, few for ZeroMQ takes all of them before it sends; one is for the credentials
+_ASKED = 2  # subscriptions that wait of each; one is for the credentials
 _PAUSE = 0.05  # s between attempts to bind again
 _STALLED = 30_000  # ms after which a subscriber that takes nothing is cut off
 
@@ -34,6 +34,8 @@ class Outlet:
     bind, connect : one of the two is an endpoint.
     queue_seconds : how much may wait for a subscriber that lags, but no more than 2000 messages.
     reliable : no subscriber loses anything: while one lags or asks to `HOLD`, there is no room.
+    throttled : a subscriber is read from no faster than its topics are taken in, so that it cannot hold up or fill
+        the process for long; but one that knows how can end it (see `prepare`).
     insecure : may bind where other machines can reach it without keys.
     security : keys of who binds or connects.
     context : of the caller, who then terminates it; by default an own one.
@@ -50,6 +52,7 @@ class Outlet:
         *,
         queue_seconds: float,
         reliable: bool = False,
+        throttled: bool = True,
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
@@ -59,7 +62,7 @@ class Outlet:
         self._own_context = context is None
         self._context = zmq.Context() if context is None else context
         self._bind, self._insecure, self._security = bool(bind), insecure, security
-        self._queue_seconds, self._reliable = queue_seconds, reliable
+        self._queue_seconds, self._reliable, self._throttled = queue_seconds, reliable, throttled
         self._watched: Watched | None = None
         self._refused = ""
         self._tried = 0.0
@@ -81,7 +84,7 @@ class Outlet:
             # for good: libzmq 4.3.5 may crash where this is set while a connection ends (pipe_t::send_hwms_to_peer)
             self.socket.setsockopt(zmq.SNDHWM, min(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE))
             self.socket.setsockopt(zmq.MAXMSGSIZE, MAX_SUBSCRIPTION)
-            self.socket.setsockopt(zmq.RCVHWM, _ASKED)
+            self.socket.setsockopt(zmq.RCVHWM, _ASKED if self._throttled else 0)
             self.socket.setsockopt(zmq.SNDTIMEO, _TURN)
             self.socket.setsockopt(zmq.XPUB_NODROP, int(self._reliable))
             if self._bind:
@@ -94,6 +97,12 @@ class Outlet:
         except BaseException:
             self._shut(0.0)
             raise
+
+    @property
+    def trouble(self) -> str:
+        """What subscribers have done, in one line; empty: nothing."""
+        told = f"subscribers at {self.url} asked for too many topics: all were cut off ({self.cut} times)"
+        return told if self.cut else ""
 
     @property
     def prefixes(self) -> AbstractSet[bytes]:
@@ -155,6 +164,9 @@ class Outlet:
             sleep(_PAUSE)
         else:
             self.socket.poll(milliseconds)
+
+    def kill(self) -> None:
+        """Nothing: it ends with the process."""
 
     def _shut(self, linger: float) -> None:
         if self._watched is not None:

@@ -18,6 +18,7 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.number_tree import NumberTree
 from monitor.transport.outlet import Outlet
+from monitor.transport.outlet_process import OutletProcess
 from monitor.transport.sending import Sending
 from monitor.transport.wall_time import WallTime
 
@@ -47,6 +48,7 @@ class PlotJugglerSink:
     context : of the caller, who then terminates it; by default an own one.
     clock : s since 1970.
     monotonic : s.
+    apart : in a process of its own, which subscribers may end or fill, and not this one.
 
     Raises
     ------
@@ -63,10 +65,15 @@ class PlotJugglerSink:
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
+        apart: bool = False,
     ) -> None:
         if not 0.0 < rate <= MAX_RATE:
             raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
-        self._sending = Sending(Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context))
+        self._sending = Sending(
+            OutletProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
+            if apart
+            else Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
+        )
         self._monotonic = monotonic
         self._wall = WallTime(clock, monotonic)
         self._signals, self._results, self._alarms = (

@@ -49,6 +49,7 @@ class SignalPublisher:
             connect,
             queue_seconds=queue_seconds,
             reliable=reliable,
+            throttled=False,
             insecure=insecure,
             security=security,
             context=context,

@@ -6,6 +6,7 @@ import threading
 from queue import Empty, SimpleQueue
 
 from monitor.transport.outlet import Outlet
+from monitor.transport.outlet_process import OutletProcess
 from monitor.wire import Frames
 
 _WAITING = 2000  # messages; only while libzmq is busy with what subscribers ask for do any wait
@@ -21,7 +22,7 @@ class Sending:
     outlet : closed with this.
     """
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: Outlet | OutletProcess) -> None:
         self._outlet = outlet
         self._queue: SimpleQueue[Frames | None] = SimpleQueue()
         self._refused = self._unsent = 0
@@ -43,8 +44,7 @@ class Sending:
     @property
     def trouble(self) -> str:
         """What subscribers have done, in one line; empty: nothing."""
-        cut = self._outlet.cut
-        return (cut and f"subscribers at {self.url} asked for too many topics: all were cut off ({cut} times)") or ""
+        return self._outlet.trouble
 
     def offer(self, frames: Frames) -> None:
         """Send soon; where too much waits already it is dropped and counted."""
@@ -74,5 +74,7 @@ class Sending:
         if not self._closed:
             self._closed, self._linger = True, linger
             self._queue.put(None)
-            # one that is held up within libzmq ends with the process
             self._thread.join(linger + _GRACE)
+            if self._thread.is_alive():
+                # it is held up, for good perhaps
+                self._outlet.kill()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import zmq
@@ -16,6 +17,7 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
+from monitor.transport.outlet_process import OutletProcess
 from monitor.transport.sending import Sending
 from monitor.wire import Encoder
 
@@ -33,6 +35,8 @@ class ZmqResultSink:
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
+    apart : in a process of its own, which subscribers may end or fill, and not this one.
+    clients : folder of the public keys of who is let in there, where there are keys.
 
     Raises
     ------
@@ -48,10 +52,17 @@ class ZmqResultSink:
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        apart: bool = False,
+        clients: Path | None = None,
     ) -> None:
-        self._sending = Sending(
-            Outlet(bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context)
-        )
+        outlet: Outlet | OutletProcess
+        if apart:
+            outlet = OutletProcess(
+                bind, queue_seconds=queue_seconds, insecure=insecure, security=security, clients=clients
+            )
+        else:
+            outlet = Outlet(bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context)
+        self._sending = Sending(outlet)
         self._forward = signals
         self._signals, self._results, self._transfers = Encoder(), Encoder(), Encoder()
         self._rig = ""

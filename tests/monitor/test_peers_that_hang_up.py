@@ -12,11 +12,15 @@ from time import monotonic, sleep
 
 import pytest
 
+from monitor.health import Health
+from monitor.transport.zeromq import ResultSubscriber, TransportError, ZmqResultSink
+
 PATIENCE = 30.0
 
 HOLDER = """
 import sys
 from time import sleep
+from monitor.health import Health
 from monitor.transport.zeromq import RequestInlet, SignalPublisher, ZmqResultSink, ZmqSource
 
 ANY, role, url = "tcp://127.0.0.1:*", *sys.argv[1:]
@@ -24,7 +28,7 @@ held = {
     "bound source": lambda: ZmqSource(bind=[ANY], queue_seconds=0.005),
     "connected source": lambda: ZmqSource([url], queue_seconds=0.005),
     "requests": lambda: RequestInlet(ANY),
-    "results": lambda: ZmqResultSink(ANY),
+    "results": lambda: ZmqResultSink(ANY, apart=True),
     "rig": lambda: SignalPublisher(ANY),
     "connected rig": lambda: SignalPublisher(connect=url),
 }[role]()
@@ -41,8 +45,8 @@ for line in sys.stdin:
             sleep(0.01)
         said = held.refused
     elif role == "results":
-        held._sending.offer([b"topic", b"body"])
-        sleep(0.2)
+        held.health(Health())
+        sleep(0.02)
     else:
         held._outlet.offer([b"topic", b"body"])
     print(said, flush=True)
@@ -89,6 +93,16 @@ class Peer:
         self._socket.close()
 
 
+def connected(address: tuple[str, int]) -> socket.socket:
+    """Connect, to a process that may be starting anew."""
+    deadline = monotonic() + PATIENCE
+    while True:
+        with contextlib.suppress(ConnectionRefusedError):
+            return socket.create_connection(address)
+        assert monotonic() < deadline
+        sleep(0.02)
+
+
 @contextlib.contextmanager
 def held(role: str) -> Iterator[tuple[subprocess.Popen[str], socket.socket | None, tuple[str, int]]]:
     """Run a program that holds sockets of this role; it ends well in the end."""
@@ -101,14 +115,16 @@ def held(role: str) -> Iterator[tuple[subprocess.Popen[str], socket.socket | Non
         port = int(process.stdout.readline().rpartition(":")[2])
         yield process, server, ("127.0.0.1", port)
         _, err = process.communicate(timeout=PATIENCE)
-        assert (process.returncode, err) == (0, "")
+        # what the process that publishes says as it dies is not ours
+        assert (process.returncode, err if role != "results" else "") == (0, "")
 
 
 @pytest.mark.parametrize("role", ["bound source", "connected source", "requests", "results", "rig", "connected rig"])
 def test_a_peer_that_pings_and_resets_while_we_are_behind_ends_nothing(role):
     with held(role) as (process, server, address):
-        for turn in range(10):
-            connection = server.accept()[0] if server else socket.create_connection(address)
+        # one that publishes is started anew each time
+        for turn in range(3 if role == "results" else 10):
+            connection = server.accept()[0] if server else connected(address)
             peer = Peer(connection, KINDS.get(role, b"SUB"))
             # ten times more than may wait, and PINGs among them
             peer.burst((b"\x01 %d of %d" % (turn, number) for number in range(200)), every=3)
@@ -136,3 +152,37 @@ def test_not_one_message_is_lost_that_came_before_the_reset():
             process.stdin.flush()
             said = int(process.stdout.readline())
         assert said == 5000
+
+
+def test_who_publishes_elsewhere_goes_on_when_that_is_killed(gather):
+    sink = ZmqResultSink("tcp://127.0.0.1:*", apart=True)
+    client = ResultSubscriber(sink.endpoint, kinds=["health"])
+    url = sink.endpoint
+    for number in range(2):
+        sent = Health(rig=f"rig {number}")
+        gather(client, lambda found, sent=sent: sent in found, 30.0, lambda sent=sent: sink.health(sent))
+        assert bool(sink.trouble) is bool(number)
+        sink._sending._outlet._process.kill()
+    assert sink.endpoint == url
+    assert "had to be started again (1 times)" in sink.trouble
+    client.close()
+    sink.close()
+
+
+@pytest.mark.usefixtures("no_leftovers")
+def test_who_publishes_elsewhere_delivers_what_was_said_last_and_leaves_nothing(gather):
+    sink = ZmqResultSink("tcp://127.0.0.1:*", apart=True)
+    client = ResultSubscriber(sink.endpoint, kinds=["health"])
+    gather(client, bool, meanwhile=lambda: sink.health(Health(rig="first")))
+    for number in range(200):
+        sink.health(Health(rig=f"rig {number}"))
+    sink.close()
+    found = gather(client, lambda found: Health(rig="rig 199") in found)
+    assert [each.rig for each in found if each.rig.startswith("rig")] == [f"rig {number}" for number in range(200)]
+    client.close()
+
+
+@pytest.mark.parametrize(("bind", "why"), [("tcp://*:*", "--insecure"), ("5555", "not an endpoint")])
+def test_an_endpoint_that_cannot_be_had_elsewhere_is_told_here(bind, why):
+    with pytest.raises(TransportError, match=why):
+        ZmqResultSink(bind, apart=True)

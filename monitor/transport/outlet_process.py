@@ -1,0 +1,277 @@
+"""A publishing socket in a process of its own, so that nothing a subscriber does to libzmq ends or fills this one.
+
+What subscribers ask for goes into memory of libzmq that has no limit of its own, unless its input is stopped; and
+where the input is stopped, a peer that pings and resets the connection makes libzmq abort. Signals and requests are
+read as they come, so that theirs is never stopped. Here it must be, and so it is done elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from monitor.transport.curve import Keys
+from monitor.transport.endpoint import TransportError
+from monitor.wire import Frames
+
+if TYPE_CHECKING:
+    from monitor.transport.outlet import Outlet
+
+_PATIENCE = 5.0  # s in which the process must start, and take what it is given
+_PAUSE = 1.0  # s between starts
+_MOST_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
+_LENGTH = struct.Struct("<I")
+_CHUNK = 1 << 20
+_TURN = 50  # ms
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    """What the process is told first, on one line."""
+
+    bind: str
+    queue_seconds: float
+    insecure: bool
+    linger: float
+    public: bytes = b""
+    secret: bytes = b""
+    clients: str = ""
+
+
+class _Opened(msgspec.Struct, frozen=True):
+    """Its answer: where it is bound, or why not."""
+
+    url: str = ""
+    problem: str = ""
+
+
+class OutletProcess:
+    """Bind an `Outlet` elsewhere; where it dies or hangs it is started anew, and who is connected comes again.
+
+    Parameters
+    ----------
+    bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
+    queue_seconds : how much may wait for a subscriber that lags.
+    linger : s that the last messages have to leave.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys.
+    clients : folder of the public keys of who is let in, where there are keys.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed or cannot be used.
+    """
+
+    def __init__(
+        self,
+        bind: str,
+        *,
+        queue_seconds: float,
+        linger: float = 1.0,
+        insecure: bool = False,
+        security: Keys | None = None,
+        clients: Path | None = None,
+    ) -> None:
+        self._settings = _Settings(bind, queue_seconds, insecure, linger)
+        if security is not None:
+            keys = {"public": security.public, "secret": security.secret, "clients": str(clients or "")}
+            self._settings = msgspec.structs.replace(self._settings, **keys)
+        self.url = bind
+        self.restarts = -1
+        self._closed = False
+        self._start()
+
+    def _start(self) -> None:
+        self._started = monotonic()
+        self.restarts += 1
+        # away from the terminal's Ctrl-C: it ends when its input does
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"from {__name__} import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._way = self._process.stdin.fileno()
+        try:
+            # the port stays what it was
+            os.write(self._way, msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url)) + b"\n")
+            said = self._process.stdout.readline()
+            opened = msgspec.json.decode(said, type=_Opened)
+        except (OSError, msgspec.DecodeError) as problem:
+            self._end()
+            raise TransportError(f"{self.url}: the process that publishes did not start: {problem}") from problem
+        except BaseException:
+            self._end()
+            raise
+        if opened.problem:
+            self._end()
+            raise TransportError(opened.problem)
+        self.url = opened.url
+        os.set_blocking(self._way, False)
+
+    @property
+    def trouble(self) -> str:
+        """What became of it, in one line; empty: nothing."""
+        again = f"the process that publishes at {self.url} had to be started again ({self.restarts} times)"
+        return again if self.restarts else ""
+
+    def tend(self) -> None:
+        """Start it anew if it has died."""
+        if self._process.poll() is not None and not self._closed and monotonic() - self._started >= _PAUSE:
+            self._end()
+            with suppress(TransportError):
+                self._start()
+
+    def offer(self, frames: Frames) -> bool:
+        """Hand on; wait some seconds where it is busy, and end it if it hangs; return False if it was not taken."""
+        self.tend()
+        if self._process.poll() is not None:
+            return False
+        message = b"".join(_LENGTH.pack(len(frame)) + frame for frame in frames)
+        left = memoryview(_LENGTH.pack(len(message)) + message)
+        poller = select.poll()
+        poller.register(self._way, select.POLLOUT)
+        try:
+            while left:
+                if not poller.poll(1000.0 * _PATIENCE):
+                    self._process.kill()
+                    return False
+                left = left[os.write(self._way, left) :]
+        except BrokenPipeError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._closed = True
+        self._process.kill()
+
+    def close(self, linger: float = 0.0) -> None:
+        """Let the last messages leave for at most so many seconds as it was told, and end it."""
+        self._closed = True
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(linger + 0.5)
+        self._end()
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for each in (self._process.stdin, self._process.stdout):
+            assert each is not None
+            with suppress(OSError):
+                each.close()
+
+
+def main() -> None:
+    """Publish what comes by standard input until that ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    _limit_memory()
+    head, _, rest = _first_line()
+    settings = msgspec.json.decode(head, type=_Settings)
+    with ExitStack() as stack:
+        try:
+            outlet = _open(settings, stack)
+        except TransportError as problem:
+            os.write(1, msgspec.json.encode(_Opened(problem=str(problem))) + b"\n")
+            return
+        os.write(1, msgspec.json.encode(_Opened(url=outlet.url)) + b"\n")
+        _publish(outlet, rest)
+        outlet.close(settings.linger)
+
+
+def _first_line() -> tuple[bytes, bytes, bytes]:
+    said = b""
+    while b"\n" not in said:
+        part = os.read(0, _CHUNK)
+        if not part:
+            raise SystemExit
+        said += part
+    return said.partition(b"\n")
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:
+        return
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+        # an end that was foreseen leaves no picture of the memory, which holds keys
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _open(settings: _Settings, stack: ExitStack) -> Outlet:
+    import zmq
+
+    from monitor.transport.allow_list import AllowList
+    from monitor.transport.gatekeeper import Gatekeeper
+    from monitor.transport.key_files import SERVICE
+    from monitor.transport.outlet import Outlet
+
+    context = stack.enter_context(zmq.Context())
+    keys = None
+    if settings.secret:
+        keys = Keys(settings.public, settings.secret)
+        allowed = AllowList(Path(settings.clients), {settings.public: SERVICE})
+        gatekeeper = Gatekeeper(context, allowed, _say)
+        stack.callback(gatekeeper.close)
+    return Outlet(
+        settings.bind,
+        queue_seconds=settings.queue_seconds,
+        insecure=settings.insecure,
+        security=keys,
+        context=context,
+    )
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _publish(outlet: Outlet, rest: bytes) -> None:
+    poller = select.poll()
+    poller.register(0, select.POLLIN)
+    waiting = bytearray(rest)
+    while True:
+        for frames in _messages(waiting):
+            outlet.offer(frames)
+        if poller.poll(_TURN):
+            part = os.read(0, _CHUNK)
+            if not part:
+                return
+            waiting += part
+        else:
+            outlet.tend()
+
+
+def _messages(waiting: bytearray) -> list[Frames]:
+    """Take the whole messages out of what has come."""
+    found, at = [], 0
+    while len(waiting) - at >= _LENGTH.size:
+        end = at + _LENGTH.size + _LENGTH.unpack_from(waiting, at)[0]
+        if len(waiting) < end:
+            break
+        at += _LENGTH.size
+        frames = []
+        while at < end:
+            stop = at + _LENGTH.size + _LENGTH.unpack_from(waiting, at)[0]
+            frames.append(bytes(waiting[at + _LENGTH.size : stop]))
+            at = stop
+        found.append(frames)
+    del waiting[:at]
+    return found
