@@ -27,6 +27,9 @@ from monitor.wire import Frames
 if TYPE_CHECKING:
     from monitor.transport.outlet import Outlet
 
+POSSIBLE = os.name == "posix"
+"""Elsewhere pipes cannot be written to without waiting."""
+
 _PATIENCE = 5.0  # s in which the process must start, and take what it is given
 _PAUSE = 1.0  # s between starts
 _MOST_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
@@ -86,26 +89,27 @@ class OutletProcess:
             keys = {"public": security.public, "secret": security.secret, "clients": str(clients or "")}
             self._settings = msgspec.structs.replace(self._settings, **keys)
         self.url = bind
-        self.restarts = -1
+        self._restarts, self._floods = -1, ""
         self._closed = False
         self._start()
 
     def _start(self) -> None:
         self._started = monotonic()
-        self.restarts += 1
+        self._restarts += 1
         # away from the terminal's Ctrl-C: it ends when its input does
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"from {__name__} import main; main()"],
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._way = self._process.stdin.fileno()
+        self._way, self._back = self._process.stdin, self._process.stdout
         try:
             # the port stays what it was
-            os.write(self._way, msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url)) + b"\n")
-            said = self._process.stdout.readline()
+            self._way.write(msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url)) + b"\n")
+            said = self._back.readline()
             opened = msgspec.json.decode(said, type=_Opened)
         except (OSError, msgspec.DecodeError) as problem:
             self._end()
@@ -117,16 +121,20 @@ class OutletProcess:
             self._end()
             raise TransportError(opened.problem)
         self.url = opened.url
-        os.set_blocking(self._way, False)
+        for each in (self._way, self._back):
+            os.set_blocking(each.fileno(), False)
 
     @property
     def trouble(self) -> str:
-        """What became of it, in one line; empty: nothing."""
-        again = f"the process that publishes at {self.url} had to be started again ({self.restarts} times)"
-        return again if self.restarts else ""
+        """What became of it, or what subscribers have done, in one line; empty: nothing."""
+        again = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
+        return "; ".join(filter(None, (again if self._restarts else "", self._floods)))
 
     def tend(self) -> None:
-        """Start it anew if it has died."""
+        """Hear what it has to say, and start it anew if it has died."""
+        said = None if self._back.closed else self._back.read(_CHUNK)
+        if said:
+            self._floods = said.decode().splitlines()[-1]
         if self._process.poll() is not None and not self._closed and monotonic() - self._started >= _PAUSE:
             self._end()
             with suppress(TransportError):
@@ -146,7 +154,7 @@ class OutletProcess:
                 if not poller.poll(1000.0 * _PATIENCE):
                     self._process.kill()
                     return False
-                left = left[os.write(self._way, left) :]
+                left = left[self._way.write(left) or 0 :]
         except BrokenPipeError:
             return False
         return True
@@ -159,9 +167,8 @@ class OutletProcess:
     def close(self, linger: float = 0.0) -> None:
         """Let the last messages leave for at most so many seconds as it was told, and end it."""
         self._closed = True
-        assert self._process.stdin is not None
         with suppress(OSError):
-            self._process.stdin.close()
+            self._way.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(linger + 0.5)
         self._end()
@@ -169,8 +176,7 @@ class OutletProcess:
     def _end(self) -> None:
         self._process.kill()
         self._process.wait()
-        for each in (self._process.stdin, self._process.stdout):
-            assert each is not None
+        for each in (self._way, self._back):
             with suppress(OSError):
                 each.close()
 
@@ -246,10 +252,13 @@ def _say(text: str) -> None:
 def _publish(outlet: Outlet, rest: bytes) -> None:
     poller = select.poll()
     poller.register(0, select.POLLIN)
-    waiting = bytearray(rest)
+    waiting, told = bytearray(rest), ""
     while True:
         for frames in _messages(waiting):
             outlet.offer(frames)
+        if outlet.trouble != told:
+            told = outlet.trouble
+            os.write(1, told.encode() + b"\n")
         if poller.poll(_TURN):
             part = os.read(0, _CHUNK)
             if not part:

@@ -18,7 +18,7 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.number_tree import NumberTree
 from monitor.transport.outlet import Outlet
-from monitor.transport.outlet_process import OutletProcess
+from monitor.transport.outlet_process import POSSIBLE, OutletProcess
 from monitor.transport.sending import Sending
 from monitor.transport.wall_time import WallTime
 
@@ -71,7 +71,7 @@ class PlotJugglerSink:
             raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
         self._sending = Sending(
             OutletProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
-            if apart
+            if apart and POSSIBLE
             else Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
         )
         self._monotonic = monotonic

@@ -17,7 +17,7 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
-from monitor.transport.outlet_process import OutletProcess
+from monitor.transport.outlet_process import POSSIBLE, OutletProcess
 from monitor.transport.sending import Sending
 from monitor.wire import Encoder
 
@@ -56,7 +56,7 @@ class ZmqResultSink:
         clients: Path | None = None,
     ) -> None:
         outlet: Outlet | OutletProcess
-        if apart:
+        if apart and POSSIBLE:
             outlet = OutletProcess(
                 bind, queue_seconds=queue_seconds, insecure=insecure, security=security, clients=clients
             )

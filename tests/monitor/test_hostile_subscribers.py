@@ -65,8 +65,8 @@ def program(text: str, *words: object) -> Iterator[subprocess.Popen[bytes]]:
 class Publishing:
     """A sink with one good subscriber, which must get all of it."""
 
-    def __init__(self, counting) -> None:
-        self.sink = ZmqResultSink("tcp://127.0.0.1:*")
+    def __init__(self, counting, *, apart: bool = False) -> None:
+        self.sink = ZmqResultSink("tcp://127.0.0.1:*", apart=apart)
         self.url = self.sink.endpoint
         self._counting = counting
         self._good = ResultSubscriber(self.url, kinds=("signals",))
@@ -178,6 +178,23 @@ def test_a_flood_from_many_connections_is_cut_off_too(publishing):
         flood.wait()
     publishing.comes_again()
     assert publishing.asked < subscriptions.MAX_BYTES
+
+
+def test_a_flood_is_the_business_of_the_process_that_publishes(no_leftovers, counting):
+    publishing = Publishing(counting, apart=True)
+    before = resident() if SELF.exists() else 0.0
+    with program(FLOOD, publishing.url, 100_000, 400) as flood:
+        deadline = monotonic() + PATIENCE
+        while "asked for too many topics" not in publishing.sink.trouble:
+            assert monotonic() < deadline
+            publishing.send(10)
+        flood.kill()
+        flood.wait()
+    publishing.comes_again()
+    assert publishing.slowest < 0.5
+    if SELF.exists():
+        assert resident() - before < 50.0
+    publishing.close()
 
 
 def test_descriptors_of_peers_are_nobodys_business(publishing):
