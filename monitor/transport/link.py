@@ -162,6 +162,11 @@ class Link:
         self._heard = monotonic()
         return frames
 
+    def cut(self) -> None:
+        """Cut off whoever sends, with all that was not read yet; it is open again after a moment."""
+        self._shut()
+        self._up, self._dropped, self._heard, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
+
     def praise(self) -> None:
         """Say that a good message came: the next interruption is met quickly again."""
         self._backoff = _FIRST_BACKOFF

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 import zmq
 
+from monitor.blocks import EventKind
 from monitor.transport.endpoint import MESSAGES_PER_SECOND
 from monitor.transport.link import Link, LinkSettings, Notice
 from monitor.wire import Frames
@@ -17,6 +19,8 @@ from monitor.wire import Frames
 _BATCH = 256
 _TURN = 20  # ms between looks at whether to stop
 _LOOK = 0.1  # s between looks at the connections
+_OVERWHELMED = 3.0  # s without a pause in what comes
+_FLOOD = "messages come faster than they can be read: whoever sends here was cut off, and may come again"
 _OVERHEAD = 200  # bytes of a message beside its frames
 
 
@@ -32,7 +36,8 @@ class Reading:
     """Read links from `start` on.
 
     While more than `queue_seconds` of messages wait, senders that heed it are asked to hold (`HOLD`); a message that
-    would make it more than `queue_bytes` is dropped and counted.
+    would make it more than `queue_bytes` is dropped and counted. Whoever sends faster than a thread can read, for
+    seconds, is cut off.
 
     Parameters
     ----------
@@ -51,6 +56,7 @@ class Reading:
         self.dropped = 0
         self._holding = self._stop = False
         self._looked = -_LOOK
+        self._caught_up: dict[int, float] = defaultdict(monotonic)
         self._thread = threading.Thread(target=self._run, name="reading", daemon=True)
 
     @property
@@ -100,9 +106,17 @@ class Reading:
         else:
             self._poller.poll(_TURN)
         now = monotonic()
-        for link in self._links:
-            for frames in link.messages(_BATCH):
+        for number, link in enumerate(self._links):
+            batch = list(link.messages(_BATCH))
+            for frames in batch:
                 self._put(frames, link, now)
+            if len(batch) < _BATCH:
+                self._caught_up[number] = now
+            elif now - self._caught_up[number] > _OVERWHELMED:
+                # what waits within libzmq has no other limit
+                link.cut()
+                self._caught_up[number] = now
+                self._queue.put((EventKind.NOTE, f"{link.url}: {_FLOOD}"))
         self._hold()
         if now - self._looked >= _LOOK:
             self._looked = now

@@ -12,14 +12,16 @@ from time import monotonic, sleep
 
 import pytest
 
+from monitor.blocks import EventKind, SignalBlock
 from monitor.health import Health
-from monitor.transport.zeromq import ResultSubscriber, TransportError, ZmqResultSink
+from monitor.transport.zeromq import ResultSubscriber, SignalPublisher, TransportError, ZmqResultSink, ZmqSource
 
 PATIENCE = 30.0
 
 HOLDER = """
 import sys
 from time import sleep
+from monitor.blocks import EventKind, SignalBlock
 from monitor.health import Health
 from monitor.transport.zeromq import RequestInlet, SignalPublisher, ZmqResultSink, ZmqSource
 
@@ -186,3 +188,26 @@ def test_who_publishes_elsewhere_delivers_what_was_said_last_and_leaves_nothing(
 def test_an_endpoint_that_cannot_be_had_elsewhere_is_told_here(bind, why):
     with pytest.raises(TransportError, match=why):
         ZmqResultSink(bind, apart=True)
+
+
+def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monkeypatch, counting, gather):
+    monkeypatch.setattr("monitor.transport.reading._OVERWHELMED", -1.0)
+    monkeypatch.setattr("monitor.transport.reading._BATCH", 5)
+    source = ZmqSource(bind=["tcp://127.0.0.1:*"])
+    (url,) = source.endpoints
+    host, port = url.removeprefix("tcp://").split(":")
+    peer = Peer(socket.create_connection((host, int(port))), b"PUB")
+    peer.burst((b"{} %d" % number for number in range(5000)), every=5000)
+    found = gather(source, lambda found: any(event.kind is EventKind.NOTE for event in found))
+    note = next(event for event in found if event.kind is EventKind.NOTE)
+    assert note.detail.startswith(f"{url}: messages come faster than they can be read")
+    peer.reset()
+    rig = SignalPublisher(connect=url)
+    blocks: list[SignalBlock] = []
+    deadline = monotonic() + PATIENCE
+    while not blocks:
+        assert monotonic() < deadline
+        rig.send(counting(0))
+        blocks += [item for item in source.receive(0.05) if isinstance(item, SignalBlock)]
+    rig.close()
+    source.close()
