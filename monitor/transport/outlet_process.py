@@ -9,52 +9,25 @@ from __future__ import annotations
 
 import os
 import select
-import signal
-import struct
 import subprocess
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from monitor.transport.curve import Keys
 from monitor.transport.endpoint import TransportError
+from monitor.transport.outlet_program import LENGTH, Opened, Settings
 from monitor.wire import Frames
-
-if TYPE_CHECKING:
-    from monitor.transport.outlet import Outlet
 
 POSSIBLE = os.name == "posix"
 """Elsewhere pipes cannot be written to without waiting."""
 
 _PATIENCE = 5.0  # s in which the process must start, and take what it is given
 _PAUSE = 1.0  # s between starts
-_MOST_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
-_LENGTH = struct.Struct("<I")
 _CHUNK = 1 << 20
-_TURN = 50  # ms
-
-
-class _Settings(msgspec.Struct, frozen=True):
-    """What the process is told first, on one line."""
-
-    bind: str
-    queue_seconds: float
-    insecure: bool
-    linger: float
-    public: bytes = b""
-    secret: bytes = b""
-    clients: str = ""
-
-
-class _Opened(msgspec.Struct, frozen=True):
-    """Its answer: where it is bound, or why not."""
-
-    url: str = ""
-    problem: str = ""
 
 
 class OutletProcess:
@@ -84,7 +57,7 @@ class OutletProcess:
         security: Keys | None = None,
         clients: Path | None = None,
     ) -> None:
-        self._settings = _Settings(bind, queue_seconds, insecure, linger)
+        self._settings = Settings(bind, queue_seconds, insecure, linger)
         if security is not None:
             keys = {"public": security.public, "secret": security.secret, "clients": str(clients or "")}
             self._settings = msgspec.structs.replace(self._settings, **keys)
@@ -98,7 +71,7 @@ class OutletProcess:
         self._restarts += 1
         # away from the terminal's Ctrl-C: it ends when its input does
         self._process = subprocess.Popen(
-            [sys.executable, "-c", f"from {__name__} import main; main()"],
+            [sys.executable, "-c", "from monitor.transport.outlet_program import main; main()"],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -110,7 +83,7 @@ class OutletProcess:
             # the port stays what it was
             self._way.write(msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url)) + b"\n")
             said = self._back.readline()
-            opened = msgspec.json.decode(said, type=_Opened)
+            opened = msgspec.json.decode(said, type=Opened)
         except (OSError, msgspec.DecodeError) as problem:
             self._end()
             raise TransportError(f"{self.url}: the process that publishes did not start: {problem}") from problem
@@ -145,8 +118,8 @@ class OutletProcess:
         self.tend()
         if self._process.poll() is not None:
             return False
-        message = b"".join(_LENGTH.pack(len(frame)) + frame for frame in frames)
-        left = memoryview(_LENGTH.pack(len(message)) + message)
+        message = b"".join(LENGTH.pack(len(frame)) + frame for frame in frames)
+        left = memoryview(LENGTH.pack(len(message)) + message)
         poller = select.poll()
         poller.register(self._way, select.POLLOUT)
         try:
@@ -179,108 +152,3 @@ class OutletProcess:
         for each in (self._way, self._back):
             with suppress(OSError):
                 each.close()
-
-
-def main() -> None:
-    """Publish what comes by standard input until that ends."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    _limit_memory()
-    head, _, rest = _first_line()
-    settings = msgspec.json.decode(head, type=_Settings)
-    with ExitStack() as stack:
-        try:
-            outlet = _open(settings, stack)
-        except TransportError as problem:
-            os.write(1, msgspec.json.encode(_Opened(problem=str(problem))) + b"\n")
-            return
-        os.write(1, msgspec.json.encode(_Opened(url=outlet.url)) + b"\n")
-        _publish(outlet, rest)
-        outlet.close(settings.linger)
-
-
-def _first_line() -> tuple[bytes, bytes, bytes]:
-    said = b""
-    while b"\n" not in said:
-        part = os.read(0, _CHUNK)
-        if not part:
-            raise SystemExit
-        said += part
-    return said.partition(b"\n")
-
-
-def _limit_memory() -> None:
-    try:
-        import resource
-    except ImportError:
-        return
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
-        # an end that was foreseen leaves no picture of the memory, which holds keys
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _open(settings: _Settings, stack: ExitStack) -> Outlet:
-    import zmq
-
-    from monitor.transport.allow_list import AllowList
-    from monitor.transport.gatekeeper import Gatekeeper
-    from monitor.transport.key_files import SERVICE
-    from monitor.transport.outlet import Outlet
-
-    context = stack.enter_context(zmq.Context())
-    keys = None
-    if settings.secret:
-        keys = Keys(settings.public, settings.secret)
-        allowed = AllowList(Path(settings.clients), {settings.public: SERVICE})
-        gatekeeper = Gatekeeper(context, allowed, _say)
-        stack.callback(gatekeeper.close)
-    return Outlet(
-        settings.bind,
-        queue_seconds=settings.queue_seconds,
-        insecure=settings.insecure,
-        security=keys,
-        context=context,
-    )
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
-
-
-def _publish(outlet: Outlet, rest: bytes) -> None:
-    poller = select.poll()
-    poller.register(0, select.POLLIN)
-    waiting, told = bytearray(rest), ""
-    while True:
-        for frames in _messages(waiting):
-            outlet.offer(frames)
-        if outlet.trouble != told:
-            told = outlet.trouble
-            os.write(1, told.encode() + b"\n")
-        if poller.poll(_TURN):
-            part = os.read(0, _CHUNK)
-            if not part:
-                return
-            waiting += part
-        else:
-            outlet.tend()
-
-
-def _messages(waiting: bytearray) -> list[Frames]:
-    """Take the whole messages out of what has come."""
-    found, at = [], 0
-    while len(waiting) - at >= _LENGTH.size:
-        end = at + _LENGTH.size + _LENGTH.unpack_from(waiting, at)[0]
-        if len(waiting) < end:
-            break
-        at += _LENGTH.size
-        frames = []
-        while at < end:
-            stop = at + _LENGTH.size + _LENGTH.unpack_from(waiting, at)[0]
-            frames.append(bytes(waiting[at + _LENGTH.size : stop]))
-            at = stop
-        found.append(frames)
-    del waiting[:at]
-    return found
