@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
             signals=publish.signals,
             insecure=arguments.insecure,
             security=guard.keys,
-            context=guard.context,
+            apart=True,
+            clients=guard.clients,
         )
         stack.callback(results.close)
         inlet = _inlet(publish, arguments.insecure, guard)
@@ -129,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk),
             broker=broker.look,
-            trouble=guard.trouble,
+            trouble=lambda: guard.trouble() or results.trouble,
             inlets=[*(each for each in (inlet, alarm_file) if each is not None), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
