@@ -101,6 +101,8 @@ class Vitals:
             recorded=kept.recorded,
             unrecorded=kept.unrecorded,
             disk_free=kept.disk_free,
+            unwritten_age=kept.unwritten_age,
+            recording_breaks=kept.recording_breaks,
             requests_refused=sum(inlet.refused for inlet in inlets),
             broker=broker,
         )
