@@ -78,7 +78,8 @@ class Health:
     sample_rate : Hz, as the publisher says.
     measured_rate : samples a second that really came, over the last interval.
     age : seconds since the last block.
-    latency : s, the longest that a block's results took over the last interval, from its arrival to the first sink.
+    latency : s, the longest that a block's results took over the last interval, from the arrival of its newest
+        sample, which may wait unread for long, to the first sink.
     latency_counts : since the start, how many blocks took at most as long as each of `LATENCY_BOUNDS` and longer than
         the one before; the last are those that took longer than all.
     latency_sum : s, of all of them.

@@ -8,17 +8,20 @@ from collections.abc import Callable, Sequence
 from monitor.alarm_report import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import event_of
+from monitor.arrival_clock import ArrivalClock
 from monitor.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.engine import Monitor, UnfitSettingsError
 from monitor.health import Broker, Counts, Health, Recording
 from monitor.requests import NoteRequest, Request
-from monitor.transport.base import Inlet, Sink, Source
+from monitor.stop_deadlines import StopDeadlines
+from monitor.transport.base import Inlet, LiveSource, Sink
 from monitor.transport.beginnings import Beginnings
 from monitor.vitals import Vitals
 
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.5
 _REQUEST_INTERVAL = 0.05
+_AT_ONCE = 1 << 13  # numbers between two looks at requests and health: a tenth of a second of work at most
 
 
 class Service:
@@ -41,7 +44,7 @@ class Service:
 
     def __init__(
         self,
-        source: Source,
+        source: LiveSource,
         monitor: Monitor,
         sinks: Sequence[Sink],
         *,
@@ -66,10 +69,13 @@ class Service:
         self._clock = clock
         self._columns: ResultStream | None = None
         self._beginnings = Beginnings(clock)
-        self._arrived = self._served = clock()
+        self._arrivals = ArrivalClock()
+        self._now = self._served = clock()
+        self._uncomputed = 0
+        self.dropped = 0
         settings, requests = monitor.settings, inlets[0].endpoint if inlets else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
-        self._vitals = Vitals(self._arrived, stale_after, fixed)
+        self._vitals = Vitals(self._now, stale_after, fixed)
 
     @property
     def counts(self) -> Counts:
@@ -77,27 +83,49 @@ class Service:
         return self._vitals.counts
 
     def run(self, stop: Callable[[], bool], *, once: bool = False) -> None:
-        """Work until `stop` says so or the source has ended; with `once`, until the stream's last block."""
+        """Work until `stop` says so or the source has ended; with `once`, until the stream's last block.
+
+        Told to stop, it takes what has arrived: at last without results, and what there is no time for is `dropped`.
+        """
+        deadlines = StopDeadlines(stop)
         self._tell()
-        while not stop() and not self._source.ended and not (once and self._vitals.ended):
-            items = self._source.receive(_LONGEST_WAIT)
-            self._arrived = self._clock()
-            for item in items:
-                if isinstance(item, SignalBlock):
-                    self._take(item)
-                else:
-                    self._note(item)
-            if self._arrived - self._served >= _REQUEST_INTERVAL:
-                self._serve()
-            if self._arrived - self._vitals.told >= _HEALTH_INTERVAL:
-                self._tell()
+        while not deadlines.told(self._clock()) and not self._source.ended and not (once and self._vitals.ended):
+            self._receive(_LONGEST_WAIT, deadlines)
+        if deadlines.told(self._clock()):
+            self._receive(0.0, deadlines)
+            while self._source.more and not deadlines.over(self._now):
+                self._receive(0.0, deadlines)
+            self._tell_backlog()
         self._serve()
         if count := self._beginnings.told(at_once=True):
             self._refused(count)
         self._tell()
 
-    def _take(self, block: SignalBlock) -> None:
-        self._rig = self._rig or block.stream.rig
+    def _receive(self, timeout: float, deadlines: StopDeadlines) -> None:
+        items = self._source.receive(timeout)
+        self._now = self._clock()
+        blocks = [item for item in items if isinstance(item, SignalBlock)]
+        self._rig = self._rig or (blocks[0].stream.rig if blocks else "")
+        ours = [block for block in blocks if block.stream.rig == self._rig]
+        self._arrivals.receive(ours, self._now, more=self._source.more)
+        for item in items:
+            if isinstance(item, SignalBlock):
+                for part in item.parts(max(1, _AT_ONCE // max(1, len(item.stream.channels)))):
+                    self._take(part, compute=not deadlines.told(self._now) or deadlines.computes(self._now))
+                    self._attend()
+            else:
+                self._note(item)
+        self._attend()
+
+    def _attend(self) -> None:
+        """Serve and tell when it is time, however much waits to be taken."""
+        self._now = self._clock()
+        if self._now - self._served >= _REQUEST_INTERVAL:
+            self._serve()
+        if self._now - self._vitals.told >= _HEALTH_INTERVAL:
+            self._tell()
+
+    def _take(self, block: SignalBlock, *, compute: bool) -> None:
         if block.stream.rig != self._rig:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
             self._note(Event(EventKind.REJECTED, block.time, block.index, 1, other))
@@ -107,13 +135,14 @@ class Service:
                 self._refused(count)
             return
         try:
-            update = self._monitor.update(block)
+            update = self._monitor.update(block) if compute else self._monitor.keep(block)
         except UnfitSettingsError as problem:
             # say so, and keep the samples all the same
             self._note(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = problem.update
         if update.signals is not None:
-            self._vitals.take(update.signals, self._arrived)
+            self._vitals.take(update.signals, self._now)
+            self._uncomputed += 0 if compute else len(update.signals)
             self._pass_on(update.signals, update.results)
         if update.transfer is not None:
             for sink in self._sinks:
@@ -129,7 +158,7 @@ class Service:
             if results is not None and worth:
                 sink.results(results)
                 if position == 0:
-                    self._vitals.passed(self._clock() - self._arrived)
+                    self._vitals.passed(self._clock() - self._arrivals.arrival(signals))
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream
@@ -138,7 +167,7 @@ class Service:
             self._alarmed(self._alarms.judge(results))
 
     def _serve(self) -> None:
-        self._served = self._arrived
+        self._served = self._now
         for inlet in self._inlets:
             inlet.serve(self._carry_out)
 
@@ -170,6 +199,16 @@ class Service:
     def _refused(self, count: int) -> None:
         often = f"rig {self._rig!r} begins anew too often: what it sends is refused for a while"
         self._note(Event(EventKind.REJECTED, *self._vitals.where, count, often))
+
+    def _tell_backlog(self) -> None:
+        """Say what of the samples that had arrived has no results, and about how many were left."""
+        if self._uncomputed:
+            behind = f"stopped while behind: the last {self._uncomputed} samples have no results"
+            self._note(Event(EventKind.NOTE, *self._vitals.where, 0, behind))
+        if self._source.more:
+            self.dropped = self._vitals.left(self._now, self._arrivals)
+            left = "stopped while behind: about so many had arrived and are neither computed nor recorded"
+            self._note(Event(EventKind.GAP, *self._vitals.where, self.dropped, left))
 
     def _tell(self) -> None:
         # those that no other followed

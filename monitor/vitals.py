@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
+from monitor.arrival_clock import ArrivalClock
 from monitor.blocks import Event, EventKind, SignalBlock
 from monitor.health import LATENCY_BOUNDS, Broker, Counts, Health, Recording
 from monitor.transport.base import Inlet
@@ -60,13 +61,19 @@ class Vitals:
         newest = self._newest.tail(max(len(self._newest) - 1, 0))
         return newest.time, newest.index
 
+    def left(self, now: float, arrivals: ArrivalClock) -> int:
+        """Return about how many samples have come since the newest that was taken; at least one."""
+        if self._newest is None:
+            return 1
+        return max(1, round((now - arrivals.arrival(self._newest)) * self._newest.stream.sample_rate))
+
     def take(self, block: SignalBlock, arrived: float) -> None:
         """Count the accepted samples."""
         self._newest, self._heard = block, arrived
         self.counts = replace(self.counts, received=self.counts.received + len(block))
 
     def passed(self, latency: float) -> None:
-        """Count how long results took from the arrival of their block to the first sink, s."""
+        """Count how long results took from the arrival of their newest sample to the first sink, s."""
         self._latencies[bisect_left(LATENCY_BOUNDS, latency)] += 1
         self._latency_sum += latency
         self._latency = max(self._latency, latency)

@@ -14,6 +14,7 @@ from monitor.config import AlarmSettings
 from monitor.health import LONGEST_UNWRITTEN
 
 _CALM = 5.0  # s without a loss until lost data have returned to normal
+_LONGEST_LATENCY = 2.0  # s
 _DISK_DEADBAND = 0.05
 
 
@@ -29,6 +30,16 @@ def own_watches(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
             occurs="nothing has come for {value}",
             returns="samples come again",
             advice="see to the rig and its connection",
+        )
+    if settings.overload:
+        yield _service(
+            "overload",
+            warn,
+            "latency",
+            high=_LONGEST_LATENCY,
+            occurs="results are {value} behind the rig",
+            returns="results keep up with the rig",
+            advice="choose fewer measures, a larger every, or a faster machine",
         )
     if settings.lost_data:
         lost = _service(

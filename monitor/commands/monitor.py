@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.recording.disk_space import DiskSpace
     from monitor.transport.zeromq import RequestInlet
 
-_PATIENCE = 4.0  # s for the recording at a stop: all that is closed in turn has ten together
+_CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
 
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         stack.callback(broker.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
-            stack.callback(recorder.close, patience=_PATIENCE)
+            stack.callback(_close, recorder, stop)
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
         say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
@@ -144,6 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
         except (ValueError, OSError) as problem:
             # no mistake of the user's: with 2, systemd would leave the service down in mid-test
             raise RuntimeError(f"the service broke off: {problem}") from problem
+        if recorder is not None:
+            recorder.leave_out(service.dropped)
     counts = service.counts
     say(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "
@@ -161,6 +163,11 @@ def run(arguments: argparse.Namespace) -> int:
     if recorder.hangs:
         leave_at_once(1)
     return 1 if missing else 0
+
+
+def _close(recorder: RunWriter, stop: StopSignals) -> None:
+    used = time.monotonic() - stop.since if stop.told else 0.0
+    recorder.close(patience=max(1.0, _CLOSED_WITHIN - used))
 
 
 def _missing(recorder: RunWriter) -> str:

@@ -97,7 +97,8 @@ class LimitSettings(Section):
 class AlarmSettings(Section):
     """Alarms: ``limit`` for each value, and those of stream and recording, which are on unless said otherwise.
 
-    ``dead_stream`` trips when nothing has come for the stream's ``stale_after``; ``lost_data`` warns when samples are
+    ``dead_stream`` trips when nothing has come for the stream's ``stale_after``; ``overload`` warns when results
+    come more than 2 s late; ``lost_data`` warns when samples are
     missing; ``recording`` trips when samples cannot be kept, warns when the disk is late or the run file
     gone, warns when less than ``disk_warn`` bytes are left and
     trips under ``disk_trip``. ``state`` is a file that keeps alarms over a restart of the service; empty: beside the
@@ -106,6 +107,7 @@ class AlarmSettings(Section):
 
     limit: tuple[LimitSettings, ...] = ()
     dead_stream: bool = True
+    overload: bool = True
     lost_data: bool = True
     recording: bool = True
     disk_warn: NotNegative = 2e9

@@ -82,7 +82,7 @@ class AlarmFile:
             self._closed = True
             self._offer()
         # no longer than that for a disk that hangs
-        self._thread.join(2.0)
+        self._thread.join(1.0)
 
     def _offer(self) -> None:
         state = self._snapshot()

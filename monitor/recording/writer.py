@@ -20,7 +20,7 @@ from monitor.recording.notes import Notes
 from monitor.recording.run_files import RunFiles
 from monitor.transfer import TransferBlock
 
-_LAST_WORDS = 1.5  # s for closing the file once the disk has used up the patience of `close`
+_LAST_WORDS = 1.0  # s for closing the file once the disk has used up the patience of `close`
 
 
 class RunWriter:
@@ -130,6 +130,12 @@ class RunWriter:
         self._offered += len(block)
         if not self._put(block, len(block)):
             self._dropped += len(block)
+
+    def leave_out(self, samples: int) -> None:
+        """Count samples that came but were not given to `signals`."""
+        self._offered += samples
+        self._dropped += samples
+        self._lossy |= samples > 0
 
     def results(self, block: ResultBlock) -> None:
         """Take indicator values; the first ones tell what the columns are."""

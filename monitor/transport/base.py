@@ -32,6 +32,15 @@ class Source(Protocol):
         ...
 
 
+class LiveSource(Source, Protocol):
+    """A source that does not wait for who receives."""
+
+    @property
+    def more(self) -> bool:
+        """More was waiting than the last `receive` has returned."""
+        ...
+
+
 class Sink(Protocol):
     """Where signals, results and events go. None of the calls waits: a sink that is late drops and counts."""
 

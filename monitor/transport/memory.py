@@ -52,6 +52,11 @@ class MemorySource:
         """Everything has been handed out and nothing more will come."""
         return self._ended
 
+    @property
+    def more(self) -> bool:
+        """Something is queued that has not been handed out."""
+        return not self._ended and not self._queue.empty()
+
     def close(self) -> None:
         """End here; what is still queued is forgotten."""
         self._ended = True

@@ -80,7 +80,7 @@ def _latency(health: Health) -> Iterator[Metric]:
         buckets.append((bound, float(total)))
     yield HistogramMetricFamily(
         _P + "latency_seconds",
-        "From the arrival of a block until its results were published.",
+        "From the arrival of a block's newest sample until its results were published.",
         buckets=buckets,
         sum_value=health.latency_sum,
     )

@@ -33,6 +33,10 @@ class Receiver(Generic[Item]):
     context : of the caller, who then terminates it; by default an own one.
     listening : from the start, or from `listen` on.
 
+    Attributes
+    ----------
+    more : more was waiting than the last `receive` has returned.
+
     Raises
     ------
     TransportError : there is no endpoint, or one that cannot be used.
@@ -58,6 +62,7 @@ class Receiver(Generic[Item]):
         self._refused, self._reason, self._reported = 0, "", -_REPORT_EVERY
         self._looked = -_TICK
         self._time, self._index = 0.0, 0
+        self.more = False
         try:
             for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
                 link = Link(self._context, self._poller, url, settings, bind=binds, listening=listening)
@@ -105,11 +110,15 @@ class Receiver(Generic[Item]):
     def _collect(self, now: float) -> list[Item | Event]:
         found: list[Item | Event] = []
         look = now >= self._looked + _TICK
+        self.more = False
         for link in self._links:
             if look:
                 found += [self._event(kind, 0, detail) for kind, detail in link.notices()]
+            taken = 0
             for frames in link.messages(_BATCH):
                 self._accept(link, frames, found)
+                taken += 1
+            self.more |= taken == _BATCH
         if look:
             self._looked = now
         if self._refused and now - self._reported >= _REPORT_EVERY:

@@ -77,6 +77,11 @@ class ZmqSource:
         """False: a sender may always come back."""
         return False
 
+    @property
+    def more(self) -> bool:
+        """More was waiting than the last `receive` has returned."""
+        return self._receiver.more
+
     def close(self) -> None:
         """Leave no socket behind; a second call does nothing."""
         self._receiver.close()

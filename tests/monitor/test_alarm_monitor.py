@@ -19,7 +19,7 @@ from monitor.config.alarms import HEALTH_VALUES
 from monitor.health import Broker, Counts, Health
 from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
-QUIET = {"dead_stream": False, "lost_data": False, "recording": False}
+QUIET = {"dead_stream": False, "overload": False, "lost_data": False, "recording": False}
 COLUMNS = tuple(Column(name, unit, who) for who in ("n", "s") for name, unit in (("v", "s"), ("w", "1")))
 STREAM = ResultStream("rig", 1, 100.0, 10, COLUMNS)
 

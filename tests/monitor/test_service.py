@@ -47,6 +47,7 @@ class Script:
     steps: list[float | SignalBlock | Event]
     at: Iterator[float | SignalBlock | Event] = field(init=False)
     ended: bool = False
+    more: bool = False
 
     def __post_init__(self) -> None:
         self.at = iter(self.steps)
