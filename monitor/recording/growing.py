@@ -155,7 +155,9 @@ class GrowingFile:
             return Fate.STAYS
         ours = os.fstat(self._descriptor)
         try:
-            if os.path.samestat(ours, self.path.stat()):
+            there = self.path.stat()
+            # some network disks number open files otherwise than names
+            if os.path.samestat(there, ours) or os.path.samestat(there, self._placed):
                 return Fate.STAYS
         except (FileNotFoundError, NotADirectoryError):
             pass

@@ -14,7 +14,7 @@ from monitor.transport.endpoint import TransportError
 from monitor.transport.link import Link, LinkSettings
 from monitor.wire import Frames
 
-_BATCH = 256
+_BATCH, _BATCH_BYTES = 256, 1 << 23  # taken in one go from an endpoint
 _TICK = 0.1
 _REPORT_EVERY = 0.25
 
@@ -114,11 +114,13 @@ class Receiver(Generic[Item]):
         for link in self._links:
             if look:
                 found += [self._event(kind, 0, detail) for kind, detail in link.notices()]
-            taken = 0
+            taken = size = 0
             for frames in link.messages(_BATCH):
                 self._accept(link, frames, found)
-                taken += 1
-            self.more |= taken == _BATCH
+                taken, size = taken + 1, size + sum(map(len, frames))
+                if size >= _BATCH_BYTES:
+                    break
+            self.more |= taken == _BATCH or size >= _BATCH_BYTES
         if look:
             self._looked = now
         if self._refused and now - self._reported >= _REPORT_EVERY:

@@ -197,3 +197,26 @@ def test_until_it_listens_nothing_piles_up(counting, gather):
     np.testing.assert_array_equal(counts(received), [10.0])
     source.close()
     publisher.close()
+
+
+@pytest.mark.parametrize(("messages", "rows"), [(600, 5), (6, 100_000)])
+def test_it_tells_whether_more_was_waiting_and_takes_no_more_than_so_much_in_one_go(counting, messages, rows):
+    publisher = SignalPublisher(LOOPBACK, reliable=True)
+    source = ZmqSource([publisher.endpoint])
+    assert publisher.wait_for_subscriber(10.0)
+    assert source.receive(0.0) == [] and not source.more
+    for number in range(messages):
+        publisher.send(counting(number * rows, rows))
+    deadline, received, waited = monotonic() + 30.0, [], []
+    while len(received) < messages and monotonic() < deadline:
+        # so that what was sent has come
+        sleep(0.2)
+        taken = source.receive(1.0)
+        received += taken
+        waited.append(source.more)
+        assert len(taken) <= 256
+        assert sum(block.samples.nbytes for block in taken[:-1]) < 1 << 23
+    publisher.close()
+    source.close()
+    np.testing.assert_array_equal(counts(received), np.arange(messages * rows))
+    assert waited[0] and not waited[-1]
