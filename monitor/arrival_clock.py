@@ -31,11 +31,10 @@ class ArrivalClock:
         self._received, self._empty_before = now, self._empty
         newest = -math.inf
         for block in blocks:
-            if not math.isfinite(block.time):
-                continue
             if block.stream.epoch != self._epoch:
                 self._epoch, self._offset, newest = block.stream.epoch, math.inf, -math.inf
-            newest = max(newest, _end(block))
+            if math.isfinite(end := _end(block)) and end > newest:
+                newest = end
         if not more:
             self._empty = now
         if newest == -math.inf:

@@ -104,18 +104,17 @@ class Service:
     def _receive(self, timeout: float, deadlines: StopDeadlines) -> None:
         items = self._source.receive(timeout)
         self._now = self._clock()
-        blocks = [item for item in items if isinstance(item, SignalBlock)]
-        self._rig = self._rig or (blocks[0].stream.rig if blocks else "")
-        ours = [block for block in blocks if block.stream.rig == self._rig]
+        ours = [item for item in items if isinstance(item, SignalBlock) and item.stream.rig == self._rig]
         self._arrivals.receive(ours, self._now, more=self._source.more)
         for item in items:
             if isinstance(item, SignalBlock):
-                for part in item.parts(max(1, _AT_ONCE // max(1, len(item.stream.channels)))):
-                    self._take(part, compute=not deadlines.told(self._now) or deadlines.computes(self._now))
+                for part in item.parts(1 + _AT_ONCE // (1 + len(item.stream.channels))):
+                    self._take(part, compute=deadlines.compute(self._now))
                     self._attend()
             else:
                 self._note(item)
-        self._attend()
+        if not ours:
+            self._attend()
 
     def _attend(self) -> None:
         """Serve and tell when it is time, however much waits to be taken."""
@@ -126,6 +125,7 @@ class Service:
             self._tell()
 
     def _take(self, block: SignalBlock, *, compute: bool) -> None:
+        self._rig = self._rig or block.stream.rig
         if block.stream.rig != self._rig:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
             self._note(Event(EventKind.REJECTED, block.time, block.index, 1, other))

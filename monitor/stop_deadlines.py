@@ -26,9 +26,9 @@ class StopDeadlines:
             self._since = now
         return self._since < math.inf
 
-    def computes(self, now: float) -> bool:
-        """Tell whether there is time for results."""
-        return now < self._since + _RESULTS
+    def compute(self, now: float) -> bool:
+        """Tell whether there is time for results; asked at `now`, s."""
+        return not self.told(now) or now < self._since + _RESULTS
 
     def over(self, now: float) -> bool:
         """Tell whether there is no time left at all."""

@@ -177,9 +177,10 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
 
     settings = IndicatorSettings(window=0.5, measures=("nrmse",))
     Service(Once(clock), Monitor(settings), [sink], inlets=[inlet], clock=clock).run(lambda: False)
-    assert len(sink.signals_seen) == len(sink.results_seen) == 8
-    assert len(inlet.times) >= 8
-    assert [block.last for block in sink.signals_seen] == [False] * 7 + [True]
+    parts = len(sink.signals_seen)
+    assert len(sink.results_seen) == parts > 5
+    assert len(inlet.times) >= parts
+    assert [block.last for block in sink.signals_seen] == [False] * (parts - 1) + [True]
     np.testing.assert_array_equal(np.concatenate([block.samples for block in sink.signals_seen]), whole.samples)
     expected = Monitor(settings).update(whole).results
     assert expected is not None
