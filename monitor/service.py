@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -71,7 +72,7 @@ class Service:
         self._beginnings = Beginnings(clock)
         self._arrivals = ArrivalClock()
         self._now = self._served = clock()
-        self._uncomputed = 0
+        self._uncomputed, self._judged = 0, math.inf
         self.dropped = 0
         settings, requests = monitor.settings, inlets[0].endpoint if inlets else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
@@ -142,8 +143,10 @@ class Service:
             update = problem.update
         if update.signals is not None:
             self._vitals.take(update.signals, self._now)
-            self._uncomputed += 0 if compute else len(update.signals)
             self._pass_on(update.signals, update.results)
+            if not compute:
+                self._uncomputed += len(update.signals)
+                self._vitals.late(self._clock() - self._judged)
         if update.transfer is not None:
             for sink in self._sinks:
                 sink.transfer(update.transfer)
@@ -158,7 +161,8 @@ class Service:
             if results is not None and worth:
                 sink.results(results)
                 if position == 0:
-                    self._vitals.passed(self._clock() - self._arrivals.arrival(signals))
+                    self._judged = self._arrivals.arrival(signals)
+                    self._vitals.passed(self._clock() - self._judged)
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream

@@ -82,6 +82,10 @@ class Vitals:
         """Count how long results took from the arrival of their newest sample to the first sink, s."""
         self._latencies[bisect_left(LATENCY_BOUNDS, latency)] += 1
         self._latency_sum += latency
+        self.late(latency)
+
+    def late(self, latency: float) -> None:
+        """Take note of how late results are, s, also where there are none."""
         self._latency = max(self._latency, latency)
 
     def note(self, event: Event) -> None:

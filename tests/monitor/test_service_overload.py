@@ -150,6 +150,10 @@ def test_a_stop_takes_what_has_arrived_though_without_results() -> None:
     without = rig.sent - int(sink.results_seen[-1].index + len(sink.results_seen[-1]))
     assert note == f"stopped while behind: the last {without} samples have no results"
     assert without > 1000
+    # nobody says that results have caught up
+    (alarm,) = (event.detail for event in sink.events_seen if event.kind is EventKind.ALARM)
+    assert "overload.warn occur" in alarm
+    assert sink.looks[-1][1].latency > 20.0
 
 
 def test_what_there_is_no_time_for_at_a_stop_is_counted_as_lost() -> None:
