@@ -10,7 +10,9 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
+from typing import IO
 
 import h5py
 import numpy as np
@@ -18,7 +20,7 @@ import numpy as np
 from monitor.blocks import Event, ResultStream, Stream
 from monitor.recording import layout
 from monitor.recording.columns import Columns
-from monitor.recording.superblock import read_superblock
+from monitor.recording.superblock import superblock_of
 
 TROUBLE = (OSError, RuntimeError, ValueError)
 """What h5py raises when the disk refuses."""
@@ -28,6 +30,14 @@ _ERRNO = re.compile(r"errno = (\d+)")
 _AHEAD = 1 << 23
 _BYTES_PER_CHUNK = 64
 _NO_RESERVATION = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
+
+
+class Fate(StrEnum):
+    """What becomes of a file that is open: it stays under its name, is moved, or removed."""
+
+    STAYS = "stays"
+    MOVED = "moved"
+    REMOVED = "removed"
 
 
 class GrowingFile:
@@ -59,6 +69,7 @@ class GrowingFile:
             self._file.swmr_mode = True
             self._outcome_at = self._file[layout.OUTCOME].id.get_offset()
             self.path = place(temporary, wanted)
+            self._placed = self.path.stat()
         except TROUBLE:
             self.abandon(layout.TRUNCATED)
             temporary.unlink(missing_ok=True)
@@ -125,17 +136,45 @@ class GrowingFile:
         self._file[layout.OUTCOME][()] = outcome.encode()
         self._file.flush()
         self._sound = True
-        self._file.close()
-        block = read_superblock(self.path)
-        with self.path.open("r+b") as file:
+        with self._opened_beside() as file:
+            self._file.close()
+            block = superblock_of(file)
             # another reader in this process keeps HDF5 from closing the file: its end is then not known yet
             if not block.writing and block.stored_end < block.size:
                 file.truncate(block.stored_end)
             os.fsync(file.fileno())
 
+    def _opened_beside(self) -> IO[bytes]:
+        # by what is open already: the name may be gone
+        return self.path.open("r+b") if sys.platform == "win32" else os.fdopen(os.dup(self._descriptor), "r+b")
+
+    def fate(self) -> Fate:
+        """Return what has become of the file."""
+        # Windows keeps open files where they are
+        if sys.platform == "win32":
+            return Fate.STAYS
+        ours = os.fstat(self._descriptor)
+        try:
+            there = self.path.stat()
+            # some network disks number open files otherwise than names
+            if os.path.samestat(there, ours) or os.path.samestat(there, self._placed):
+                return Fate.STAYS
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            # nobody can tell; what is written still goes into it
+            return Fate.STAYS
+        return Fate.REMOVED if ours.st_nlink < self._placed.st_nlink else Fate.MOVED
+
+    def remove(self) -> None:
+        """Take the name of a closed file off the disk, as far as that can be done."""
+        with contextlib.suppress(OSError):
+            if os.path.samestat(self.path.stat(), self._placed):
+                self.path.unlink()
+
     def give_up(self, outcome: str) -> None:
         """Close as well as the disk lets: finished where nothing has failed half-way, else abandoned."""
-        if self._sound:
+        if self._sound and self._file:
             with contextlib.suppress(*TROUBLE):
                 self.finish(outcome)
                 return

@@ -14,7 +14,7 @@ from monitor.transport.link import Link, LinkSettings
 from monitor.transport.reading import Arrival, Reading
 from monitor.wire import Frames
 
-_BATCH = 256
+_BATCH, _BATCH_BYTES = 256, 1 << 23  # taken in one go
 _REPORT_EVERY = 0.25
 _OVERRUN = "more came than this program could take: what was over {} MB was dropped"
 
@@ -60,6 +60,8 @@ class Receiver(Generic[Item]):
         self._dropped = 0
         self._settings = settings
         self._time, self._index = 0.0, 0
+        self._arrivals: list[float] = []
+        self._received = 0.0
         try:
             for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
                 link = Link(self._context, self._poller, url, settings, bind=binds, listening=listening)
@@ -80,6 +82,11 @@ class Receiver(Generic[Item]):
         """How many messages have come and were not received yet."""
         return self._reading.waiting
 
+    @property
+    def waited(self) -> list[float]:
+        """For how long each item of the last `receive` had waited for it, s, since it came out of its socket."""
+        return [self._received - arrival for arrival in self._arrivals]
+
     def listen(self) -> None:
         """Ask for messages: from now on they come, or wait to be received."""
         if not self._reading.started:
@@ -94,6 +101,7 @@ class Receiver(Generic[Item]):
         """
         now = monotonic()
         deadline = now + timeout
+        self._arrivals = []
         found: list[Item | Event] = []
         while self._links:
             self._collect(max(0.0, min(deadline - now, _REPORT_EVERY)), found)
@@ -102,17 +110,23 @@ class Receiver(Generic[Item]):
                 self._report(now, found)
             if found or now >= deadline:
                 break
+        self._received = now
         return found
 
     def _collect(self, timeout: float, found: list[Item | Event]) -> None:
+        size = 0
         for number in range(_BATCH):
             item = self._reading.take(0.0 if number else timeout)
             if item is None:
                 return
             if isinstance(item, Arrival):
                 self._accept(item, found)
+                size += sum(map(len, item.frames))
+                if size >= _BATCH_BYTES:
+                    return
             else:
                 found.append(self._event(item[0], 0, item[1]))
+                self._arrivals.append(monotonic())
 
     def _report(self, now: float, found: list[Item | Event]) -> None:
         if self._refused:
@@ -135,6 +149,7 @@ class Receiver(Generic[Item]):
             if isinstance(item, SignalBlock | ResultBlock):
                 self._time, self._index = item.time, item.index
             found.append(item)
+            self._arrivals.append(arrival.time)
 
     def _event(self, kind: EventKind, count: int, detail: str) -> Event:
         """Stamp an event with where the stream is; the sender's clock is the only one that is recorded."""

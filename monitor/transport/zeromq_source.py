@@ -64,6 +64,11 @@ class ZmqSource:
         """How many messages have come and were not received yet."""
         return self._receiver.waiting
 
+    @property
+    def waited(self) -> list[float]:
+        """For how long each item of the last `receive` had waited for it, s."""
+        return self._receiver.waited
+
     def listen(self) -> None:
         """Ask the rigs for their signals; a second call does nothing."""
         self._receiver.listen()
