@@ -33,4 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
         f"{done.path}: kept {done.samples} samples, {done.results} result rows and {done.events} events; "
         f"trimmed {done.trimmed} samples; the outcome was {done.outcome_found!r}"
     )
+    for doubt in done.doubts:
+        print(f"warning: {doubt}", file=sys.stderr)
     return 0
