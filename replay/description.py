@@ -49,6 +49,7 @@ class Description:
     guess : what these were taken for; None with a problem, or without columns.
     problem : one line that says what must be chosen; empty when nothing must.
     notes : what the reader took for granted.
+    doubts : those of the notes that say what is damaged.
     events : what happened in a recorded run.
     overview : the least and the largest value over time; None where nobody asked.
     """
@@ -64,6 +65,7 @@ class Description:
     guess: Guess | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     events: tuple[DescribedEvent, ...] = ()
     overview: Overview | None = None
 
@@ -127,6 +129,7 @@ def _describe(
         guess=guess,
         problem=problem,
         notes=recording.notes,
+        doubts=recording.doubts if isinstance(recording, RunRecording) else (),
         events=_events(recording) if isinstance(recording, RunRecording) else (),
         overview=overview(recording, n_columns) if n_columns else None,
     )

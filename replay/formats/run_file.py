@@ -66,7 +66,8 @@ class RunRecording:
                 if not 0 <= self._end <= _MOST_NUMBER:
                     raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
                 ended = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
-                self._notes = (*self._doubtful(reader), *ended, *_written(reader))
+                self._said = tuple(self._doubts.in_words(lambda row: self._seconds(reader, row)))
+                self._notes = (*self._said, *ended, *_written(reader))
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
@@ -84,6 +85,11 @@ class RunRecording:
     def notes(self) -> tuple[str, ...]:
         """How the run ended, if not well."""
         return self._notes
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What in the file is not as it was recorded, a line each; these are among the notes."""
+        return self._said
 
     @property
     def duration(self) -> float:
@@ -146,9 +152,8 @@ class RunRecording:
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
-    def _doubtful(self, reader: RunReader) -> list[str]:
-        """Say what is not as it was recorded, a line each."""
-        return self._doubts.in_words(lambda row: self._number_of(reader, row) / self._stream.sample_rate)
+    def _seconds(self, reader: RunReader, row: int) -> float:
+        return self._number_of(reader, row) / self._stream.sample_rate
 
     def _number_of(self, reader: RunReader, row: int) -> int:
         epoch = self.epochs[bisect_right(self.epochs, row, key=lambda epoch: epoch.row) - 1]
