@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from monitor.safe_text import printable
+
 SUMMARY = "rewrite a run file that was not closed properly"
 
 
@@ -25,13 +27,13 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         done = recover(arguments.file, arguments.out)
     except RunFileError as problem:
-        print(f"synchroscope recover: {problem}", file=sys.stderr)
+        print(f"synchroscope recover: {printable(str(problem))}", file=sys.stderr)
         return 2
     if done.outcome_found in (CLEAN, LOSSY, RECOVERED) and not done.trimmed:
-        print(f"{arguments.file} was closed properly ({done.outcome_found})", file=sys.stderr)
+        print(f"{printable(str(arguments.file))} was closed properly ({done.outcome_found})", file=sys.stderr)
     print(
-        f"{done.path}: kept {done.samples} samples, {done.results} result rows and {done.events} events; "
-        f"trimmed {done.trimmed} samples; the outcome was {done.outcome_found!r}"
+        f"{printable(str(done.path))}: kept {done.samples} samples, {done.results} result rows and {done.events} "
+        f"events; trimmed {done.trimmed} samples; the outcome was {done.outcome_found!r}"
     )
     for doubt in done.doubts:
         print(f"warning: {doubt}", file=sys.stderr)

@@ -19,6 +19,8 @@ from monitor.recording.checks import CHECK_TYPE
 from monitor.recording.layout import RunFileError
 from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
 from monitor.recording.verification import Checks
+from monitor.regular_file import check_regular
+from monitor.safe_text import printable
 
 _SLICE = 1 << 20
 
@@ -36,6 +38,7 @@ def opened(path: Path) -> Iterator[tuple[h5py.File, Superblock]]:
     """
     with contextlib.ExitStack() as stack:
         try:
+            check_regular(path)
             block = read_superblock(path)
             if block.writing or block.cut:
                 image = stack.enter_context(FileImage(path, block))
@@ -74,8 +77,7 @@ def check_format(file: h5py.File, path: Path) -> None:
 
 def text(value: object) -> str:
     """Return stored text, without what would steer a terminal."""
-    found = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return found if found.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in found)
+    return printable(value.decode(errors="replace") if isinstance(value, bytes) else str(value))
 
 
 def read_stream(file: h5py.File, epoch: int) -> Stream:
@@ -87,7 +89,7 @@ def read_stream(file: h5py.File, epoch: int) -> Stream:
     width = parts.dataset(file, f"{layout.SIGNALS}/{layout.DATA[layout.SIGNALS]}").shape[1]
     if len(channels) != width:
         raise parts.PartError(f"/{layout.CHANNELS} has {len(channels)} rows for {width} columns of samples")
-    return Stream(text(file.attrs["rig"]), epoch, parts.number(file, "sample_rate"), channels)
+    return Stream(text(file.attrs["rig"]), epoch, parts.sample_rate(file), channels)
 
 
 def has_results(file: h5py.File) -> bool:
@@ -106,7 +108,7 @@ def read_result_stream(file: h5py.File, epoch: int) -> ResultStream | None:
     width = parts.series(file, layout.RESULTS)[0].shape[1]
     if len(columns) != width:
         raise parts.PartError(f"/{layout.COLUMNS} has {len(columns)} rows for {width} columns of values")
-    rate, every = parts.number(file, "sample_rate"), int(parts.number(file, "every"))
+    rate, every = parts.sample_rate(file), int(parts.number(file, "every"))
     return ResultStream(text(file.attrs["rig"]), epoch, rate, every, columns)
 
 

@@ -12,8 +12,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.hdf5_inside import is_inside, is_stored_inside
 from monitor.recording import layout
 from monitor.recording.checks import CHECK_TYPE
+from monitor.timeline import MAX_RATE, MIN_RATE
 
 DAMAGE = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
 """What h5py raises on bytes that are not what they should be."""
@@ -56,9 +58,8 @@ def dataset(file: h5py.File, name: str) -> h5py.Dataset:
     PartError : it is not there, or not what a run file has there.
     OSError, RuntimeError, KeyError, ValueError : HDF5 cannot make sense of the bytes.
     """
-    for path in dict.fromkeys((name.partition("/")[0], name)):
-        if not _is_inside(file, path):
-            raise PartError(f"/{path} is missing")
+    if not is_inside(file, name):
+        raise PartError(f"/{name} is missing")
     data = file[name]
     if not isinstance(data, h5py.Dataset):
         raise PartError(f"/{name} is missing")
@@ -93,10 +94,12 @@ def number(file: h5py.File, name: str) -> float:
     return float(value)
 
 
-def _is_inside(file: h5py.File, path: str) -> bool:
-    """Whether a link leads to something in the file itself: one that may lead into another file is not followed."""
-    link = path.encode()
-    return bool(file.id.links.exists(link) and file.id.links.get_info(link).type == h5py.h5l.TYPE_HARD)
+def sample_rate(file: h5py.File) -> float:
+    """Return the sample rate, Hz; raises as `number`, also where no sample could be counted with it."""
+    rate = number(file, "sample_rate")
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise PartError(f"the sample rate of {rate:g} Hz cannot be")
+    return rate
 
 
 def _is_of(kind: np.dtype[np.generic], wanted: str | dict[str, str]) -> bool:
@@ -109,8 +112,7 @@ def _is_of(kind: np.dtype[np.generic], wanted: str | dict[str, str]) -> bool:
 
 
 def _check_size(data: h5py.Dataset, name: str) -> None:
-    creation = data.id.get_create_plist()
-    if creation.get_external_count() or data.is_virtual:
+    if not is_stored_inside(data):
         raise PartError(f"/{name} is stored in another file")
     if data.ndim == 2 and data.shape[1] > MOST_COLUMNS:
         raise PartError(f"/{name} has {data.shape[1]} columns")

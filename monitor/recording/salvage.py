@@ -72,7 +72,7 @@ def salvage(file: h5py.File, size: int) -> Salvage:
         contents.read_result_stream(file, 0)
         return parts.whole(file, layout.COLUMNS), parts.series(file, layout.RESULTS), whole(layout.RESULTS)
 
-    rate = parts.number(file, "sample_rate")
+    rate = parts.sample_rate(file)
     series = {layout.SIGNALS: parts.series(file, layout.SIGNALS)}
     rows = {layout.SIGNALS: whole(layout.SIGNALS)}
     generic = layout.text_table(_without_roles(file, series[layout.SIGNALS][0].shape[1]))

@@ -54,9 +54,7 @@ def read_signals(
 
 def _read(file: h5py.File, epoch: int, start: int, stop: int, most_bytes: int) -> SignalSpan | None:
     data, _, epochs, index = parts.series(file, layout.SIGNALS)
-    rate = parts.number(file, "sample_rate")
-    if rate <= 0.0:
-        return None
+    rate = parts.sample_rate(file)
     n = min(len(data), len(epochs), len(index))
     n = bisect_left(range(n), 1, key=lambda row: int(index[row] == layout.UNWRITTEN))
 

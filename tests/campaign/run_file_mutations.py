@@ -82,7 +82,20 @@ def _other_values(chance: random.Random) -> Any:
     huge = 2 ** chance.randrange(16, 63)
     return chance.choice(
         (
-            *(0, -1, huge, -huge, 1e308, float("nan"), float("inf"), "text", b"", "\x1b[31mred", h5py.Empty("f8")),
+            *(
+                0,
+                -1,
+                huge,
+                -huge,
+                1e308,
+                1e-308,
+                float("nan"),
+                float("inf"),
+                "text",
+                b"",
+                "\x1b[31mred",
+                h5py.Empty("f8"),
+            ),
             *(np.zeros((2, 2)), np.zeros(0), np.arange(40), np.full(7, np.nan), np.array(["a", "b"], dtype="S1")),
             *(
                 np.zeros(3, dtype=[("name", "S4"), ("x", "<f4")]),
