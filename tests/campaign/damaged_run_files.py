@@ -1,6 +1,6 @@
 """Thousands of damaged run files through every reader, in this process: what was tried, refused, told, and what not.
 
-python -m tests.campaign.damaged_run_files [--files N] [--seed N]
+python -m tests.campaign.damaged_run_files [--files N] [--seed N] [--readers NAME ...]
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 
+from monitor.__main__ import main
 from monitor.blocks import Event
 from monitor.recording import RunFileError, RunReader
 from monitor.recording.recovery import recover
@@ -124,6 +127,14 @@ class Campaign:
         """Describe it as for the window."""
         describe_file(path, n_columns=50)
 
+    def assess(self, path: Path) -> None:
+        """Let the command assess it; its kernels must be compiled, which takes minutes in a new folder."""
+        with redirect_stdout(StringIO()) as said, redirect_stderr(StringIO()) as told:
+            code = main(["assess", str(path), "--json"])
+        if code:
+            raise RecordingError(told.getvalue().removesuffix("\n"))
+        assert "\x1b" not in said.getvalue()
+
     def _compare(self, name: str, rows: Rows, told: bool = False) -> None:
         self.tally[f"{name}: doubtful, and told"] += bool(rows.told or any(rows.doubtful.values()))
         for part in rows.untold(self.truth):
@@ -154,9 +165,10 @@ class Campaign:
 
 
 READERS = ("recover", "read", "replay", "describe")
+ALL = (*READERS, "assess")
 
 
-def campaign(folder: Path, files: int, seed: int) -> Campaign:
+def campaign(folder: Path, files: int, seed: int, readers: Sequence[str] = READERS) -> Campaign:
     """Damage a run file in `files` ways, half by bytes and half by structure; each meets one reader in turn."""
     chance = random.Random(seed)
     source = write_run(folder / "whole.h5")
@@ -170,21 +182,22 @@ def campaign(folder: Path, files: int, seed: int) -> Campaign:
         else:
             path.write_bytes(whole)
             what = damage_structure(path, chance)
-        found.attempt(path, READERS[number // 2 % len(READERS)], what)
+        found.attempt(path, readers[number // 2 % len(readers)], what)
     return found
 
 
-def main() -> int:
+def run() -> int:
     """Run the campaign and print its table; return 1 if anything stands where zero belongs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--readers", nargs="+", choices=ALL, default=ALL)
     arguments = parser.parse_args()
     # what is only warned of here is a line on somebody's screen
     warnings.simplefilter("error")
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = campaign(Path(folder), arguments.files, arguments.seed)
+        found = campaign(Path(folder), arguments.files, arguments.seed, arguments.readers)
     for name, count in [*sorted(found.tally.items()), *sorted(found.faults.items())]:
         print(f"{count:8d}  {name}")
     print(f"{sum(found.faults.values()):8d}  faults, in {time.perf_counter() - began:.0f} s")
@@ -192,4 +205,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())
