@@ -13,9 +13,11 @@ from monitor.ensembles.layout import DAMAGE, ORDER, PAGE, PART, PROGRESS, QUANTI
 from monitor.hdf5_inside import is_inside, is_stored_inside
 from monitor.regular_file import check_regular
 from monitor.reliability.ensemble import Ensemble, EnsembleError, Ranks, sort_ensemble
+from monitor.safe_text import printable
 
 _HARMLESS = 1 << 28
 _MOST_PACKED = 50  # times: measured and simulated responses pack to a tenth at best
+_MOST_NAMES = 200
 _CHECKED = 64  # instants whose order is looked at
 
 
@@ -119,7 +121,7 @@ def _mappable(data: h5py.Dataset | None, dtype: str) -> bool:
 def _require(arrays: Any) -> None:
     for name in (TIME, RESPONSE):
         if name not in arrays:
-            held = ", ".join(sorted(arrays)) or "nothing"
+            held = printable(", ".join(sorted(arrays)))[:_MOST_NAMES] or "nothing"
             raise EnsembleError(
                 f"holds {held}, but no {name!r}: it needs time (n_times,) and response (n_times, n_realizations)"
             )
