@@ -1,6 +1,7 @@
 """Files that no lab makes: pipes, devices, bombs, links, and texts that steer whoever shows them."""
 
 import os
+import zipfile
 from pathlib import Path
 
 import h5py
@@ -80,6 +81,17 @@ def test_a_small_file_is_not_unpacked_to_gigabytes(tmp_path: Path) -> None:
         file.create_dataset("response", (4, 1 << 28), "f8", chunks=(4, 1 << 12))
     with pytest.raises(EnsembleError, match=r"claims 8\.59 GB of numbers in a file of 0\.00"):
         read_ensemble(claimed)
+
+
+@pytest.mark.parametrize("header", [b"{'shape': (3,", b"(((", b'{\'descr\': """', b"\xff\xfe"])
+def test_an_array_whose_header_breaks_off_is_one_line(tmp_path: Path, header: bytes) -> None:
+    with zipfile.ZipFile(tmp_path / "e.npz", "w") as file:
+        for name in ("time", "response"):
+            text = header.ljust(117) + b"\n"
+            file.writestr(f"{name}.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+    with pytest.raises(EnsembleError, match="cannot be read as an ensemble") as caught:
+        read_ensemble(tmp_path / "e.npz")
+    assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("way", ["link", "raw"])
