@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
+from monitor.commands.stopping import StopSignals
 from monitor.safe_text import printable
 
 SUMMARY = "rewrite a run file that was not closed properly"
@@ -24,11 +26,16 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.recording.layout import CLEAN, LOSSY, RECOVERED, RunFileError
     from monitor.recording.recovery import recover
 
+    # told to end, it takes its unfinished file away
+    stop = StopSignals(signal.SIGTERM)
     try:
-        done = recover(arguments.file, arguments.out)
+        with stop.at_once():
+            done = recover(arguments.file, arguments.out)
     except RunFileError as problem:
         print(f"synchroscope recover: {printable(str(problem))}", file=sys.stderr)
         return 2
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if done.outcome_found in (CLEAN, LOSSY, RECOVERED) and not done.trimmed:
         print(f"{printable(str(arguments.file))} was closed properly ({done.outcome_found})", file=sys.stderr)
     print(

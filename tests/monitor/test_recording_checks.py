@@ -1,5 +1,8 @@
 """What a run file says of itself once its bytes are no longer what was written."""
 
+import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from monitor.recording import RunFileError, RunReader
+from monitor.__main__ import main
+from monitor.recording import RunFileError, RunReader, recovery
 from monitor.recording.recovery import recover
 from tests.campaign.run_file_mutations import write_run
 
@@ -190,6 +194,22 @@ def test_no_memory_is_asked_for_what_a_small_file_only_claims(run: Path, name: s
     except RunFileError as problem:
         assert "claims more" in str(problem)
     assert recover(run).samples == ROWS
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_recovery_that_is_told_to_end_leaves_nothing(
+    run: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    begun = []
+
+    def told_to_end(*_: object) -> None:
+        begun.extend(each.name for each in run.parent.glob(".*.part"))
+        os.kill(os.getpid(), number)
+        time.sleep(60.0)
+
+    monkeypatch.setattr(recovery, "_write", told_to_end)
+    assert main(["recover", str(run)]) == 130
+    assert begun and [each.name for each in run.parent.iterdir()] == ["run.h5"]
 
 
 def test_names_do_not_steer_a_terminal(run: Path) -> None:
