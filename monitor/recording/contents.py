@@ -163,6 +163,11 @@ def placed_rows(file: h5py.File, name: str) -> int:
     return max(len(column) for column in parts.series(file, name))
 
 
+def cut_rows(file: h5py.File, name: str, size: int) -> int:
+    """Return how many rows of the group `name` have a place in the file, but beyond its `size` in bytes."""
+    return max(len(column) - _present(column, size, tolerant=False) for column in parts.series(file, name))
+
+
 def written_rows(file: h5py.File, name: str, size: int, tolerant: bool = False, checked: int = 0) -> int:
     """Return how many rows of the group `name` are whole, in a file of `size` bytes.
 

@@ -27,6 +27,7 @@ class Doubts:
     ----------
     lines : what is not about rows, a line each.
     signals, results, events : the same of rows.
+    growing : the file is being written, or its writer was killed: the last rows may have no checksum yet.
     numbers : first row and numbering of samples whose own numbers cannot be.
     """
 
@@ -35,6 +36,7 @@ class Doubts:
     results: Verdict
     events: Verdict
     numbers: tuple[tuple[int, Numbering], ...]
+    growing: bool
 
     def in_words(self, seconds: Callable[[int], float] | None = None) -> list[str]:
         """Return all that is doubtful, a line each; of very many spans the first ones.
@@ -43,14 +45,31 @@ class Doubts:
         """
         return [
             *self.lines,
-            *_lines(self.signals, "samples", seconds),
-            *_lines(self.results, "result rows"),
-            *_lines(self.events, "events"),
+            *self._lines(self.signals, "samples", seconds),
+            *self._lines(self.results, "result rows"),
+            *self._lines(self.events, "events"),
         ]
+
+    def _lines(self, verdict: Verdict, what: str, seconds: Callable[[int], float] | None = None) -> list[str]:
+        unchecked = tuple(span for span in verdict.unchecked if not (self.growing and span[1] == verdict.rows))
+        lines = [f"{verdict.missing} more {what} were recorded, and are lost"] if verdict.missing else []
+        for spans, how in (
+            (verdict.doubtful, "doubtful: they are not as recorded, their checksum differs"),
+            (unchecked, "without a checksum"),
+        ):
+            for start, stop in spans[:_MOST_SPANS]:
+                at = f" ({seconds(start):.6g} s to {seconds(stop - 1):.6g} s)" if seconds is not None else ""
+                lines.append(f"{what} {start} to {stop - 1} of {verdict.rows}{at} are {how}")
+            left = spans[_MOST_SPANS:]
+            if left:
+                lines.append(
+                    f"{sum(stop - start for start, stop in left)} more {what} in {len(left)} spans are {how}"
+                )
+        return lines
 
 
 def find_doubts(
-    file: h5py.File, checks: Checks, n_samples: int, n_results: int, n_events: int, rate: float
+    file: h5py.File, checks: Checks, n_samples: int, n_results: int, n_events: int, rate: float, growing: bool
 ) -> Doubts:
     """Read the whole of a run file and compare it with its checksums; raises what h5py raises on damage."""
     lines = [f"{_WORDS[name]} in the file do not fit their checksum" for name in checks.small(file)]
@@ -62,7 +81,8 @@ def find_doubts(
     results = checks.verify(layout.RESULTS, values, n_results)
     happened = [parts.dataset(file, layout.EVENTS)] if n_events else ()
     events = checks.verify(layout.EVENTS, happened, n_events)
-    return Doubts(tuple(lines), verdict, results, events, _numbers(signals, verdict.doubtful, n_samples, rate))
+    numbers = _numbers(signals, verdict.doubtful, n_samples, rate)
+    return Doubts(tuple(lines), verdict, results, events, numbers, growing and not checks.damaged)
 
 
 def _numbers(
@@ -77,18 +97,3 @@ def _numbers(
             before, after = rows.part(0, start - low), rows.part(stop - low, high - low)
             found.append((start, counted_on(before, after, stop - start, rate)))
     return tuple(found)
-
-
-def _lines(verdict: Verdict, what: str, seconds: Callable[[int], float] | None = None) -> list[str]:
-    lines = [f"{verdict.missing} more {what} were recorded, and are lost"] if verdict.missing else []
-    for spans, how in (
-        (verdict.doubtful, "doubtful: they are not as recorded, their checksum differs"),
-        (verdict.unchecked, "without a checksum"),
-    ):
-        for start, stop in spans[:_MOST_SPANS]:
-            at = f" ({seconds(start):.6g} s to {seconds(stop - 1):.6g} s)" if seconds is not None else ""
-            lines.append(f"{what} {start} to {stop - 1} of {verdict.rows}{at} are {how}")
-        left = spans[_MOST_SPANS:]
-        if left:
-            lines.append(f"{sum(stop - start for start, stop in left)} more {what} in {len(left)} spans are {how}")
-    return lines

@@ -55,6 +55,7 @@ class RunReader:
                 raise contents.damaged(self.path, "was cut short")
             self._lost: list[str] = []
             self._damaged = False
+            self._growing = block.writing
             self._doubts = doubts
             try:
                 self._look(block)
@@ -75,7 +76,11 @@ class RunReader:
         unchecked = contents.no_checks()
         self._checks = self._or_without("checksums", lambda: contents.read_checks(self._file, block.size), unchecked)
         self.n_samples = self._written(layout.SIGNALS, block)
-        missing = contents.placed_rows(self._file, layout.SIGNALS) - self.n_samples
+        # the last rows of one that is being written, or was, are not all there yet
+        if block.writing:
+            missing = contents.cut_rows(self._file, layout.SIGNALS, block.size)
+        else:
+            missing = contents.placed_rows(self._file, layout.SIGNALS) - self.n_samples
         if missing:
             self._lost.append(f"{missing} samples have a place in the file, but not all of their data")
         nobody = np.empty(0, layout.EVENT_TYPE)
@@ -112,7 +117,7 @@ class RunReader:
         if self._doubts is None:
             counts = self.n_samples, self._n_results, len(self._events)
             try:
-                found = find_doubts(self._file, self._checks, *counts, self.stream.sample_rate)
+                found = find_doubts(self._file, self._checks, *counts, self.stream.sample_rate, self._growing)
             except parts.DAMAGE as problem:
                 raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
             self._doubts = replace(found, lines=(*self._lost, *found.lines))

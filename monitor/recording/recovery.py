@@ -61,7 +61,7 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
     with contents.opened(source) as (file, block):
         try:
-            found = salvage(file, block.size)
+            found = salvage(file, block.size, block.writing)
             _check_room(found, wanted)
         except RunFileError:
             raise

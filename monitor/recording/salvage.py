@@ -47,8 +47,8 @@ class Salvage:
     doubts: tuple[str, ...]
 
 
-def salvage(file: h5py.File, size: int) -> Salvage:
-    """Look for all that is whole in an open file of `size` bytes.
+def salvage(file: h5py.File, size: int, growing: bool) -> Salvage:
+    """Look for all that is whole in an open file of `size` bytes; `growing` says that it was not closed.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def salvage(file: h5py.File, size: int) -> Salvage:
             tables[layout.COLUMNS], series[layout.RESULTS], rows[layout.RESULTS] = found
     nobody = np.empty(0, layout.EVENT_TYPE)
     events = or_without("the events", lambda: contents.event_rows(file, size, tolerant=True), nobody)
-    doubts = find_doubts(file, known, rows[layout.SIGNALS], rows.get(layout.RESULTS, 0), len(events), rate)
+    doubts = find_doubts(file, known, rows[layout.SIGNALS], rows.get(layout.RESULTS, 0), len(events), rate, growing)
     return Salvage(
         _attributes(file),
         tables,
