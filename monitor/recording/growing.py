@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 
 from monitor.blocks import Event, ResultStream, Stream
-from monitor.recording import layout
+from monitor.recording import checks, layout
 from monitor.recording.columns import Columns
 from monitor.recording.superblock import superblock_of
 
@@ -81,6 +81,7 @@ class GrowingFile:
             if name in self._file
         }
         self._events = self._file[layout.EVENTS]
+        self._checks = self._file[layout.CHECKS]
         self._sound = True
 
     def append(self, rows: dict[str, Columns], events: Sequence[Event]) -> None:
@@ -92,6 +93,11 @@ class GrowingFile:
         """
         self._reserve(self._fixed + self._needed(rows, len(events)))
         self._sound = False
+        table = layout.event_rows(events)
+        told = [
+            checks.check_row(name, len(self._series[name][-1]), (c.data, c.time, c.epoch, c.index))
+            for name, c in rows.items()
+        ] + ([checks.check_row(layout.EVENTS, len(self._events), [table])] if events else [])
         for name, columns in rows.items():
             values = (columns.data, columns.time, columns.epoch)
             for dataset, value in zip(self._series[name], values, strict=False):
@@ -100,7 +106,9 @@ class GrowingFile:
         for name, columns in rows.items():
             _extend(self._series[name][-1], columns.index)
         if events:
-            _extend(self._events, layout.event_rows(events))
+            _extend(self._events, table)
+        # last of all: what has a check is there as a whole
+        _extend(self._checks, checks.check_table(told))
         self._sound = True
 
     def _needed(self, rows: dict[str, Columns], events: int) -> int:
@@ -109,7 +117,8 @@ class GrowingFile:
             for name, datasets in self._series.items()
             for dataset in datasets
         ]
-        return sum(_allocated(dataset, len(dataset) + more) for dataset, more in [*grown, (self._events, events)])
+        grown += [(self._events, events), (self._checks, len(rows) + 1)]
+        return sum(_allocated(dataset, len(dataset) + more) for dataset, more in grown)
 
     def _reserve(self, size: int) -> None:
         """Take the room first: HDF5 cannot go back once a write of its own has failed."""
