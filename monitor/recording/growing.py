@@ -8,7 +8,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 from monitor.blocks import Event, ResultStream, Stream
 from monitor.recording import checks, layout
 from monitor.recording.columns import Columns
+from monitor.recording.names import place
 from monitor.recording.superblock import superblock_of
 
 TROUBLE = (OSError, RuntimeError, ValueError)
@@ -217,30 +218,6 @@ def _allocated(dataset: h5py.Dataset, rows: int) -> int:
     chunk: int = math.prod(dataset.chunks) * dataset.dtype.itemsize + _BYTES_PER_CHUNK
     chunks: int = math.ceil(rows / dataset.chunks[0])
     return chunks * chunk
-
-
-def free_names(wanted: Path) -> Iterator[Path]:
-    """Return `wanted`, then ``name-2``, ``name-3`` ..."""
-    yield wanted
-    for number in range(2, 1 << 31):
-        yield wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
-
-
-def place(temporary: Path, wanted: Path) -> Path:
-    """Rename `temporary` to the first name that is free, never over another file; return that name."""
-    for name in free_names(wanted):
-        try:
-            name.hardlink_to(temporary)
-        except FileExistsError:
-            continue
-        except OSError:
-            # a file system without links: not atomic, but the name is still never taken from another
-            if name.exists():
-                continue
-            return temporary.rename(name)
-        temporary.unlink()
-        return name
-    raise OSError(errno.EEXIST, "no free name", str(wanted))
 
 
 def reason(problem: BaseException) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 import h5py
 
 from monitor.recording import contents, layout, parts
-from monitor.recording.growing import TROUBLE, place, reason
+from monitor.recording.growing import TROUBLE, reason
 from monitor.recording.layout import RunFileError
+from monitor.recording.names import place
 from monitor.recording.salvage import Salvage, salvage
 
 _SLICE_BYTES = 1 << 23

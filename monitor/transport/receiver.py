@@ -19,6 +19,7 @@ _REPORT_EVERY = 0.25
 _OVERRUN = "more came than this program could take: what was over {} MB was dropped"
 
 Item = TypeVar("Item")
+Found = tuple[Item | Event, float]  # and when it arrived, s on the monotonic clock
 
 
 class Receiver(Generic[Item]):
@@ -101,8 +102,7 @@ class Receiver(Generic[Item]):
         """
         now = monotonic()
         deadline = now + timeout
-        self._arrivals = []
-        found: list[Item | Event] = []
+        found: list[Found[Item]] = []
         while self._links:
             self._collect(max(0.0, min(deadline - now, _REPORT_EVERY)), found)
             now = monotonic()
@@ -110,10 +110,10 @@ class Receiver(Generic[Item]):
                 self._report(now, found)
             if found or now >= deadline:
                 break
-        self._received = now
-        return found
+        self._received, self._arrivals = now, [arrival for _, arrival in found]
+        return [item for item, _ in found]
 
-    def _collect(self, timeout: float, found: list[Item | Event]) -> None:
+    def _collect(self, timeout: float, found: list[Found[Item]]) -> None:
         size = 0
         for number in range(_BATCH):
             item = self._reading.take(0.0 if number else timeout)
@@ -125,19 +125,18 @@ class Receiver(Generic[Item]):
                 if size >= _BATCH_BYTES:
                     return
             else:
-                found.append(self._event(item[0], 0, item[1]))
-                self._arrivals.append(monotonic())
+                found.append((self._event(item[0], 0, item[1]), monotonic()))
 
-    def _report(self, now: float, found: list[Item | Event]) -> None:
+    def _report(self, now: float, found: list[Found[Item]]) -> None:
         if self._refused:
-            found.append(self._event(EventKind.REJECTED, self._refused, self._reason))
+            found.append((self._event(EventKind.REJECTED, self._refused, self._reason), now))
             self._refused, self._reason, self._reported = 0, "", now
         if dropped := self._reading.dropped - self._dropped:
             text = _OVERRUN.format(self._settings.queue_bytes >> 20)
-            found.append(self._event(EventKind.REJECTED, dropped, text))
+            found.append((self._event(EventKind.REJECTED, dropped, text), now))
             self._dropped, self._reported = self._dropped + dropped, now
 
-    def _accept(self, arrival: Arrival, found: list[Item | Event]) -> None:
+    def _accept(self, arrival: Arrival, found: list[Found[Item]]) -> None:
         try:
             items = self._read(arrival.frames, arrival.link.url)
         except ValueError as problem:
@@ -148,8 +147,7 @@ class Receiver(Generic[Item]):
         for item in items:
             if isinstance(item, SignalBlock | ResultBlock):
                 self._time, self._index = item.time, item.index
-            found.append(item)
-            self._arrivals.append(arrival.time)
+            found.append((item, arrival.time))
 
     def _event(self, kind: EventKind, count: int, detail: str) -> Event:
         """Stamp an event with where the stream is; the sender's clock is the only one that is recorded."""

@@ -234,7 +234,18 @@ def test_it_tells_for_how_long_each_block_had_waited_since_it_came(counting):
     received = source.receive(0.0)
     waited, most = source.waited, monotonic() - began
     publisher.close()
-    source.close()
     assert len(received) == len(waited) == 3
     assert all(pause * (3 - number) - 0.1 <= each <= most for number, each in enumerate(waited))
     assert sorted(waited, reverse=True) == waited
+    # what is told of the transport itself has not waited
+    with zmq.Context() as context, context.socket(zmq.PUB) as sender:
+        sender.linger = 0
+        sender.bind(publisher.endpoint)
+        told = []
+        deadline = monotonic() + 20.0
+        while not refused(told):
+            assert monotonic() < deadline
+            sender.send(b"junk")
+            told = source.receive(0.05)
+            assert len(source.waited) == len(told)
+    source.close()
