@@ -11,6 +11,8 @@ import h5py
 import numpy as np
 
 from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.recording.backlog import Backlog
+from monitor.recording.notes import Notes
 from monitor.recording.run_files import RunFiles
 
 RATE = 200.0
@@ -29,7 +31,7 @@ _DATASETS = (
 
 def write_run(path: Path, blocks: int = 12, restart: int = 6) -> Path:
     """Record a run of some flushes with a gap and a restart, results and events."""
-    files = RunFiles(path, b'{"indicators":{"window":1.0}}')
+    files = RunFiles(path, b'{"indicators":{"window":1.0}}', Backlog(), Notes())
     for number in range(blocks):
         epoch = 5 + (number >= restart)
         stream = Stream("rig", epoch, RATE, _CHANNELS)
@@ -41,7 +43,7 @@ def write_run(path: Path, blocks: int = 12, restart: int = 6) -> Path:
         files.take(ResultBlock(results, index, index / RATE, samples[::10, :2]))
         files.take(Event(EventKind.NOTE, index / RATE, index, 0, f"block {number}"))
         files.commit()
-    files.end()
+    files.close()
     return path
 
 
