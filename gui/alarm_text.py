@@ -24,7 +24,9 @@ _STATES = {
 _SUBJECTS = {
     "dead_stream": "dead stream",
     "lost_data": "lost data",
+    "overload": "overload",
     "recording": "recording",
+    "run_file": "run file",
     "disk": "room on the disk",
     "reliability_instantaneous": "instantaneous reliability",
     "reliability_first_passage": "first-passage reliability",

@@ -8,6 +8,8 @@ import sys
 from importlib import import_module, metadata
 from typing import NoReturn
 
+from monitor.safe_text import printable
+
 COMMANDS = (
     "demo",
     "gui",
@@ -49,7 +51,7 @@ def main(words: list[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 1
     except (ValueError, OSError) as problem:
-        print(f"{name}: {problem}", file=sys.stderr)
+        print(f"{name}: {printable(str(problem))}", file=sys.stderr)
         return 2
     return code
 

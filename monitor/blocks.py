@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -169,6 +170,14 @@ class SignalBlock:
         """Return the block without its first `start` samples."""
         time = self.time + start / self.stream.sample_rate
         return SignalBlock(self.stream, self.index + start, time, self.samples[start:], self.last)
+
+    def parts(self, rows: int) -> Iterator[SignalBlock]:
+        """Give the block in parts of at most `rows` samples."""
+        rest = self
+        while len(rest) > rows:
+            yield SignalBlock(rest.stream, rest.index, rest.time, rest.samples[:rows])
+            rest = rest.tail(rows)
+        yield rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ from collections import deque
 from dataclasses import dataclass
 
 from monitor.blocks import Event, EventKind, SignalBlock, Stream
+from monitor.rivals import Rivals
 
 _REMEMBERED_GAPS = 64
 _CLOCK_TOLERANCE = 0.1
+_BELIEVED = "what was refused as late or doubled goes on and on, and is taken instead of what came before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,11 @@ class Arrival:
 
 
 class Continuity:
-    """Follow one rig's stream by epoch, index and time."""
+    """Follow one rig's stream by epoch, index and time.
+
+    What is late, doubled or of an earlier epoch is refused; where that goes on, it is the rig, and is believed: see
+    `Rivals`. Nothing of it is lost then.
+    """
 
     def __init__(self) -> None:
         self._stream: Stream | None = None
@@ -39,20 +45,58 @@ class Continuity:
         self._ended = False
         self._flowing = False
         self._missing: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_GAPS)
+        self._rivals = Rivals()
+        self._wary = False
 
     def begins(self, block: SignalBlock) -> bool:
         """Tell whether `block` begins a stream anew, after another one; nothing is changed by asking."""
-        return self._stream is not None and self._beginning(block) is not None
+        if self._stream is None:
+            return False
+        return (self._beginning(block) is not None and not self._wary) or (
+            self._is_refused(block) and self._rivals.wins(block, same=self._joins(block))
+        )
 
     def accept(self, block: SignalBlock) -> Arrival:
         """Return what is new in `block`, and what happened to the stream before it."""
         current = self._stream
         beginning = self._beginning(block)
-        if beginning is not None:
+        if beginning is not None and (current is None or not self._wary):
+            self._rivals.clear()
             return self._start(block, EventKind.STARTED if current is None else EventKind.RESTART, beginning)
+        if not self._is_refused(block):
+            arrival = self._continue(block)
+            if arrival.block is not None:
+                self._rivals.oppose(len(arrival.block))
+            return arrival
+        if self._rivals.wins(block, same=self._joins(block)):
+            # from now on no single message is believed that begins a stream
+            self._wary = True
+            return self._start(self._rivals.take(block), EventKind.RESTART, _BELIEVED)
+        self._rivals.add(block)
+        if beginning is not None:
+            return Arrival(
+                None, events=(_event(EventKind.REORDERED, block, len(block), "of a stream not believed yet"),)
+            )
         if current is not None and block.stream.epoch < current.epoch:
             return Arrival(None, events=(_event(EventKind.REORDERED, block, len(block), "of an earlier epoch"),))
         return self._continue(block)
+
+    def _is_refused(self, block: SignalBlock) -> bool:
+        """Whether nothing of `block` continues the stream, though the rig is the one that is followed."""
+        current = self._stream
+        if current is None:
+            return False
+        if self._beginning(block) is not None or block.stream.epoch < current.epoch:
+            return True
+        return len(block) > 0 and block.index + len(block) <= self._next and not block.last
+
+    def _joins(self, block: SignalBlock) -> bool:
+        """Whether epoch, number and time of `block` are those of a sample that has come already."""
+        current = self._stream
+        if current is None or block.stream.epoch != current.epoch:
+            return False
+        dt = block.stream.dt
+        return abs(block.time - self._time + (self._next - block.index) * dt) <= max(_CLOCK_TOLERANCE, 2.5 * dt)
 
     def _beginning(self, block: SignalBlock) -> str | None:
         """Say how `block` begins a stream, empty in the ordinary way; None: it does not."""

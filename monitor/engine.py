@@ -98,6 +98,11 @@ class Monitor:
             raise UnfitSettingsError(str(unfit), update) from unfit
         return update
 
+    def keep(self, block: SignalBlock) -> Update:
+        """Put a block in order, but compute nothing, for want of time; no block can be computed after it."""
+        arrival = self._continuity.accept(block)
+        return Update(arrival.block, None, arrival.events)
+
     def _start(self, stream: Stream) -> tuple[tuple[str, ...], ValueError | None]:
         """Make everything anew for a stream; return what there is to note, and why there are no indicators."""
         self._actuators, self._reliability, self._results = None, None, None

@@ -9,6 +9,8 @@ import msgspec
 MAX_TEXT, MAX_PATH = 200, 4096
 LATENCY_BOUNDS = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0)
 """s, ends of the intervals in which latencies are counted."""
+LONGEST_UNWRITTEN = 2.0
+"""s that a sample waits for a disk in order: longer, and the disk is late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,16 @@ class Recording:
     recorded : samples acknowledged, that is flushed to the run file.
     unrecorded : samples that the recorder could not keep.
     disk_free : bytes left on its disk; 0 when nothing is recorded, -1 when that cannot be told.
+    unwritten_age : s since the oldest sample came that is neither recorded nor given up; 0 when none waits.
+    recording_breaks : how often it had to go on in a new file: the disk refused, or the file was moved or removed.
     """
 
     path: str = ""
     recorded: int = 0
     unrecorded: int = 0
     disk_free: int = 0
+    unwritten_age: float = 0.0
+    recording_breaks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +78,12 @@ class Health:
     sample_rate : Hz, as the publisher says.
     measured_rate : samples a second that really came, over the last interval.
     age : seconds since the last block.
-    latency : s, the longest that a block's results took over the last interval, from its arrival to the first sink.
+    latency : s, the longest that a block's results took over the last interval, from the arrival of its newest
+        sample, which may wait unread for long, to the first sink.
     latency_counts : since the start, how many blocks took at most as long as each of `LATENCY_BOUNDS` and longer than
         the one before; the last are those that took longer than all.
     latency_sum : s, of all of them.
-    recording, recorded, unrecorded, disk_free : as in `Recording`.
+    recording, recorded, unrecorded, disk_free, unwritten_age, recording_breaks : as in `Recording`.
     requests : endpoint that takes requests, as it is bound; empty when there is none.
     requests_refused : how many of them could not be read or carried out.
     window : s, of the indicators' windows; 0 from a service that does not say it.
@@ -97,6 +104,8 @@ class Health:
     recorded: int = 0
     unrecorded: int = 0
     disk_free: int = 0
+    unwritten_age: float = 0.0
+    recording_breaks: int = 0
     requests: str = ""
     requests_refused: int = 0
     window: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -12,13 +13,15 @@ from monitor.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBl
 from monitor.engine import Monitor, UnfitSettingsError
 from monitor.health import Broker, Counts, Health, Recording
 from monitor.requests import NoteRequest, Request
-from monitor.transport.base import Inlet, Sink, Source
+from monitor.stop_deadlines import StopDeadlines
+from monitor.transport.base import Inlet, LiveSource, Sink
 from monitor.transport.beginnings import Beginnings
 from monitor.vitals import Vitals
 
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.5
 _REQUEST_INTERVAL = 0.05
+_AT_ONCE = 1 << 13  # numbers between two looks at requests and health: a tenth of a second of work at most
 
 
 class Service:
@@ -41,7 +44,7 @@ class Service:
 
     def __init__(
         self,
-        source: Source,
+        source: LiveSource,
         monitor: Monitor,
         sinks: Sequence[Sink],
         *,
@@ -66,10 +69,13 @@ class Service:
         self._clock = clock
         self._columns: ResultStream | None = None
         self._beginnings = Beginnings(clock)
-        self._arrived = self._served = clock()
+        self._now = self._served = self._arrived = clock()
+        self._items = 0
+        self._uncomputed, self._judged = 0, math.inf
+        self.dropped = 0
         settings, requests = monitor.settings, inlets[0].endpoint if inlets else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
-        self._vitals = Vitals(self._arrived, stale_after, fixed)
+        self._vitals = Vitals(self._now, stale_after, fixed)
 
     @property
     def counts(self) -> Counts:
@@ -77,26 +83,48 @@ class Service:
         return self._vitals.counts
 
     def run(self, stop: Callable[[], bool], *, once: bool = False) -> None:
-        """Work until `stop` says so or the source has ended; with `once`, until the stream's last block."""
+        """Work until `stop` says so or the source has ended; with `once`, until the stream's last block.
+
+        Told to stop, it takes what has arrived: at last without results, and what there is no time for is `dropped`.
+        """
+        deadlines = StopDeadlines(stop)
         self._tell()
-        while not stop() and not self._source.ended and not (once and self._vitals.ended):
-            items = self._source.receive(_LONGEST_WAIT)
-            self._arrived = self._clock()
-            for item in items:
-                if isinstance(item, SignalBlock):
-                    self._take(item)
-                else:
-                    self._note(item)
-            if self._arrived - self._served >= _REQUEST_INTERVAL:
-                self._serve()
-            if self._arrived - self._vitals.told >= _HEALTH_INTERVAL:
-                self._tell()
+        while not deadlines.told(self._clock()) and not self._source.ended and not (once and self._vitals.ended):
+            self._receive(_LONGEST_WAIT, deadlines)
+        if deadlines.told(self._clock()):
+            self._receive(0.0, deadlines)
+            while self._source.waiting and not deadlines.over(self._now):
+                self._receive(0.0, deadlines)
+            self._tell_backlog()
         self._serve()
         if count := self._beginnings.told(at_once=True):
             self._refused(count)
         self._tell()
 
-    def _take(self, block: SignalBlock) -> None:
+    def _receive(self, timeout: float, deadlines: StopDeadlines) -> None:
+        items = self._source.receive(timeout)
+        self._now = self._clock()
+        self._items += len(items)
+        received = self._now
+        for item, waited in zip(items, self._source.waited, strict=True):
+            if isinstance(item, SignalBlock):
+                self._arrived = received - waited
+                for part in item.parts(1 + _AT_ONCE // (1 + len(item.stream.channels))):
+                    self._take(part, compute=deadlines.compute(self._now))
+                    self._attend()
+            else:
+                self._note(item)
+        self._attend()
+
+    def _attend(self) -> None:
+        """Serve and tell when it is time, however much waits to be taken."""
+        self._now = self._clock()
+        if self._now - self._served >= _REQUEST_INTERVAL:
+            self._serve()
+        if self._now - self._vitals.told >= _HEALTH_INTERVAL:
+            self._tell()
+
+    def _take(self, block: SignalBlock, *, compute: bool) -> None:
         self._rig = self._rig or block.stream.rig
         if block.stream.rig != self._rig:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
@@ -107,14 +135,17 @@ class Service:
                 self._refused(count)
             return
         try:
-            update = self._monitor.update(block)
+            update = self._monitor.update(block) if compute else self._monitor.keep(block)
         except UnfitSettingsError as problem:
             # say so, and keep the samples all the same
             self._note(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = problem.update
         if update.signals is not None:
-            self._vitals.take(update.signals, self._arrived)
+            self._vitals.take(update.signals, self._now)
             self._pass_on(update.signals, update.results)
+            if not compute:
+                self._uncomputed += len(update.signals)
+                self._vitals.late(self._clock() - self._judged)
         if update.transfer is not None:
             for sink in self._sinks:
                 sink.transfer(update.transfer)
@@ -129,7 +160,8 @@ class Service:
             if results is not None and worth:
                 sink.results(results)
                 if position == 0:
-                    self._vitals.passed(self._clock() - self._arrived)
+                    self._judged = self._arrived
+                    self._vitals.passed(self._clock() - self._judged)
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream
@@ -138,7 +170,7 @@ class Service:
             self._alarmed(self._alarms.judge(results))
 
     def _serve(self) -> None:
-        self._served = self._arrived
+        self._served = self._now
         for inlet in self._inlets:
             inlet.serve(self._carry_out)
 
@@ -170,6 +202,17 @@ class Service:
     def _refused(self, count: int) -> None:
         often = f"rig {self._rig!r} begins anew too often: what it sends is refused for a while"
         self._note(Event(EventKind.REJECTED, *self._vitals.where, count, often))
+
+    def _tell_backlog(self) -> None:
+        """Say what of the samples that had arrived has no results, and about how many were left."""
+        if self._uncomputed:
+            behind = f"stopped while behind: the last {self._uncomputed} samples have no results"
+            self._note(Event(EventKind.NOTE, *self._vitals.where, 0, behind))
+        if waiting := self._source.waiting:
+            # as many in each as in those that were received
+            self.dropped = max(1, round(waiting * self.counts.received / max(self._items, 1)))
+            left = "stopped while behind: about so many had arrived and are neither computed nor recorded"
+            self._note(Event(EventKind.GAP, *self._vitals.where, self.dropped, left))
 
     def _tell(self) -> None:
         # those that no other followed

@@ -40,7 +40,13 @@ class Vitals:
         self._told = (began, 0)
         self._rate = self._latency = self._latency_sum = 0.0
         self._latencies = [0] * (len(LATENCY_BOUNDS) + 1)
-        self.counts = Counts()
+        # samples received come with every block, the others seldom
+        self._received, self._counts = 0, Counts()
+
+    @property
+    def counts(self) -> Counts:
+        """What has happened so far."""
+        return replace(self._counts, received=self._received)
 
     @property
     def told(self) -> float:
@@ -63,29 +69,33 @@ class Vitals:
     def take(self, block: SignalBlock, arrived: float) -> None:
         """Count the accepted samples."""
         self._newest, self._heard = block, arrived
-        self.counts = replace(self.counts, received=self.counts.received + len(block))
+        self._received += len(block)
 
     def passed(self, latency: float) -> None:
-        """Count how long results took from the arrival of their block to the first sink, s."""
+        """Count how long results took from the arrival of their newest sample to the first sink, s."""
         self._latencies[bisect_left(LATENCY_BOUNDS, latency)] += 1
         self._latency_sum += latency
+        self.late(latency)
+
+    def late(self, latency: float) -> None:
+        """Take note of how late results are, s, also where there are none."""
         self._latency = max(self._latency, latency)
 
     def note(self, event: Event) -> None:
         """Count what happened to the stream."""
         if event.kind is EventKind.GAP:
-            self.counts = replace(self.counts, gaps=self.counts.gaps + 1)
+            self._counts = replace(self._counts, gaps=self._counts.gaps + 1)
         if event.kind in _COUNTED:
             name, by_count = _COUNTED[event.kind]
-            raised = getattr(self.counts, name) + (event.count if by_count else 1)
-            self.counts = replace(self.counts, **{name: raised})
+            raised = getattr(self._counts, name) + (event.count if by_count else 1)
+            self._counts = replace(self._counts, **{name: raised})
 
     def look(self, now: float, rig: str, kept: Recording, inlets: Sequence[Inlet], broker: Broker) -> Health:
         """Return how things are; rates and the longest latency are those since the last look."""
         then, received = self._told
         if now > then:
-            self._rate = (self.counts.received - received) / (now - then)
-        self._told = now, self.counts.received
+            self._rate = (self._received - received) / (now - then)
+        self._told = now, self._received
         health = replace(
             self._fixed,
             rig=rig,
@@ -101,6 +111,8 @@ class Vitals:
             recorded=kept.recorded,
             unrecorded=kept.unrecorded,
             disk_free=kept.disk_free,
+            unwritten_age=kept.unwritten_age,
+            recording_breaks=kept.recording_breaks,
             requests_refused=sum(inlet.refused for inlet in inlets),
             broker=broker,
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitor.blocks import Channel, Event, EventKind
+from monitor.blocks import Channel, EventKind
 from replay.formats import FileColumn, Recording, Selection, inspect_recording
-from replay.formats.run_file import Epoch, RunRecording
+from replay.formats.run_file import RunRecording
 from replay.overview import Overview, overview
 
 
@@ -48,6 +49,7 @@ class Description:
     guess : what these were taken for; None with a problem, or without columns.
     problem : one line that says what must be chosen; empty when nothing must.
     notes : what the reader took for granted.
+    doubts : those of the notes that say what is damaged.
     events : what happened in a recorded run.
     overview : the least and the largest value over time; None where nobody asked.
     """
@@ -63,6 +65,7 @@ class Description:
     guess: Guess | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     events: tuple[DescribedEvent, ...] = ()
     overview: Overview | None = None
 
@@ -126,6 +129,7 @@ def _describe(
         guess=guess,
         problem=problem,
         notes=recording.notes,
+        doubts=recording.doubts if isinstance(recording, RunRecording) else (),
         events=_events(recording) if isinstance(recording, RunRecording) else (),
         overview=overview(recording, n_columns) if n_columns else None,
     )
@@ -134,18 +138,18 @@ def _describe(
 def _events(run: RunRecording) -> tuple[DescribedEvent, ...]:
     """Put the events, which know the index of their publisher, on the time of the whole run."""
     rate, epochs = run.stream.sample_rate, run.epochs
+    # the starts whose first sample has that index and time, in their order
+    starts: dict[tuple[int, float], list[int]] = {}
+    for number, epoch in enumerate(epochs):
+        starts.setdefault((epoch.index, epoch.time), []).append(number)
     number = 0
     found = []
     for event in run.events():
         if event.kind is EventKind.RESTART:
-            later = range(number + 1, len(epochs))
-            number = next((n for n in later if _begins(epochs[n], event)), number)
+            alike = starts.get((event.index, event.time), [])
+            at = bisect_right(alike, number)
+            number = alike[at] if at < len(alike) else number
         at = epochs[number].passed + event.index - epochs[number].index if epochs else 0
         seconds = min(max(at / rate, 0.0), run.duration)
         found.append(DescribedEvent(seconds, event.kind.value, event.detail))
     return tuple(found)
-
-
-def _begins(epoch: Epoch, event: Event) -> bool:
-    """Whether the event tells of the start whose first sample that is."""
-    return (epoch.index, epoch.time) == (event.index, event.time)

@@ -19,6 +19,7 @@ from gui.history.timeline import Segment, Timeline
 from gui.instant_text import instant_text
 from gui.shell.whole_file import ExportError, whole_file
 from monitor.blocks import Samples
+from monitor.safe_text import csv_cell
 
 _NUMBERS = 20_000  # written at once: a millisecond, in which no other thread has its turn
 _TIME = "time [s]"
@@ -137,7 +138,7 @@ def _parts(history: History, left: float, right: float) -> Iterator[tuple[str, t
 def _label(name: str, unit: str) -> str:
     # a number in brackets would be read as an index
     text = f"{name} [{'-' if unit == '1' else unit}]" if unit else name
-    return "".join(c if c.isprintable() else " " for c in text)
+    return csv_cell(text)
 
 
 def _text(table: CsvTable) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from gui.level import Level
 from gui.numbers import count
 from gui.service_state import ServiceState
 from gui.shell.quantities import bytes_text, duration_text
-from monitor.health import Health
+from monitor.health import LONGEST_UNWRITTEN, Health
 
 _SHORT, _VERY_SHORT = 3600.0, 600.0  # s of disk left
 _LITTLE = 1 << 30  # bytes left, where it is not known how long they last
@@ -133,6 +133,9 @@ def _recording(history: History, health: Health) -> Iterator[HealthItem]:
         1,
         f"● recording {lasted}",
     )
+    if health.unwritten_age > LONGEST_UNWRITTEN:
+        late = duration_text(health.unwritten_age)
+        yield HealthItem("late", f"▲ disk {late} behind", "that much waits for the disk", Level.WARN, 0)
     if health.unrecorded:
         lost = count(health.unrecorded)
         yield HealthItem("unrecorded", f"■ not kept {lost}", f"{lost} samples are not in the file", Level.BAD, 0)

@@ -10,7 +10,8 @@ _F = SettingField
 _ALARMS = (
     _F("dead_stream", "Dead stream", "Trips when nothing has come for as long as makes the stream stale.", "switch"),
     _F("lost_data", "Lost data", "Warns when samples are missing.", "switch"),
-    _F("recording", "Recording", "Trips when samples cannot be kept, warns and trips when the disk fills.", "switch"),
+    _F("overload", "Overload", "Warns when results come more than two seconds late.", "switch"),
+    _F("recording", "Recording", "Trips when samples cannot be kept, warns of a late or full disk.", "switch"),
     _F("disk_warn", "Room on the disk, warn", "Less than this warns; 0: never.", unit="bytes"),
     _F("disk_trip", "Room on the disk, trip", "Less than this trips; 0: never.", unit="bytes"),
     _F("shelve_at_most", "Shelve at most", "Nothing is put aside for longer.", unit="s"),

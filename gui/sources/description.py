@@ -86,6 +86,7 @@ class Description(msgspec.Struct, frozen=True):
     columns : all columns in file order, of a file whose columns must be chosen.
     guess, problem : what the columns are taken for; else what must be chosen, in one line.
     notes : what the reader took for granted.
+    doubts : those of the notes that say what is damaged.
     events : of a run file.
     overview : None where it was not asked for.
     """
@@ -101,6 +102,7 @@ class Description(msgspec.Struct, frozen=True):
     guess: Guess | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     events: tuple[DescribedEvent, ...] = ()
     overview: Overview | None = None
 

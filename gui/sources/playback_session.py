@@ -137,6 +137,8 @@ class PlaybackSession(Session):
         assert player is not None
         self.player_changed.emit()
         known = player.description
+        if known is not None and known.doubts:
+            self.told.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
         if known is None or known.overview is None:
             self._describing = Describing(self._played, self, launch=self._launch)
             self._describing.described.connect(player.describe)

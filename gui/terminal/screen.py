@@ -25,7 +25,7 @@ from gui.terminal.reliability_lines import reliability_lines
 from gui.terminal.transfer_lines import transfer_lines
 from monitor.alarm_report import Alarm
 from monitor.blocks import Event
-from monitor.health import Health
+from monitor.health import LONGEST_UNWRITTEN, Health
 from monitor.transfer import TransferBlock
 
 _EVENTS, _MOST_EVENTS = 3, 12
@@ -145,6 +145,8 @@ class Screen:
         kept = Text(f"{count(health.recorded)} samples safe on disk")
         room = max(12, width - len(kept) - len(_GAP) - len("recording "))
         last = [Text.assemble("recording ", (shortened(health.recording, room), "bold")), kept]
+        if health.unwritten_age > LONGEST_UNWRITTEN:
+            last.append(Text(f"disk {health.unwritten_age:.0f} s behind", style="bold yellow"))
         if health.unrecorded:
             last.append(Text(f"{count(health.unrecorded)} samples not kept", style="bold red"))
         yield last

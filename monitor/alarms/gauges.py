@@ -37,6 +37,7 @@ _GROWING: dict[str, tuple[str, Reading]] = {
     **{name: ("", _count(name)) for name in _TIMES},
     "rejected": ("messages", _count("rejected")),
     "unrecorded": ("samples", lambda health: health.unrecorded),
+    "recording_breaks": ("", lambda health: health.recording_breaks),
     "requests_refused": ("requests", lambda health: health.requests_refused),
     "broker_dropped": ("messages", lambda health: health.broker.dropped),
 }
@@ -46,6 +47,7 @@ _STANDING: dict[str, tuple[str, Reading]] = {
     "sample_rate": ("Hz", lambda health: health.sample_rate if health.state != "waiting" else math.nan),
     "measured_rate": ("Hz", lambda health: health.measured_rate if health.state == "receiving" else math.nan),
     "disk_free": ("B", _free),
+    "unwritten_age": ("s", lambda health: health.unwritten_age),
     "broker_waiting": ("messages", lambda health: health.broker.waiting),
     "all_unrecorded": ("samples", lambda health: health.unrecorded),
 }

@@ -11,8 +11,10 @@ from monitor.alarms import gauges
 from monitor.alarms.life import Kind
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.config import AlarmSettings
+from monitor.health import LONGEST_UNWRITTEN
 
 _CALM = 5.0  # s without a loss until lost data have returned to normal
+_LONGEST_LATENCY = 2.0  # s
 _DISK_DEADBAND = 0.05
 
 
@@ -28,6 +30,16 @@ def own_watches(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
             occurs="nothing has come for {value}",
             returns="samples come again",
             advice="see to the rig and its connection",
+        )
+    if settings.overload:
+        yield _service(
+            "overload",
+            warn,
+            "latency",
+            high=_LONGEST_LATENCY,
+            occurs="results are {value} behind the rig",
+            returns="results keep up with the rig",
+            advice="choose fewer measures, a larger every, or a faster machine",
         )
     if settings.lost_data:
         lost = _service(
@@ -51,6 +63,25 @@ def own_watches(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
         returns="the recording is whole",
         advice="see to the disk; the run has a hole",
     )
+    yield _service(
+        "recording",
+        warn,
+        "unwritten_age",
+        high=LONGEST_UNWRITTEN,
+        occurs="the disk has not taken the samples of the last {value}",
+        returns="the disk has taken what waited",
+        advice="see to the disk; what waits is lost if the service is killed",
+    )
+    broken = _service(
+        "run_file",
+        warn,
+        "recording_breaks",
+        high=0.0,
+        occurs="the run file is gone or its disk refuses: a new file is begun as soon as it can be",
+        returns=f"no break for {_CALM:g} s",
+        advice="see the notes; the run is in several files",
+    )
+    yield replace(broken, off_delay=_CALM)
     for severity, least in ((warn, settings.disk_warn), (trip, settings.disk_trip)):
         if least > 0.0:
             disk = _service("disk", severity, "disk_free", low=least, advice="make room on the disk")

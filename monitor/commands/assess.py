@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_indicator_options, column_selection, indicator_overrides
+from monitor.safe_text import csv_cell, printable
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
@@ -46,9 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = []
     for path in arguments.files:
         recording = _part(path, open_recording(path, selection), arguments)
-        settings, note = _settings(recording, arguments)
+        settings, about = _settings(recording, arguments)
         assessment = assess(recording, settings, thin=arguments.series is None)
-        notes = [*([note] if note else []), *assessment.notes]
+        notes = [*about, *assessment.notes]
         if arguments.series:
             _write_series(assessment.series, arguments.series, len(assessment.pairs) > 1)
         if arguments.json:
@@ -72,25 +73,34 @@ def _part(path: Path, recording: Recording, arguments: argparse.Namespace) -> Re
         raise ValueError(f"{path}: {problem}") from problem
 
 
-def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[IndicatorSettings, str]:
-    from monitor.config import load_settings
+def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[IndicatorSettings, list[str]]:
+    from monitor.config import SettingsError, load_settings
     from replay.window_choice import choose_window
 
     # a run file is assessed as it was watched, unless told otherwise
-    recorded: dict[str, Any] = getattr(recording, "settings", {}).get("indicators", {})
-    chosen: dict[str, object] = {**recorded, **indicator_overrides(arguments)}
-    settings = load_settings(None, {"indicators": chosen}).indicators
-    if "window" in chosen:
-        return settings, ""
-    window, note = choose_window(recording, settings.window)
-    return settings.model_copy(update={"window": window}), note
+    recorded: object = getattr(recording, "settings", {}).get("indicators")
+    chosen: dict[str, object] = indicator_overrides(arguments)
+    notes = []
+    try:
+        chosen = {**(recorded if isinstance(recorded, dict) else {}), **chosen}
+        settings = load_settings(None, {"indicators": chosen}).indicators
+    except SettingsError as problem:
+        # those that were given are wrong, or those in the file
+        chosen = indicator_overrides(arguments)
+        settings = load_settings(None, {"indicators": chosen}).indicators
+        notes.append(f"assessed without the settings in the file, which cannot be used: {printable(str(problem))}")
+    if "window" not in chosen:
+        window, note = choose_window(recording, settings.window)
+        settings = settings.model_copy(update={"window": window})
+        notes += [note] if note else []
+    return settings, notes
 
 
 def _write_series(series: Series, path: Path, several: bool) -> None:
     import pandas as pd
 
     names = [f"{c.actuator}_{c.name}" if several else c.name for c in series.columns]
-    table = pd.DataFrame(series.values, columns=pd.Index(names))
+    table = pd.DataFrame(series.values, columns=pd.Index(map(csv_cell, names)))
     table.insert(0, "t", series.time)
     try:
         table.to_csv(path, index=False)

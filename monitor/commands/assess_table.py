@@ -16,6 +16,7 @@ from monitor.commands.assess_comparison import comparison_table, worst_actuator
 from monitor.commands.assess_words import headline_words
 from monitor.commands.result_groups import group_of, headline_first
 from monitor.headline import QUANTITIES
+from monitor.safe_text import printable
 
 if TYPE_CHECKING:
     from monitor.blocks import Column
@@ -40,7 +41,7 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)
     # Text, because file names and headers may hold brackets, which would be taken for markup
     console.print(
-        Text(str(path), "bold"),
+        Text(printable(str(path)), "bold"),
         f" {assessment.samples} samples, {assessment.duration:.4g} s at "
         f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
     )

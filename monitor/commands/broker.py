@@ -114,5 +114,4 @@ def _ending(recorder: RunWriter | None) -> Ending | None:
         return None
     from monitor.transport.mqtt.summary import Ending
 
-    word = "truncated" if recorder.failed else "lossy" if recorder.unrecorded else "clean"
-    return Ending(word, recorder.recorded, recorder.unrecorded)
+    return Ending(recorder.outcome, recorder.recorded, recorder.unrecorded)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, column_selection, positive
+from monitor.safe_text import printable
 
 if TYPE_CHECKING:
     from replay.formats import Recording, Selection
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_records(records)
     for problem in problems:
-        print(f"synchroscope identify: {problem}", file=sys.stderr)
+        print(f"synchroscope identify: {printable(problem)}", file=sys.stderr)
     return 2 if problems else 0
 
 

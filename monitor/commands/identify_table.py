@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.commands.identify_names import shown
+from monitor.safe_text import printable
 
 if TYPE_CHECKING:
     from monitor.blocks import Stream
@@ -28,7 +29,7 @@ _ROUNDING = 1e-12
 def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> None:
     """Print the parameters of each actuator, times in ms; the errors are for autocorrelated residuals."""
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    console.print(Text(str(path), "bold"))
+    console.print(Text(printable(str(path)), "bold"))
     for found in fits:
         console.print(_parameters(found, stream))
         unit = stream.channels[found.pair.measured].unit

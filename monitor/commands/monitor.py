@@ -14,7 +14,7 @@ from monitor.commands.alarm_keeping import names_folder
 from monitor.commands.broker import open_broker
 from monitor.commands.security import Guard, allow_descriptors, guarded, in_plain
 from monitor.commands.service_settings import add_service_options, service_settings
-from monitor.commands.stopping import StopSignals
+from monitor.commands.stopping import StopSignals, leave_at_once
 from monitor.commands.until_closed import stop_when_closed
 from monitor.commands.viewers import open_viewers
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from monitor.recording import RunWriter
     from monitor.recording.disk_space import DiskSpace
     from monitor.transport.zeromq import RequestInlet
+
+_CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
 
@@ -95,7 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
             signals=publish.signals,
             insecure=arguments.insecure,
             security=guard.keys,
-            context=guard.context,
+            apart=True,
+            clients=guard.clients,
         )
         stack.callback(results.close)
         inlet = _inlet(publish, arguments.insecure, guard)
@@ -108,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         stack.callback(broker.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
-            stack.callback(recorder.close)
+            stack.callback(_close, recorder, stop)
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
         say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
@@ -129,8 +132,8 @@ def run(arguments: argparse.Namespace) -> int:
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk),
             broker=broker.look,
-            trouble=guard.trouble,
-            inlets=[*(each for each in (inlet, alarm_file) if each is not None), *broker.inlets],
+            trouble=lambda: guard.trouble() or results.trouble,
+            inlets=[*([inlet] if inlet is not None else []), *(each.notes for each in kept), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
         say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}")
@@ -142,6 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
         except (ValueError, OSError) as problem:
             # no mistake of the user's: with 2, systemd would leave the service down in mid-test
             raise RuntimeError(f"the service broke off: {problem}") from problem
+        if recorder is not None:
+            recorder.leave_out(service.dropped)
     counts = service.counts
     say(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "
@@ -149,14 +154,33 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if recorder is None:
         return 0
+    if recorder.recorded:
+        ends = "in several files, the last of them " if recorder.breaks else "in "
+        say(f"recorded {recorder.recorded} samples {ends}{recorder.path}")
+    elif not recorder.unrecorded:
+        say("nothing to record came")
+    if missing := _missing(recorder):
+        print(f"synchroscope monitor: {missing}", file=sys.stderr)
+    if recorder.hangs:
+        leave_at_once(1)
+    return 1 if missing else 0
+
+
+def _close(recorder: RunWriter, stop: StopSignals) -> None:
+    used = time.monotonic() - stop.since if stop.told else 0.0
+    recorder.close(patience=max(1.0, _CLOSED_WITHIN - used))
+
+
+def _missing(recorder: RunWriter) -> str:
+    """Return what of the run is not in its file, in one line; empty: all of it is."""
+    lost = f"{recorder.unrecorded} samples were not recorded" if recorder.unrecorded else ""
+    if recorder.hangs:
+        hangs = f"{recorder.path}: the disk does not answer and the file is not closed"
+        return f"{'; '.join(filter(None, (hangs, lost)))}; once it does, run: synchroscope recover {recorder.path}"
     if recorder.failed:
-        print(
-            f"synchroscope monitor: the recording {recorder.path} broke off: {recorder.failed}",
-            file=sys.stderr,
-        )
-        return 1
-    say(f"recorded {recorder.recorded} samples in {recorder.path}" if recorder.recorded else "nothing to record came")
-    return 0
+        refused = f"{recorder.path}: the disk does not take the recording: {recorder.failed}"
+        return "; ".join(filter(None, (refused, lost)))
+    return lost and f"{recorder.path}: {lost}"
 
 
 def _recorder(settings: Settings) -> RunWriter:
@@ -185,7 +209,14 @@ def _kept(recorder: RunWriter, disk: DiskSpace) -> Recording:
     from monitor.health import Recording
 
     # whoever reads it may run in another folder
-    return Recording(str(recorder.path.absolute()), recorder.recorded, recorder.unrecorded, disk.free)
+    return Recording(
+        str(recorder.path.absolute()),
+        recorder.recorded,
+        recorder.unrecorded,
+        disk.free,
+        recorder.unwritten_age,
+        recorder.breaks,
+    )
 
 
 def _say(text: str) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
+
+from monitor.commands.stopping import StopSignals
+from monitor.safe_text import printable
 
 SUMMARY = "rewrite a run file that was not closed properly"
 
@@ -22,15 +26,22 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.recording.layout import CLEAN, LOSSY, RECOVERED, RunFileError
     from monitor.recording.recovery import recover
 
+    # told to end, it takes its unfinished file away
+    stop = StopSignals(signal.SIGTERM)
     try:
-        done = recover(arguments.file, arguments.out)
+        with stop.at_once():
+            done = recover(arguments.file, arguments.out)
     except RunFileError as problem:
-        print(f"synchroscope recover: {problem}", file=sys.stderr)
+        print(f"synchroscope recover: {printable(str(problem))}", file=sys.stderr)
         return 2
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if done.outcome_found in (CLEAN, LOSSY, RECOVERED) and not done.trimmed:
-        print(f"{arguments.file} was closed properly ({done.outcome_found})", file=sys.stderr)
+        print(f"{printable(str(arguments.file))} was closed properly ({done.outcome_found})", file=sys.stderr)
     print(
-        f"{done.path}: kept {done.samples} samples, {done.results} result rows and {done.events} events; "
-        f"trimmed {done.trimmed} samples; the outcome was {done.outcome_found!r}"
+        f"{printable(str(done.path))}: kept {done.samples} samples, {done.results} result rows and {done.events} "
+        f"events; trimmed {done.trimmed} samples; the outcome was {done.outcome_found!r}"
     )
+    for doubt in done.doubts:
+        print(f"warning: {doubt}", file=sys.stderr)
     return 0

@@ -25,6 +25,8 @@ class Guard(NamedTuple):
     keys: Keys | None
     trouble: Callable[[], str] = str
     """Says in one line what is wrong with the guard; empty: nothing."""
+    clients: Path | None = None
+    """Folder of the public keys of who is let in."""
 
 
 @contextmanager
@@ -61,7 +63,7 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
     try:
         gatekeeper = Gatekeeper(context, allowed, say)
         try:
-            yield Guard(context, keys, lambda: "" if gatekeeper.alive else _ALONE)
+            yield Guard(context, keys, lambda: "" if gatekeeper.alive else _ALONE, Path(folder) / CLIENTS)
         finally:
             gatekeeper.close()
     finally:

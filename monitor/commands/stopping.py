@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 
 class StopSignals:
@@ -18,6 +22,7 @@ class StopSignals:
 
     def __init__(self, *numbers: signal.Signals) -> None:
         self.told = False
+        self.since = 0.0  # s, monotonic
         self._at_once = False
         for number in numbers or (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._take)
@@ -29,6 +34,8 @@ class StopSignals:
 
     def _take(self, _number: int, _frame: FrameType | None) -> None:
         # it may be interrupted by the next signal: it must not take a lock, as an Event would
+        if not self.told:
+            self.since = time.monotonic()
         self.told = True
         if self._at_once:
             raise KeyboardInterrupt
@@ -42,3 +49,10 @@ class StopSignals:
             yield
         finally:
             self._at_once = False
+
+
+def leave_at_once(code: int) -> NoReturn:
+    """End the process where a thread hangs in a call to the system: the interpreter's own end would wait for it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

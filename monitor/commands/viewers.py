@@ -53,7 +53,7 @@ def open_viewers(settings: ViewerSettings, insecure: bool, say: Callable[[str], 
         if settings.plotjuggler:
             from monitor.transport.plotjuggler import PlotJugglerSink
 
-            feed = PlotJugglerSink(settings.plotjuggler, settings.plotjuggler_rate, insecure=insecure)
+            feed = PlotJugglerSink(settings.plotjuggler, settings.plotjuggler_rate, insecure=insecure, apart=True)
             stack.callback(feed.close)
             sinks.append(feed)
             say(f"PlotJuggler's feed on {feed.endpoint}")

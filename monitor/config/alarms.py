@@ -9,9 +9,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from monitor.config.section import NotNegative, Positive, Section, Time
 
 HEALTH_VALUES = (
-    *("age", "latency", "sample_rate", "measured_rate", "disk_free", "broker_waiting", "all_unrecorded"),
+    *("age", "latency", "sample_rate", "measured_rate"),
+    *("disk_free", "unwritten_age", "broker_waiting", "all_unrecorded"),
     *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
-    *("unrecorded", "requests_refused", "broker_dropped"),
+    *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped"),
 )
 """What limits may be set on of the service itself, after ``health.``; those of the last two lines are what has been
 counted since the last look, half a second ago."""
@@ -96,14 +97,17 @@ class LimitSettings(Section):
 class AlarmSettings(Section):
     """Alarms: ``limit`` for each value, and those of stream and recording, which are on unless said otherwise.
 
-    ``dead_stream`` trips when nothing has come for the stream's ``stale_after``; ``lost_data`` warns when samples are
-    missing; ``recording`` trips when samples cannot be kept, warns when less than ``disk_warn`` bytes are left and
+    ``dead_stream`` trips when nothing has come for the stream's ``stale_after``; ``overload`` warns when results
+    come more than 2 s late; ``lost_data`` warns when samples are
+    missing; ``recording`` trips when samples cannot be kept, warns when the disk is late or the run file
+    gone, warns when less than ``disk_warn`` bytes are left and
     trips under ``disk_trip``. ``state`` is a file that keeps alarms over a restart of the service; empty: beside the
     recording, where there is one. Nothing is shelved for more than ``shelve_at_most`` s.
     """
 
     limit: tuple[LimitSettings, ...] = ()
     dead_stream: bool = True
+    overload: bool = True
     lost_data: bool = True
     recording: bool = True
     disk_warn: NotNegative = 2e9

@@ -13,7 +13,9 @@ from monitor.config.outlets import MqttSettings, SecuritySettings, ViewerSetting
 from monitor.config.reliability import ReliabilitySettings
 from monitor.config.section import Section
 from monitor.config.streams import RecordSettings, ResultSettings, StreamSettings
+from monitor.regular_file import check_regular
 
+_MOST_BYTES = 1 << 20
 _MOST_VALUE = 40  # characters of a value in a sentence
 
 
@@ -49,11 +51,14 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
     document: dict[str, dict[str, object]] = {}
     if path is not None:
         try:
+            check_regular(path, _MOST_BYTES)
             document = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as problem:
             raise SettingsError(f"{path}: cannot be read ({problem.strerror})") from problem
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
             raise SettingsError(f"{path}: is not TOML: {problem}") from problem
+        except RecursionError as problem:
+            raise SettingsError(f"{path}: its lists or tables are nested too deep for settings") from problem
     for section, keys in overrides.items():
         if keys and isinstance(document.setdefault(section, {}), dict):
             document[section] = _laid_over(document[section], keys)

@@ -38,7 +38,10 @@ class ResultSettings(Section):
 
 
 class RecordSettings(Section):
-    """Where runs are kept: a file, or a folder in which every run gets a name; empty: nowhere."""
+    """Where runs are kept: a file, or a folder in which every run gets a name; empty: nowhere.
+
+    ``flush_interval`` in s is how much a kill may lose.
+    """
 
     path: str = ""
-    flush_interval: Positive = 0.5
+    flush_interval: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5

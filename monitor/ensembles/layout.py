@@ -9,8 +9,11 @@ contiguous and, unless they are smaller than a page, begin at a multiple of one,
 from __future__ import annotations
 
 import struct
+import tokenize
 import zipfile
 import zlib
+
+from monitor.safe_text import printable
 
 TIME, RESPONSE, ORDER, PROGRESS = "time", "response", "order", "progress"
 
@@ -22,7 +25,7 @@ PART = ".part"
 
 DAMAGE = (
     *(OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError),
-    *(MemoryError, struct.error, zlib.error, zipfile.BadZipFile),
+    *(MemoryError, SyntaxError, struct.error, tokenize.TokenError, zlib.error, zipfile.BadZipFile),
 )
 """What NumPy and h5py raise on bytes that are not what they should be, or on too many of them."""
 
@@ -35,4 +38,4 @@ def text(value: object) -> str:
 def reason(problem: BaseException) -> str:
     """Return why, in one line."""
     told = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-    return " ".join(told.split())[:200] or type(problem).__name__
+    return printable(" ".join(told.split()))[:200] or type(problem).__name__

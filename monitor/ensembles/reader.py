@@ -10,8 +10,14 @@ import numpy as np
 
 from monitor.blocks import Samples
 from monitor.ensembles.layout import DAMAGE, ORDER, PAGE, PART, PROGRESS, QUANTITY, RESPONSE, TIME, UNIT, reason, text
+from monitor.hdf5_inside import is_inside, is_stored_inside
+from monitor.regular_file import check_regular
 from monitor.reliability.ensemble import Ensemble, EnsembleError, Ranks, sort_ensemble
+from monitor.safe_text import printable
 
+_HARMLESS = 1 << 28
+_MOST_PACKED = 50  # times: measured and simulated responses pack to a tenth at best
+_MOST_NAMES = 200
 _CHECKED = 64  # instants whose order is looked at
 
 
@@ -33,6 +39,7 @@ def read_ensemble(path: Path | str) -> Ensemble:
     """
     path = Path(path)
     try:
+        check_regular(path)
         return _from_npz(path) if path.suffix.lower() == ".npz" else _from_hdf5(path)
     except EnsembleError as problem:
         said = str(problem)
@@ -51,12 +58,14 @@ def _from_npz(path: Path) -> Ensemble:
     # pickled objects would run code of whoever made the file; opened here, for NumPy leaves open what it refuses
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         _require(arrays)
+        _check_claim(path, sum(arrays.zip.getinfo(f"{name}.npy").file_size for name in (TIME, RESPONSE)))
         return sort_ensemble(arrays[TIME], arrays[RESPONSE], name=str(path))
 
 
 def _from_hdf5(path: Path) -> Ensemble:
     with h5py.File(path, "r") as file:
         _require(file)
+        _check_claim(path, sum(_own(file, name).nbytes for name in (TIME, RESPONSE, ORDER, PROGRESS) if name in file))
         time, response, order = np.asarray(file[TIME], dtype=np.float64), file[RESPONSE], file.get(ORDER)
         unit = text(file.attrs.get(UNIT, ""))
         name = text(file.attrs.get(QUANTITY, "")) or str(path)
@@ -71,6 +80,20 @@ def _from_hdf5(path: Path) -> Ensemble:
     if not _in_order(response, order):
         return sort_ensemble(time, np.array(response), unit, name)
     return Ensemble(time, response, order, unit, name)
+
+
+def _own(file: h5py.File, name: str) -> h5py.Dataset:
+    """Return a dataset whose numbers are in the file itself."""
+    if is_inside(file, name) and isinstance(file[name], h5py.Dataset) and is_stored_inside(file[name]):
+        return file[name]
+    raise EnsembleError(f"{name} is no array, or a link, or kept in another file: cannot be read as an ensemble")
+
+
+def _check_claim(path: Path, claimed: int) -> None:
+    """Refuse what would become far more in memory than it is on disk, before memory is asked for."""
+    stored = path.stat().st_size
+    if claimed > max(_HARMLESS, _MOST_PACKED * stored):
+        raise EnsembleError(f"claims {claimed / 1e9:.3g} GB of numbers in a file of {stored / 1e6:.3g} MB")
 
 
 def _in_order(response: Samples, order: Ranks) -> bool:
@@ -98,7 +121,7 @@ def _mappable(data: h5py.Dataset | None, dtype: str) -> bool:
 def _require(arrays: Any) -> None:
     for name in (TIME, RESPONSE):
         if name not in arrays:
-            held = ", ".join(sorted(arrays)) or "nothing"
+            held = printable(", ".join(sorted(arrays)))[:_MOST_NAMES] or "nothing"
             raise EnsembleError(
                 f"holds {held}, but no {name!r}: it needs time (n_times,) and response (n_times, n_realizations)"
             )

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from monitor.blocks import Samples
+from monitor.regular_file import check_regular
 from monitor.reliability.tolerance import ToleranceError
 
 # nothing is converted here: a header in other words may mean other units
 _HEADERS = (["time", "tolerance"], ["time[s]", "tolerance"])
+_MOST_BYTES = 1 << 26
 _TOLD = 60  # characters of a header that is wrong
 
 
@@ -31,6 +33,7 @@ def read_tolerance_table(path: Path, instants: Samples) -> Samples:
     ToleranceError : there is no such file, its header is another, or its times do not rise or reach far enough.
     """
     try:
+        check_regular(path, _MOST_BYTES)
         header, *lines = path.read_text(encoding="utf-8-sig").splitlines() or [""]
         rows = [line.split(",") for line in lines if line.strip()]
         if ["".join(cell.split()).lower() for cell in header.split(",")] not in _HEADERS:

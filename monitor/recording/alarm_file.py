@@ -13,16 +13,15 @@ from pathlib import Path
 from monitor.alarm_report import AlarmReport, AlarmState
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
-from monitor.requests import MAX_NOTE, NoteRequest, Request
+from monitor.recording.notes import Notes, the_end
 from monitor.transfer import TransferBlock
 
 _SHELF_INTERVAL = 30.0  # s after which the time that is left on the shelf is written anew
-_MOST_NAME = 75  # bytes of a path in a note
 _MOST_BYTES = 1 << 22
 
 
 class AlarmFile:
-    """A sink that keeps the alarms' state after every transition, and an inlet that says what is wrong with it.
+    """A sink that keeps the alarms' state after every transition; the inlet `notes` says what is wrong with it.
 
     A thread writes, so that a disk that hangs holds up nobody; of several states that wait only the newest is
     written. What cannot be written is told once, as a note in the stream, and tried again at the next transition.
@@ -35,9 +34,6 @@ class AlarmFile:
     clock : s, monotonic.
     """
 
-    endpoint = ""
-    refused = 0
-
     def __init__(
         self,
         path: Path,
@@ -47,7 +43,7 @@ class AlarmFile:
     ) -> None:
         self.path = path
         self._snapshot = snapshot
-        self._notes = list(notes)
+        self.notes = Notes(notes)
         self._clock = clock
         self._written_at = clock()
         self._told = False
@@ -56,13 +52,6 @@ class AlarmFile:
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="alarm-file", daemon=True)
         self._thread.start()
-
-    def serve(self, carry_out: Callable[[Request], None]) -> None:
-        """Say what there is to note."""
-        notes, self._notes = self._notes, []
-        for text in notes:
-            # one that is too long would end the service
-            carry_out(NoteRequest(text=text.encode()[:MAX_NOTE].decode(errors="ignore")))
 
     def alarms(self, report: AlarmReport) -> None:
         """Keep what a transition has changed, and now and then how long alarms stay shelved."""
@@ -93,7 +82,7 @@ class AlarmFile:
             self._closed = True
             self._offer()
         # no longer than that for a disk that hangs
-        self._thread.join(5.0)
+        self._thread.join(1.0)
 
     def _offer(self) -> None:
         state = self._snapshot()
@@ -113,7 +102,7 @@ class AlarmFile:
             except OSError as problem:
                 if not self._told:
                     self._told = True
-                    self._notes.append(
+                    self.notes.tell(
                         f"alarms are not kept in {the_end(str(self.path))}: {problem.strerror or problem}"
                     )
 
@@ -158,10 +147,3 @@ def write_whole(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
-
-
-def the_end(text: str, most: int = _MOST_NAME) -> str:
-    """Return `text`, or as much of its end as has room in so many bytes."""
-    while len(text.encode()) > most:
-        text = "…" + text[2:]
-    return text

@@ -39,7 +39,7 @@ class DiskSpace:
         """Look no more; a second call does nothing."""
         self._ended.set()
         # no longer than that for a disk that hangs
-        self._thread.join(1.0)
+        self._thread.join(0.5)
 
 
 def _free(folder: Path) -> int:

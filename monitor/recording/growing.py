@@ -8,17 +8,20 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
+from typing import IO
 
 import h5py
 import numpy as np
 
 from monitor.blocks import Event, ResultStream, Stream
-from monitor.recording import layout
+from monitor.recording import checks, layout
 from monitor.recording.columns import Columns
-from monitor.recording.superblock import read_superblock
+from monitor.recording.names import place
+from monitor.recording.superblock import superblock_of
 
 TROUBLE = (OSError, RuntimeError, ValueError)
 """What h5py raises when the disk refuses."""
@@ -28,6 +31,14 @@ _ERRNO = re.compile(r"errno = (\d+)")
 _AHEAD = 1 << 23
 _BYTES_PER_CHUNK = 64
 _NO_RESERVATION = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
+
+
+class Fate(StrEnum):
+    """What becomes of a file that is open: it stays under its name, is moved, or removed."""
+
+    STAYS = "stays"
+    MOVED = "moved"
+    REMOVED = "removed"
 
 
 class GrowingFile:
@@ -59,6 +70,7 @@ class GrowingFile:
             self._file.swmr_mode = True
             self._outcome_at = self._file[layout.OUTCOME].id.get_offset()
             self.path = place(temporary, wanted)
+            self._placed = self.path.stat()
         except TROUBLE:
             self.abandon(layout.TRUNCATED)
             temporary.unlink(missing_ok=True)
@@ -70,6 +82,7 @@ class GrowingFile:
             if name in self._file
         }
         self._events = self._file[layout.EVENTS]
+        self._checks = self._file[layout.CHECKS]
         self._sound = True
 
     def append(self, rows: dict[str, Columns], events: Sequence[Event]) -> None:
@@ -81,6 +94,11 @@ class GrowingFile:
         """
         self._reserve(self._fixed + self._needed(rows, len(events)))
         self._sound = False
+        table = layout.event_rows(events)
+        told = [
+            checks.check_row(name, len(self._series[name][-1]), (c.data, c.time, c.epoch, c.index))
+            for name, c in rows.items()
+        ] + ([checks.check_row(layout.EVENTS, len(self._events), [table])] if events else [])
         for name, columns in rows.items():
             values = (columns.data, columns.time, columns.epoch)
             for dataset, value in zip(self._series[name], values, strict=False):
@@ -89,7 +107,9 @@ class GrowingFile:
         for name, columns in rows.items():
             _extend(self._series[name][-1], columns.index)
         if events:
-            _extend(self._events, layout.event_rows(events))
+            _extend(self._events, table)
+        # last of all: what has a check is there as a whole
+        _extend(self._checks, checks.check_table(told))
         self._sound = True
 
     def _needed(self, rows: dict[str, Columns], events: int) -> int:
@@ -98,7 +118,8 @@ class GrowingFile:
             for name, datasets in self._series.items()
             for dataset in datasets
         ]
-        return sum(_allocated(dataset, len(dataset) + more) for dataset, more in [*grown, (self._events, events)])
+        grown += [(self._events, events), (self._checks, len(rows) + 1)]
+        return sum(_allocated(dataset, len(dataset) + more) for dataset, more in grown)
 
     def _reserve(self, size: int) -> None:
         """Take the room first: HDF5 cannot go back once a write of its own has failed."""
@@ -125,17 +146,45 @@ class GrowingFile:
         self._file[layout.OUTCOME][()] = outcome.encode()
         self._file.flush()
         self._sound = True
-        self._file.close()
-        block = read_superblock(self.path)
-        with self.path.open("r+b") as file:
+        with self._opened_beside() as file:
+            self._file.close()
+            block = superblock_of(file)
             # another reader in this process keeps HDF5 from closing the file: its end is then not known yet
             if not block.writing and block.stored_end < block.size:
                 file.truncate(block.stored_end)
             os.fsync(file.fileno())
 
+    def _opened_beside(self) -> IO[bytes]:
+        # by what is open already: the name may be gone
+        return self.path.open("r+b") if sys.platform == "win32" else os.fdopen(os.dup(self._descriptor), "r+b")
+
+    def fate(self) -> Fate:
+        """Return what has become of the file."""
+        # Windows keeps open files where they are
+        if sys.platform == "win32":
+            return Fate.STAYS
+        ours = os.fstat(self._descriptor)
+        try:
+            there = self.path.stat()
+            # some network disks number open files otherwise than names
+            if os.path.samestat(there, ours) or os.path.samestat(there, self._placed):
+                return Fate.STAYS
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            # nobody can tell; what is written still goes into it
+            return Fate.STAYS
+        return Fate.REMOVED if ours.st_nlink < self._placed.st_nlink else Fate.MOVED
+
+    def remove(self) -> None:
+        """Take the name of a closed file off the disk, as far as that can be done."""
+        with contextlib.suppress(OSError):
+            if os.path.samestat(self.path.stat(), self._placed):
+                self.path.unlink()
+
     def give_up(self, outcome: str) -> None:
         """Close as well as the disk lets: finished where nothing has failed half-way, else abandoned."""
-        if self._sound:
+        if self._sound and self._file:
             with contextlib.suppress(*TROUBLE):
                 self.finish(outcome)
                 return
@@ -169,30 +218,6 @@ def _allocated(dataset: h5py.Dataset, rows: int) -> int:
     chunk: int = math.prod(dataset.chunks) * dataset.dtype.itemsize + _BYTES_PER_CHUNK
     chunks: int = math.ceil(rows / dataset.chunks[0])
     return chunks * chunk
-
-
-def free_names(wanted: Path) -> Iterator[Path]:
-    """Return `wanted`, then ``name-2``, ``name-3`` ..."""
-    yield wanted
-    for number in range(2, 1 << 31):
-        yield wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
-
-
-def place(temporary: Path, wanted: Path) -> Path:
-    """Rename `temporary` to the first name that is free, never over another file; return that name."""
-    for name in free_names(wanted):
-        try:
-            name.hardlink_to(temporary)
-        except FileExistsError:
-            continue
-        except OSError:
-            # a file system without links: not atomic, but the name is still never taken from another
-            if name.exists():
-                continue
-            return temporary.rename(name)
-        temporary.unlink()
-        return name
-    raise OSError(errno.EEXIST, "no free name", str(wanted))
 
 
 def reason(problem: BaseException) -> str:

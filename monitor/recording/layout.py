@@ -11,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Channel, Column, Event, ResultStream, Stream
+from monitor.recording import checks
 
 FORMAT = "synchroscope-run"
 VERSION = 1
 
 OPEN, CLEAN, LOSSY, TRUNCATED, RECOVERED = "open", "clean", "lossy", "truncated", "recovered"
+UNKNOWN = "unknown"
 
 SIGNALS, RESULTS, EVENTS = "signals", "results", "events"
 CHANNELS, COLUMNS, SETTINGS, OUTCOME = "channels", "result_columns", "settings", "outcome"
+CHECKS = "checks"
 DATA = {SIGNALS: "samples", RESULTS: "values"}
 UNWRITTEN = -1
 OUTCOME_BYTES = 16
@@ -61,12 +64,14 @@ def create(file: h5py.File, stream: Stream, results: ResultStream | None, settin
     file.attrs["every"] = results.every if results is not None else 0
     file.create_dataset(SETTINGS, data=fixed_text(settings.decode()))
     file.create_dataset(OUTCOME, data=OPEN.encode(), dtype=h5py.string_dtype("utf-8", OUTCOME_BYTES))
-    file.create_dataset(CHANNELS, data=_text_table(stream.channels))
+    file.create_dataset(CHANNELS, data=text_table(stream.channels))
     _create_series(file, SIGNALS, len(stream.channels))
     if results is not None:
-        file.create_dataset(COLUMNS, data=_text_table(results.columns))
+        file.create_dataset(COLUMNS, data=text_table(results.columns))
         _create_series(file, RESULTS, len(results.columns))
     file.create_dataset(EVENTS, (0,), EVENT_TYPE, maxshape=(None,), chunks=(_EVENTS_CHUNK,))
+    told = [checks.check_row(name, 0, [file[name][()]]) for name in (SETTINGS, CHANNELS, COLUMNS) if name in file]
+    file.create_dataset(CHECKS, data=checks.check_table(told), maxshape=(None,), chunks=(_EVENTS_CHUNK,))
 
 
 def _create_series(file: h5py.File, name: str, width: int) -> None:
@@ -89,7 +94,8 @@ def fixed_text(text: str) -> np.ndarray[Any, Any]:
     return np.array(data, dtype=h5py.string_dtype("utf-8", max(1, len(data))))
 
 
-def _text_table(rows: Sequence[Channel] | Sequence[Column]) -> Table:
+def text_table(rows: Sequence[Channel] | Sequence[Column]) -> Table:
+    """Return channels or result columns as rows of their table."""
     names = ("name", "role", "unit", "actuator")
     texts = [[str(getattr(row, name, "")).encode(errors="replace") for name in names] for row in rows]
     widths = [max([1, *(len(row[column]) for row in texts)]) for column in range(len(names))]

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Event, ResultStream, Samples, SignalBlock, Stream
-from monitor.recording import contents, layout
+from monitor.recording import contents, layout, parts
 from monitor.recording.columns import Integers
+from monitor.recording.doubts import Doubts, find_doubts
+from monitor.recording.numbering import Numbering
+from monitor.recording.parts import PartError
 from monitor.recording.superblock import Superblock
 
+Found = TypeVar("Found")
+
 _SLICE_BYTES = 1 << 22
+_SLICE_ROWS = 1 << 18
 _ROUNDING = 3.0
 _LOOKS = 10
 
@@ -30,13 +36,14 @@ class RunReader:
     Parameters
     ----------
     path : the run file.
+    doubts : what an earlier look at it has found with `check`.
 
     Raises
     ------
-    RunFileError : it is not a run file, or it is damaged.
+    RunFileError : it is not a run file, or its samples or channels are damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], doubts: Doubts | None = None) -> None:
         self.path = Path(path)
         for more in reversed(range(_LOOKS)):
             stack = ExitStack()
@@ -46,23 +53,75 @@ class RunReader:
             if block.cut:
                 self.close()
                 raise contents.damaged(self.path, "was cut short")
+            self._lost: list[str] = []
+            self._damaged = False
+            self._growing = block.writing
+            self._doubts = doubts
             try:
                 self._look(block)
-                return
-            except contents.DAMAGE as problem:
+            except parts.DAMAGE as problem:
                 self.close()
                 # of a file being written, one piece may have been read half old and half new
                 if not (more and block.writing):
-                    raise contents.damaged(self.path, "is damaged") from problem
+                    raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
+            else:
+                if not (self._damaged and more and block.writing):
+                    return
+                self.close()
 
     def _look(self, block: Superblock) -> None:
-        self.outcome = contents.read_outcome(self._file)
-        self.settings: dict[str, Any] = contents.read_settings(self._file)
-        self.n_samples = contents.written_rows(self._file, layout.SIGNALS, block.size)
-        self._n_results = contents.written_rows(self._file, layout.RESULTS, block.size)
-        self._events = contents.read_events(self._file, block.size)
+        self.outcome = self._or_without("outcome", lambda: contents.read_outcome(self._file), layout.UNKNOWN)
+        no_settings: dict[str, Any] = {}
+        self.settings = self._or_without("settings", lambda: contents.read_settings(self._file), no_settings)
+        unchecked = contents.no_checks()
+        self._checks = self._or_without("checksums", lambda: contents.read_checks(self._file, block.size), unchecked)
+        self.n_samples = self._written(layout.SIGNALS, block)
+        # the last rows of one that is being written, or was, are not all there yet
+        if block.writing:
+            missing = contents.cut_rows(self._file, layout.SIGNALS, block.size)
+        else:
+            missing = contents.placed_rows(self._file, layout.SIGNALS) - self.n_samples
+        if missing:
+            self._lost.append(f"{missing} samples have a place in the file, but not all of their data")
+        nobody = np.empty(0, layout.EVENT_TYPE)
+        self._events = self._or_without("events", lambda: contents.event_rows(self._file, block.size), nobody)
         self.stream: Stream = contents.read_stream(self._file, self._first_epoch())
-        self.result_stream: ResultStream | None = contents.read_result_stream(self._file, self.stream.epoch)
+        no_results: tuple[ResultStream | None, int] = None, 0
+        self.result_stream, self._n_results = self._or_without("results", lambda: self._results(block), no_results)
+
+    def _written(self, name: str, block: Superblock) -> int:
+        return contents.written_rows(self._file, name, block.size, checked=self._checks.covered(name))
+
+    def _results(self, block: Superblock) -> tuple[ResultStream | None, int]:
+        stream = contents.read_result_stream(self._file, self.stream.epoch)
+        return stream, self._written(layout.RESULTS, block) if stream is not None else 0
+
+    def _or_without(self, what: str, read: Callable[[], Found], instead: Found) -> Found:
+        """Return what `read` finds; where that is damaged, note it and go on with `instead`."""
+        try:
+            return read()
+        except parts.DAMAGE as problem:
+            self._damaged = True
+            self._lost.append(f"the {what} of the run cannot be read and are left out{_why(problem)}")
+            return instead
+
+    def check(self) -> Doubts:
+        """Compare the whole file with its checksums, which takes a second for about a gigabyte.
+
+        From then on doubtful samples whose numbers or times cannot be are counted on from those before.
+
+        Raises
+        ------
+        RunFileError : the file is damaged.
+        """
+        if self._doubts is None:
+            counts = self.n_samples, self._n_results, len(self._events)
+            try:
+                found = find_doubts(self._file, self._checks, *counts, self.stream.sample_rate, self._growing)
+            except parts.DAMAGE as problem:
+                raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
+            self._doubts = replace(found, lines=(*self._lost, *found.lines))
+        return self._doubts
 
     def __enter__(self) -> Self:
         return self
@@ -77,14 +136,11 @@ class RunReader:
         self._close()
 
     def _first_epoch(self) -> int:
-        for name, rows in ((layout.SIGNALS, self.n_samples), (layout.RESULTS, self._n_results)):
-            if rows:
-                return int(self._file[name]["epoch"][0])
-        return 0
+        return int(self._file[layout.SIGNALS]["epoch"][0]) if self.n_samples else 0
 
     def events(self) -> list[Event]:
         """Return what happened to the stream, in order."""
-        return list(self._events)
+        return contents.events_of(self._events)
 
     def results(self) -> tuple[Integers, Integers, NDArray[np.float64], Samples]:
         """Return epoch (m,), index (m,), time (m,) in s and values (m, n_columns); empty without results.
@@ -95,7 +151,8 @@ class RunReader:
         """
         if self.result_stream is None:
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty((0, 0))
-        values, time, epoch, index = self._read(layout.RESULTS, 0, self._n_results)
+        names = layout.series_names(layout.RESULTS)
+        values, time, epoch, index = self._columns(layout.RESULTS, names, 0, self._n_results)
         return epoch, index, time, values
 
     def signal_blocks(self, block_length: int, start: int = 0, jitter: float = 0.0) -> Iterator[SignalBlock]:
@@ -119,7 +176,10 @@ class RunReader:
         streams = {self.stream.epoch: self.stream}
         most = max(block_length, _SLICE_BYTES // (8 * max(1, len(self.stream.channels))))
         while start < self.n_samples:
-            samples, time, epoch, index = self._read(layout.SIGNALS, start, min(self.n_samples, start + most))
+            stop = min(self.n_samples, start + most)
+            (samples,) = self._columns(layout.SIGNALS, [layout.DATA[layout.SIGNALS]], start, stop)
+            rows = self._numbers(start, stop)
+            time, epoch, index = rows.time, rows.epoch, rows.index
             whole = len(index)
             breaks = np.flatnonzero((np.diff(index) != 1) | (np.diff(epoch) != 0)) + 1
             at = 0
@@ -136,13 +196,38 @@ class RunReader:
                 at = end
             start += at
 
-    def _read(self, name: str, start: int, stop: int) -> tuple[Samples, NDArray[np.float64], Integers, Integers]:
-        group = self._file[name]
+    def numbering(self) -> Iterator[tuple[int, Numbering]]:
+        """Return the times and numbers of all samples, piece by piece, each with its first row.
+
+        Raises
+        ------
+        RunFileError : the file is damaged.
+        """
+        for start in range(0, self.n_samples, _SLICE_ROWS):
+            yield start, self._numbers(start, min(self.n_samples, start + _SLICE_ROWS))
+
+    def index_of(self, row: int) -> int:
+        """Return the number of the sample in `row`, as the publisher gave it; raises as `numbering`."""
+        return int(self._numbers(row, row + 1).index[0])
+
+    def _numbers(self, start: int, stop: int) -> Numbering:
+        rows = Numbering(*self._columns(layout.SIGNALS, ("time", "epoch", "index"), start, stop))
+        for first, instead in self._doubts.numbers if self._doubts is not None else ():
+            low, high = max(first, start), min(first + len(instead), stop)
+            if low < high:
+                rows.replace(low - start, instead.part(low - first, high - first))
+        return rows
+
+    def _columns(self, group: str, names: Sequence[str], start: int, stop: int) -> list[NDArray[Any]]:
         try:
-            data, time, epoch, index = (group[column][start:stop] for column in layout.series_names(name))
-        except contents.DAMAGE as problem:
-            raise contents.damaged(self.path, "is damaged") from problem
-        return data, time, epoch, index
+            return [self._file[group][name][start:stop] for name in names]
+        except parts.DAMAGE as problem:
+            raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
+
+
+def _why(problem: BaseException) -> str:
+    """Return what is wrong as a clause; what HDF5 says of it means nothing to whoever reads it."""
+    return f": {problem}" if isinstance(problem, PartError) else ""
 
 
 def _even(time: NDArray[np.float64], rate: float, jitter: float) -> int:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import h5py
 
-from monitor.recording import contents, layout
-from monitor.recording.growing import TROUBLE, place, reason
+from monitor.recording import contents, layout, parts
+from monitor.recording.growing import TROUBLE, reason
 from monitor.recording.layout import RunFileError
+from monitor.recording.names import place
+from monitor.recording.salvage import Salvage, salvage
 
 _SLICE_BYTES = 1 << 23
 _OVERHEAD = 1 << 20
@@ -28,6 +30,7 @@ class Recovery:
     samples, results, events : rows kept.
     trimmed : rows of samples that had a place in the file but not all of their data.
     outcome_found : the outcome word of the old file; ``open`` when nobody closed it.
+    doubts : what was damaged in it, and which rows that were kept are not as they were recorded; a line each.
     """
 
     path: Path
@@ -36,6 +39,7 @@ class Recovery:
     events: int
     trimmed: int
     outcome_found: str
+    doubts: tuple[str, ...] = ()
 
 
 def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Recovery:
@@ -58,53 +62,49 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
     with contents.opened(source) as (file, block):
         try:
-            contents.read_stream(file, 0)
-            rows = {name: contents.written_rows(file, name, block.size, tolerant=True) for name in layout.DATA}
-            events = contents.read_events(file, block.size, tolerant=True)
-            placed = max(len(file[layout.SIGNALS][name]) for name in layout.series_names(layout.SIGNALS))
-            found = contents.read_outcome(file)
-            _check_room(file, rows, wanted)
+            found = salvage(file, block.size, block.writing)
+            _check_room(found, wanted)
         except RunFileError:
             raise
-        except contents.DAMAGE as problem:
+        except parts.DAMAGE as problem:
             raise RunFileError(f"{source} is damaged where it begins: nothing can be kept") from problem
         try:
             with h5py.File(temporary, "w", libver=("earliest", "v110")) as target:
-                _copy(file, target, rows)
-                target.create_dataset(layout.EVENTS, data=layout.event_rows(events))
+                _write(found, target)
             kept = place(temporary, wanted)
         except TROUBLE as problem:
             raise RunFileError(f"{wanted} could not be written: {reason(problem)}") from problem
         finally:
             temporary.unlink(missing_ok=True)
-    samples, results = rows[layout.SIGNALS], rows[layout.RESULTS]
-    return Recovery(kept, samples, results, len(events), placed - samples, found)
+    samples, results = found.rows[layout.SIGNALS], found.rows.get(layout.RESULTS, 0)
+    return Recovery(kept, samples, results, len(found.events), found.placed - samples, found.outcome, found.doubts)
 
 
-def _check_room(file: h5py.File, rows: dict[str, int], wanted: Path) -> None:
+def _check_room(found: Salvage, wanted: Path) -> None:
     # HDF5 crashes the process on a full disk, so it must not come to that
     need = _OVERHEAD + sum(
-        count * dataset.dtype.itemsize * math.prod(dataset.shape[1:])
-        for name, count in rows.items()
-        if name in file
-        for dataset in file[name].values()
+        found.rows[name] * dataset.dtype.itemsize * math.prod(dataset.shape[1:])
+        for name, columns in found.series.items()
+        for dataset in columns
     )
     have = shutil.disk_usage(wanted.parent).free
     if need > have:
         raise RunFileError(f"{wanted} needs {need >> 20} MB, but its disk has {have >> 20} MB left")
 
 
-def _copy(source: h5py.File, target: h5py.File, rows: dict[str, int]) -> None:
-    for name, value in source.attrs.items():
-        target.attrs[name] = layout.fixed_text(contents.text(value)) if isinstance(value, str | bytes) else value
-    for name in (layout.SETTINGS, layout.CHANNELS, layout.COLUMNS):
-        if name in source:
-            target.create_dataset(name, data=source[name][()], dtype=source[name].dtype)
-    outcome = source[layout.OUTCOME]
-    target.create_dataset(layout.OUTCOME, data=layout.RECOVERED.encode(), dtype=outcome.dtype)
-    for name, count in rows.items():
-        for column in layout.series_names(name) if name in source else ():
-            _copy_rows(source[name][column], target, f"{name}/{column}", count)
+def _write(found: Salvage, target: h5py.File) -> None:
+    for name, value in found.attributes.items():
+        target.attrs[name] = value
+    for name, table in found.tables.items():
+        target.create_dataset(name, data=table)
+    recovered = layout.RECOVERED.encode()
+    target.create_dataset(layout.OUTCOME, data=recovered, dtype=h5py.string_dtype("utf-8", layout.OUTCOME_BYTES))
+    for name, columns in found.series.items():
+        for column, dataset in zip(layout.series_names(name), columns, strict=True):
+            _copy_rows(dataset, target, f"{name}/{column}", found.rows[name])
+    target.create_dataset(layout.EVENTS, data=found.events)
+    if found.checks is not None:
+        target.create_dataset(layout.CHECKS, data=found.checks)
 
 
 def _copy_rows(dataset: h5py.Dataset, target: h5py.File, name: str, count: int) -> None:

@@ -5,126 +5,220 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from monitor.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.blocks import ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.recording import layout
+from monitor.recording.backlog import Backlog, Item, size
 from monitor.recording.columns import Clock, Columns, result_columns, signal_columns
-from monitor.recording.growing import GrowingFile
+from monitor.recording.growing import TROUBLE, Fate, GrowingFile, reason
+from monitor.recording.notes import Notes, the_end
+from monitor.recording.retry_delay import RetryDelay
 
 _WRITE_BYTES = 1 << 20
 _WAITING_EVENTS = 10_000
-_PATIENCE = 2.0
+_PATIENCE = 0.5  # s of a stream without results until its file begins without them
 
 
 class RunFiles:
     """Gathers blocks, begins a file when the stream is known, another one when its channels change.
 
-    All of it but `path` raises what h5py raises when the disk refuses; call `give_up` then.
+    It never raises what h5py raises when the disk refuses: what was gathered is kept for a new file, and until that
+    could be begun nothing is `ready`.
+
+    Parameters
+    ----------
+    wanted : the name of the first file, and of another one as soon as it is free again.
+    settings : JSON.
+    backlog : told what has been recorded or given up.
+    notes : told what happens to the files.
     """
 
-    def __init__(self, wanted: Path, settings: bytes) -> None:
+    def __init__(self, wanted: Path, settings: bytes, backlog: Backlog, notes: Notes) -> None:
         self.path = wanted
-        self.recorded = 0
-        self.fetched = 0
+        self.recorded = self.lost = self.breaks = 0
         self.lossy = False
+        self.refusal = ""
         self._wanted = wanted
         self._settings = settings
+        self._backlog = backlog
+        self._notes = notes
+        self._delay = RetryDelay()
+        self._told = ""  # the refusal that was told
         self._file: GrowingFile | None = None
+        self._in_file = 0
+        self._broken = False  # the stream goes on, its file does not
         self._stream: Stream | None = None
         self._result_stream: ResultStream | None = None
         self._clock = Clock()
         self._rows, self._since = 0, 0.0
-        self._signals: list[SignalBlock] = []
-        self._results: list[ResultBlock] = []
-        self._events: list[Event] = []
-        self._bytes = 0
+        self._gathered: list[Item] = []
+        self._bytes = self._events = 0
 
-    def take(self, item: SignalBlock | ResultBlock | Event) -> None:
-        """Gather a block or an event; write when a megabyte has come together."""
-        if isinstance(item, SignalBlock):
-            self._take_signals(item)
-        elif isinstance(item, ResultBlock):
-            self._take_results(item)
-        elif len(self._events) < _WAITING_EVENTS:
-            self._events.append(item)
+    def ready(self, *, at_once: bool = False) -> bool:
+        """Tell whether it takes more; after a refusal, see now and then, or at once, whether the disk takes it."""
+        if self.refusal and (at_once or self._delay.over):
+            self.commit()
+        return not self.refusal
+
+    def take(self, item: Item) -> bool:
+        """Gather a block or an event; write when a megabyte has come together. False: not now, see `ready`."""
+        if self.refusal:
+            return False
+        try:
+            if isinstance(item, SignalBlock):
+                self._make_room_for_signals(item)
+                kept = len(item) > 0
+            elif isinstance(item, ResultBlock):
+                kept = self._make_room_for_results(item) and len(item) > 0
+            else:
+                kept = self._events < _WAITING_EVENTS
+                self._events += kept
+                self.lossy |= not kept
+        except TROUBLE as problem:
+            self._refuse(problem)
+            return False
+        if kept:
+            self._gathered.append(item)
+            self._bytes += size(item)
         else:
-            self.lossy = True
+            self._backlog.settle(0, size(item))
         if self._bytes >= _WRITE_BYTES:
-            self._write()
+            self.commit()
+        return True
 
     def commit(self) -> None:
-        """Write and flush what was gathered; a stream whose results do not come is waited for no longer."""
-        if self._file is None and self._signals and time.monotonic() - self._since >= _PATIENCE:
-            self._begin()
-        self._write()
+        """Write and flush what was gathered, in a file that is where it belongs."""
+        try:
+            self._leave_a_missing_file()
+            if self._file is None and self._has_samples and (self._broken or self._waited_long_enough):
+                self._begin()
+            self._write()
+            self.refusal = ""
+        except TROUBLE as problem:
+            self._refuse(problem)
 
-    def end(self, outcome: str | None = None) -> None:
-        """Finish the file; without `outcome`, with the word that fits."""
-        if self._file is None and self._signals:
+    def close(self, outcome: str | None = None) -> None:
+        """Finish the file; without `outcome`, with the word that fits. What the disk does not take is given up."""
+        try:
+            self._end(outcome)
+        except TROUBLE as problem:
+            self._refuse(problem)
+
+    @property
+    def _has_samples(self) -> bool:
+        return any(isinstance(item, SignalBlock) for item in self._gathered)
+
+    @property
+    def _waited_long_enough(self) -> bool:
+        return time.monotonic() - self._since >= _PATIENCE
+
+    def _make_room_for_signals(self, block: SignalBlock) -> None:
+        stream = block.stream
+        if self._stream is not None and stream is not self._stream and _differ(stream, self._stream):
+            self._end()
+        if self._stream is None:
+            self._since = time.monotonic()
+        # the results of this block may come next: only an earlier one's have failed to come
+        if self._file is None and self._rows >= _PATIENCE * stream.sample_rate:
+            self._begin()
+        self._stream = stream
+        self._rows += len(block)
+
+    def _make_room_for_results(self, block: ResultBlock) -> bool:
+        stream, known = block.stream, self._result_stream
+        if self._stream is None or (self._file is not None and known is None):
+            # no stream yet, or its file was begun without results: there is no place for them
+            self.lossy |= len(block) > 0
+            return False
+        if known is not None and (known.every, known.columns) != (stream.every, stream.columns):
+            signals = self._stream
+            self._end()
+            self._stream = signals
+        self._result_stream = stream
+        if self._file is None:
+            self._begin()
+        return True
+
+    def _begin(self) -> None:
+        if self._stream is None:
+            return
+        if self._broken:
+            # with the folder the file's name may have gone
+            self._wanted.parent.mkdir(parents=True, exist_ok=True)
+        self._file = GrowingFile(self._wanted, self._stream, self._result_stream, self._settings)
+        self.path = self._file.path
+        self._clock, self._in_file = Clock(), 0
+        self._delay.begun()
+
+    def _write(self) -> None:
+        """Write and flush: many blocks in one go."""
+        if self._file is None or not self._gathered:
+            return
+        signals = [item for item in self._gathered if isinstance(item, SignalBlock)]
+        results = [item for item in self._gathered if isinstance(item, ResultBlock)]
+        events = [item for item in self._gathered if not isinstance(item, SignalBlock | ResultBlock)]
+        rows: dict[str, Columns] = {}
+        if signals:
+            rows[layout.SIGNALS] = signal_columns(signals, self._clock)
+        if results:
+            rows[layout.RESULTS] = result_columns(results)
+        self._file.append(rows, events)
+        written = sum(map(len, signals))
+        self.recorded += written
+        self._in_file += written
+        self._backlog.settle(written, self._bytes)
+        self._gathered, self._bytes, self._events = [], 0, 0
+        if self._broken:
+            self._broken, self._told = False, ""
+            self._notes.tell(f"the recording goes on in {the_end(str(self.path))}")
+
+    def _end(self, outcome: str | None = None) -> None:
+        self._leave_a_missing_file()
+        if self._file is None and self._has_samples:
             self._begin()
         self._write()
         if self._file is not None:
             self._file.finish(outcome or (layout.LOSSY if self.lossy else layout.CLEAN))
         self._file = self._stream = self._result_stream = None
         self.lossy = False
-        self._clock, self._rows = Clock(), 0
+        self._rows = 0
 
-    def give_up(self) -> None:
-        """Leave the file as well as the disk lets."""
-        if self._file is not None:
-            self._file.give_up(layout.TRUNCATED)
-
-    def _take_signals(self, block: SignalBlock) -> None:
-        self.fetched += len(block)
-        stream = block.stream
-        if self._stream is not None and stream is not self._stream and _differ(stream, self._stream):
-            self.end()
-        if self._stream is None:
-            self._since = time.monotonic()
-        self._stream = stream
-        if len(block):
-            self._signals.append(block)
-            self._bytes += block.samples.nbytes
-        if self._file is None:
-            # the results of this block may come next: only an earlier one's have failed to come
-            if self._rows >= _PATIENCE * stream.sample_rate:
-                self._begin()
-            self._rows += len(block)
-
-    def _take_results(self, block: ResultBlock) -> None:
-        stream, known = block.stream, self._result_stream
-        if self._stream is None or (self._file is not None and known is None):
-            # no stream yet, or its file was begun without results: there is no place for them
-            self.lossy |= len(block) > 0
+    def _leave_a_missing_file(self) -> None:
+        """Where the file is no longer under its name, go on in another one; what was removed with it is lost."""
+        if self._file is None or (fate := self._file.fate()) is Fate.STAYS:
             return
-        if known is not None and (known.every, known.columns) != (stream.every, stream.columns):
-            signals = self._stream
-            self.end()
-            self._stream = signals
-        self._result_stream = stream
-        if self._file is None:
-            self._begin()
-        if len(block):
-            self._results.append(block)
-            self._bytes += block.values.nbytes
+        name = the_end(self.path.name)
+        if fate is Fate.REMOVED:
+            self._notes.tell(f"the run file {name} was removed: {self._in_file} samples that were in it are lost")
+            self.lossy = True
+            self.lost += self._in_file
+            self.recorded -= self._in_file
+        else:
+            self._notes.tell(f"the run file {name} was moved or renamed: it ends with {self._in_file} samples")
+        self._break_off()
 
-    def _begin(self) -> None:
-        if self._stream is not None:
-            self._file = GrowingFile(self._wanted, self._stream, self._result_stream, self._settings)
-            self.path = self._file.path
+    def _refuse(self, problem: BaseException) -> None:
+        """Leave the file, and keep what was gathered until another one can be begun."""
+        self.refusal = reason(problem)
+        self._delay.refused()
+        if self.refusal != self._told:
+            self._told = self.refusal
+            self._notes.tell(f"the disk does not take {the_end(str(self.path))}: {self.refusal}; it is tried again")
+            self._break_off()
+        elif self._file is not None:
+            self._leave()
 
-    def _write(self) -> None:
-        """Write and flush: many blocks in one go."""
-        if self._file is None or not (self._signals or self._results or self._events):
+    def _break_off(self) -> None:
+        self.breaks += 1
+        self._broken = True
+        self._leave()
+
+    def _leave(self) -> None:
+        file, self._file = self._file, None
+        if file is None:
             return
-        rows: dict[str, Columns] = {}
-        if self._signals:
-            rows[layout.SIGNALS] = signal_columns(self._signals, self._clock)
-        if self._results:
-            rows[layout.RESULTS] = result_columns(self._results)
-        self._file.append(rows, self._events)
-        if self._signals:
-            self.recorded += len(rows[layout.SIGNALS])
-        self._signals, self._results, self._events, self._bytes = [], [], [], 0
+        file.give_up(layout.TRUNCATED)
+        if not self._in_file:
+            file.remove()
 
 
 def _differ(one: Stream, other: Stream) -> bool:

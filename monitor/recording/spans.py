@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 import h5py
 
 from monitor.blocks import Samples
-from monitor.recording import contents, layout
+from monitor.recording import contents, layout, parts
 from monitor.recording.columns import Integers
 
 
@@ -49,16 +48,13 @@ def read_signals(
             raise contents.damaged(path, "was cut short")
         try:
             return _read(file, epoch, start, stop, most_bytes)
-        except contents.DAMAGE as problem:
+        except parts.DAMAGE as problem:
             raise contents.damaged(path, "is damaged") from problem
 
 
 def _read(file: h5py.File, epoch: int, start: int, stop: int, most_bytes: int) -> SignalSpan | None:
-    group = file[layout.SIGNALS]
-    data, _, epochs, index = (group[name] for name in layout.series_names(layout.SIGNALS))
-    rate = float(file.attrs["sample_rate"])
-    if not (math.isfinite(rate) and rate > 0.0) or data.ndim != 2 or any(s.ndim != 1 for s in (epochs, index)):
-        return None
+    data, _, epochs, index = parts.series(file, layout.SIGNALS)
+    rate = parts.sample_rate(file)
     n = min(len(data), len(epochs), len(index))
     n = bisect_left(range(n), 1, key=lambda row: int(index[row] == layout.UNWRITTEN))
 

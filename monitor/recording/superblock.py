@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _WORD = 0xFFFFFFFF
@@ -56,8 +57,14 @@ def read_superblock(path: Path) -> Superblock:
     NotHdf5Error : it is not an HDF5 file with offsets of eight bytes.
     """
     with path.open("rb") as file:
-        head = file.read(_SIZE)
-        size = file.seek(0, io.SEEK_END)
+        return superblock_of(file)
+
+
+def superblock_of(file: IO[bytes]) -> Superblock:
+    """Return the superblock of an open file; raises as `read_superblock` does."""
+    file.seek(0)
+    head = file.read(_SIZE)
+    size = file.seek(0, io.SEEK_END)
     if len(head) < _SIZE or not head.startswith(_SIGNATURE) or head[8] > 3:
         raise NotHdf5Error("not an HDF5 file")
     version = head[8]

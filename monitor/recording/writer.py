@@ -15,16 +15,20 @@ from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
 from monitor.health import Health
 from monitor.recording import layout
-from monitor.recording.growing import TROUBLE, reason
+from monitor.recording.backlog import Backlog, Item, size
+from monitor.recording.notes import Notes
 from monitor.recording.run_files import RunFiles
 from monitor.transfer import TransferBlock
 
-_QUEUE_ITEMS = 1 << 20
-_QUEUE_BYTES = 1 << 30  # whatever a rig says of its rate
+_LAST_WORDS = 1.0  # s for closing the file once the disk has used up the patience of `close`
 
 
 class RunWriter:
     """A sink that records; none of its calls waits for the disk but `close`.
+
+    Where the disk refuses, or the file or its folder is moved or removed, the recording goes on in a new file as soon
+    as that can be done; the inlet `notes` says so. What waits meanwhile, or while the disk is slow, stays in memory;
+    what there is no room for is dropped and counted, and the outcome is then ``lossy``.
 
     Parameters
     ----------
@@ -32,8 +36,7 @@ class RunWriter:
         channels or another rate goes to the next free name.
     settings : what the run was computed with; anything that JSON can say.
     flush_interval : s from one flush to the next; a kill loses no more than that.
-    queue_seconds, queue_bytes : how much of the stream may wait in memory while the disk is slow, the larger of
-        the two; what comes after is dropped and counted, and the outcome is then ``lossy``.
+    queue_seconds, queue_bytes : for how long the oldest sample may wait in memory, and how much may.
 
     Raises
     ------
@@ -46,26 +49,28 @@ class RunWriter:
         settings: Mapping[str, Any],
         flush_interval: float = 0.5,
         queue_seconds: float = 30.0,
-        queue_bytes: int = 1 << 26,
+        queue_bytes: int = 1 << 28,
     ) -> None:
         folder = Path(path).parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise layout.RunFileError(f"{path}: the folder does not exist or cannot be written to")
+        self.notes = Notes()
+        self._backlog = Backlog()
         try:
-            self._files = RunFiles(Path(path), msgspec.json.encode(dict(settings)))
+            stored = msgspec.json.encode(dict(settings))
         except (TypeError, ValueError) as problem:
             raise layout.RunFileError(f"{path}: the settings cannot be stored as JSON: {problem}") from problem
+        self._files = RunFiles(Path(path), stored, self._backlog, self.notes)
         self._interval = flush_interval
         self._queue_seconds = queue_seconds
         self._queue_bytes = queue_bytes
         self._offered = self._dropped = 0
-        self._beside = 0.0  # bytes of results that come with a sample
         self._lossy = self._full = False
-        self._failed = ""
         self._outcome: str | None = None
         self._stop = threading.Event()
         self._wake = threading.Event()
-        self._queue: deque[SignalBlock | ResultBlock | Event] = deque()
+        self._cut = False
+        self._queue: deque[Item] = deque()
         self._thread = threading.Thread(target=self._run, name="run-writer", daemon=True)
         self._thread.start()
 
@@ -82,31 +87,58 @@ class RunWriter:
     @property
     def unrecorded(self) -> int:
         """Samples that are not, and will not be, in a file."""
-        return self._offered - self._files.recorded if self._failed else self._dropped
+        if self._stop.is_set():
+            return self._offered - self._files.recorded
+        return self._dropped + self._files.lost
+
+    @property
+    def unwritten_age(self) -> float:
+        """Since when the oldest sample waits that is neither recorded nor given up, s; 0 when none does."""
+        return self._backlog.age
+
+    @property
+    def breaks(self) -> int:
+        """How often the recording broke: the disk refused, or the file was moved or removed."""
+        return self._files.breaks
 
     @property
     def failed(self) -> str:
-        """Why the disk refused; empty while it does not."""
-        return self._failed
+        """Why the disk refuses now, or did at the end; empty while it does not."""
+        return self._files.refusal
+
+    @property
+    def hangs(self) -> bool:
+        """After `close`: the disk has not answered, and what was not recorded is lost."""
+        return self._stop.is_set() and self._thread.is_alive()
+
+    @property
+    def outcome(self) -> str:
+        """The word for all that was recorded, from now on."""
+        if self.failed or self.hangs:
+            return layout.TRUNCATED
+        if self.unrecorded:
+            return layout.LOSSY
+        return layout.TRUNCATED if self.breaks else layout.CLEAN
 
     def signals(self, block: SignalBlock) -> None:
         """Take samples; blocks come from one thread, in the order of the stream."""
-        rows = len(block)
-        waiting = self._offered - self._dropped - self._files.fetched
-        width = 8 * len(block.stream.channels)
-        room = max(self._queue_seconds * block.stream.sample_rate, self._queue_bytes / width)
-        room = min(room, _QUEUE_BYTES / (width + self._beside))
-        self._full = waiting >= room
-        if waiting >= room / 4:
+        waiting = self._backlog.n_bytes
+        self._full = waiting >= self._queue_bytes or self._backlog.age >= self._queue_seconds
+        if waiting >= self._queue_bytes / 4:
             # faster than real time: the writer must not sleep while the queue fills
             self._wake.set()
-        self._offered += rows
-        if not self._put(block):
-            self._dropped += rows
+        self._offered += len(block)
+        if not self._put(block, len(block)):
+            self._dropped += len(block)
+
+    def leave_out(self, samples: int) -> None:
+        """Count samples that came but were not given to `signals`."""
+        self._offered += samples
+        self._dropped += samples
+        self._lossy |= samples > 0
 
     def results(self, block: ResultBlock) -> None:
         """Take indicator values; the first ones tell what the columns are."""
-        self._beside = 8 * len(block.stream.columns) / block.stream.every
         self._put(block)
 
     def transfer(self, block: TransferBlock) -> None:
@@ -122,17 +154,19 @@ class RunWriter:
     def health(self, health: Health) -> None:
         """Do nothing: how the service was doing is in the events."""
 
-    def _put(self, item: SignalBlock | ResultBlock | Event) -> bool:
-        if self._full or self._failed or self._stop.is_set() or len(self._queue) >= _QUEUE_ITEMS:
+    def _put(self, item: Item, samples: int = 0) -> bool:
+        if self._full or self._stop.is_set():
             self._lossy = True
             return False
+        self._backlog.put(samples, size(item))
         self._queue.append(item)
         return True
 
-    def close(self, outcome: str | None = None) -> None:
+    def close(self, outcome: str | None = None, patience: float | None = None) -> None:
         """Write what waits, set the outcome and close; a second call does nothing.
 
-        `outcome` is the word for the run; left out, it is ``clean``, or ``lossy`` when anything was dropped.
+        `outcome` is the word for the run; left out, it is ``clean``, or ``lossy`` when anything was dropped. After
+        `patience` s, where it is given, what still waits is dropped, and a disk that hangs is waited for no longer.
         """
         if len((outcome or "").encode()) > layout.OUTCOME_BYTES:
             raise ValueError(f"outcome {outcome!r}: at most {layout.OUTCOME_BYTES} bytes")
@@ -140,23 +174,24 @@ class RunWriter:
             self._outcome = outcome
             self._stop.set()
             self._wake.set()
-        self._thread.join()
+        self._thread.join(patience)
+        if patience is not None and not self._cut:
+            self._cut = True
+            self._thread.join(_LAST_WORDS)
 
     def _run(self) -> None:
-        try:
-            while not self._stop.is_set():
-                self._wake.wait(self._interval)
-                self._wake.clear()
+        while not self._stop.is_set():
+            self._wake.wait(self._interval)
+            self._wake.clear()
+            if self._files.ready():
                 self._drain()
+        if self._files.ready(at_once=True):
             self._drain()
-            self._files.end(self._outcome)
-        except TROUBLE as problem:
-            self._failed = reason(problem)
-            self._files.give_up()
-            self._queue.clear()
+        self._files.lossy |= bool(self._queue)
+        self._files.close(self._outcome)
 
     def _drain(self) -> None:
         self._files.lossy |= self._lossy
-        while self._queue:
-            self._files.take(self._queue.popleft())
+        while self._queue and not self._cut and self._files.take(self._queue[0]):
+            self._queue.popleft()
         self._files.commit()

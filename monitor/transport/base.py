@@ -32,6 +32,20 @@ class Source(Protocol):
         ...
 
 
+class LiveSource(Source, Protocol):
+    """A source that does not wait for who receives."""
+
+    @property
+    def waiting(self) -> int:
+        """How many messages have come and were not received yet."""
+        ...
+
+    @property
+    def waited(self) -> Sequence[float]:
+        """For how long each item of the last `receive` had waited for it, s."""
+        ...
+
+
 class Sink(Protocol):
     """Where signals, results and events go. None of the calls waits: a sink that is late drops and counts."""
 

@@ -27,6 +27,9 @@ MESSAGES_PER_SECOND = 2000
 """What a queue given in seconds is sized for; few rigs send more messages than this."""
 
 
+_SHORTEST_MAXRT = 5000  # ms: below, a network that is only busy would cut connections
+
+
 class TransportError(OSError):
     """An endpoint is malformed or cannot be used; the text says which, why and what to do."""
 
@@ -75,22 +78,35 @@ def reached_from(url: str, neighbour: str) -> str:
 
 
 def prepare(socket: zmq.Socket[bytes], queue_seconds: float, stale_after: float = 5.0) -> None:
-    """Set what every socket has in common; before any bind or connect."""
+    """Set what every socket has in common; before any bind or connect.
+
+    libzmq 4.3.5 aborts the process (`Assertion failed: !_io_error`) when it has stopped reading from a peer because
+    a receive queue is full, that peer resets the connection, and then a heartbeat is due or a PING of the peer is
+    found in what was read already. So no receive queue has a limit, for who reads must keep up and count (see
+    `reading`), and nothing here sends heartbeats. That a peer has gone without a word is the kernel's to find out:
+    by probes where nothing is on its way to it, else by what it does not acknowledge.
+
+    Parameters
+    ----------
+    queue_seconds : how much may wait for a peer that does not take it.
+    stale_after : s after which a peer that does not answer the kernel's probes has gone.
+    """
     patience = max(1, int(1000 * stale_after))
-    messages = max(1, int(queue_seconds * MESSAGES_PER_SECOND))
+    probe = max(1, int(stale_after / 4))
     options = {
         zmq.LINGER: 0,
-        zmq.RCVHWM: messages,
-        zmq.SNDHWM: messages,
-        zmq.HEARTBEAT_IVL: max(1, patience // 5),
-        zmq.HEARTBEAT_TIMEOUT: patience,
-        # TTL travels in tenths of a second in 16 bits
-        zmq.HEARTBEAT_TTL: min(2 * patience, 6_553_500),
+        zmq.RCVHWM: 0,
+        zmq.SNDHWM: max(1, int(queue_seconds * MESSAGES_PER_SECOND)),
+        zmq.HEARTBEAT_IVL: 0,
         zmq.HANDSHAKE_IVL: patience,
         zmq.CONNECT_TIMEOUT: patience,
         zmq.RECONNECT_IVL: 100,
         zmq.RECONNECT_IVL_MAX: max(100, min(patience, 1000)),
         zmq.TCP_KEEPALIVE: 1,
+        zmq.TCP_KEEPALIVE_IDLE: probe,
+        zmq.TCP_KEEPALIVE_INTVL: probe,
+        zmq.TCP_KEEPALIVE_CNT: 3,
+        zmq.TCP_MAXRT: max(patience, _SHORTEST_MAXRT),
     }
     for option, value in options.items():
         socket.setsockopt(option, value)

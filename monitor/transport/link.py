@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, sleep
 
 import zmq
 
+from monitor import wire
 from monitor.blocks import EventKind
 from monitor.transport import endpoint
 from monitor.transport.curve import Keys
+from monitor.transport.endpoint import TransportError
 from monitor.transport.handshakes import FAILED, Watched, refusal, suspicion
 from monitor.wire import Frames
 
@@ -32,6 +34,9 @@ _WATCHED = (
 
 Notice = tuple[EventKind, str]
 
+HOLD = wire.topic("hold")
+"""A subscription to this asks a sender that can wait, such as a replay, to do so. Who asks and goes asks no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkSettings:
@@ -42,7 +47,8 @@ class LinkSettings:
     topics : prefixes to subscribe to.
     stale_after : s after which a connection without any sign of life is given up.
     max_message : bytes allowed in one frame; a larger one cuts the connection.
-    queue_seconds : how long messages may pile up unread before the sender is held up or drops.
+    queue_seconds : of messages that may wait unread before senders that heed it are held up.
+    queue_bytes : of messages that may wait unread before what comes is dropped.
     insecure : may bind where other machines can reach it without keys.
     security : keys of who binds or connects.
     """
@@ -51,6 +57,7 @@ class LinkSettings:
     stale_after: float = 5.0
     max_message: int = 64 << 20
     queue_seconds: float = 10.0
+    queue_bytes: int = 256 << 20
     insecure: bool = False
     security: Keys | None = None
 
@@ -82,6 +89,7 @@ class Link:
         self._failures = 0
         self._secured = not bind and settings.security is not None and bool(settings.security.peer)
         self._listening = listening
+        self._holding = False
         self.url = url
         self._open()
 
@@ -118,12 +126,20 @@ class Link:
             self._subscribe()
 
     def _subscribe(self) -> None:
-        for topic in self._settings.topics:
+        for topic in (*self._settings.topics, *((HOLD,) if self._holding else ())):
             self._socket.subscribe(topic)
+
+    def hold(self, *, on: bool) -> None:
+        """Ask senders that can wait to send nothing, or to go on."""
+        self._holding = on
+        if not self._socket.closed:
+            self._socket.subscribe(HOLD) if on else self._socket.unsubscribe(HOLD)
 
     def messages(self, limit: int) -> Iterator[Frames]:
         """Yield what is there, at most `limit` messages, without waiting."""
         for _ in range(limit):
+            if self._socket.closed:
+                return
             try:
                 frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
@@ -133,6 +149,9 @@ class Link:
 
     def wait(self, milliseconds: int) -> Frames | None:
         """Return the next message as soon as it comes, None if there is none in that time; cheaper than a poll."""
+        if self._socket.closed:
+            sleep(0.001 * milliseconds)
+            return None
         if milliseconds != self._patience:
             self._socket.setsockopt(zmq.RCVTIMEO, milliseconds)
             self._patience = milliseconds
@@ -143,21 +162,34 @@ class Link:
         self._heard = monotonic()
         return frames
 
+    def cut(self) -> None:
+        """Cut off whoever sends, with all that was not read yet; it is open again after a moment."""
+        self._shut()
+        self._up, self._dropped, self._heard, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
+
     def praise(self) -> None:
         """Say that a good message came: the next interruption is met quickly again."""
         self._backoff = _FIRST_BACKOFF
 
     def notices(self) -> Iterator[Notice]:
         """Yield what happened to the connection; make the socket anew where that is needed."""
-        if self._monitor is None:
+        if self._monitor is not None:
+            for event, value in self._monitor.told():
+                self._heard = monotonic()
+                yield from self._note(event, value)
+        elif not self._socket.closed:
             return
-        for event, value in self._monitor.told():
-            self._heard = monotonic()
-            yield from self._note(event, value)
-        if self._is_dead() and not endpoint.readable(self._socket):
-            self._shut()
+        if self._is_dead() and (self._socket.closed or not endpoint.readable(self._socket)):
             self._backoff = min(2 * self._backoff, self._settings.stale_after)
-            self._open()
+            try:
+                self._shut()
+                self._open()
+            except (TransportError, zmq.ZMQError) as problem:
+                # as where descriptors are short: tried again after a while
+                self._up, self._dropped, self._heard = False, True, monotonic()
+                if str(problem) != self._refusal:
+                    self._refusal = str(problem)
+                    yield EventKind.NOTE, f"{self.url} cannot be connected to now, trying on: {problem}"
 
     def _note(self, event: int, value: int) -> Iterator[Notice]:
         if event == zmq.Event.HANDSHAKE_SUCCEEDED:
@@ -196,6 +228,7 @@ class Link:
             self._poller.unregister(self._socket)
         if self._monitor is not None:
             self._monitor.close()
+            self._monitor = None
         self._socket.close()
 
     def close(self) -> None:

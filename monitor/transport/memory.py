@@ -23,6 +23,7 @@ class MemorySource:
     def __init__(self, items: Iterable[SignalBlock | Event] | None = None) -> None:
         self._queue: queue.SimpleQueue[SignalBlock | Event | None] = queue.SimpleQueue()
         self._ended = False
+        self._handed = 0
         if items is not None:
             for item in items:
                 self.put(item)
@@ -38,6 +39,7 @@ class MemorySource:
 
     def receive(self, timeout: float) -> tuple[SignalBlock | Event, ...]:
         """Return the next item alone; nothing when none comes within `timeout` seconds."""
+        self._handed = 0
         if self._ended:
             return ()
         try:
@@ -45,12 +47,25 @@ class MemorySource:
         except queue.Empty:
             return ()
         self._ended = item is None
-        return () if item is None else (item,)
+        if item is None:
+            return ()
+        self._handed = 1
+        return (item,)
 
     @property
     def ended(self) -> bool:
         """Everything has been handed out and nothing more will come."""
         return self._ended
+
+    @property
+    def waiting(self) -> int:
+        """How many items are queued that have not been handed out."""
+        return 0 if self._ended else self._queue.qsize()
+
+    @property
+    def waited(self) -> tuple[float, ...]:
+        """Nothing: what is put has come when it is received."""
+        return (0.0,) * self._handed
 
     def close(self) -> None:
         """End here; what is still queued is forgotten."""

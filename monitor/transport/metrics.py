@@ -80,7 +80,7 @@ def _latency(health: Health) -> Iterator[Metric]:
         buckets.append((bound, float(total)))
     yield HistogramMetricFamily(
         _P + "latency_seconds",
-        "From the arrival of a block until its results were published.",
+        "From the arrival of a block's newest sample until its results were published.",
         buckets=buckets,
         sum_value=health.latency_sum,
     )
@@ -91,6 +91,11 @@ def _recording(health: Health) -> Iterator[Metric]:
     yield _gauge("recording", "1 while a run file is written.", bool(health.recording))
     yield _counter("samples_recorded", "Samples that are safe in the run file.", health.recorded)
     yield _counter("samples_unrecorded", "Samples that the recorder could not keep.", health.unrecorded)
+    yield _counter(
+        "recording_breaks", "Times that the recording had to go on in a new file.", health.recording_breaks
+    )
+    if health.recording:
+        yield _gauge("unwritten_age_seconds", "Of the oldest sample that waits for the disk.", health.unwritten_age)
     if health.recording and health.disk_free >= 0:
         yield _gauge("disk_free_bytes", "Left on the disk of the run file.", health.disk_free)
 

@@ -18,6 +18,8 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.number_tree import NumberTree
 from monitor.transport.outlet import Outlet
+from monitor.transport.outlet_process import POSSIBLE, OutletProcess
+from monitor.transport.sending import Sending
 from monitor.transport.wall_time import WallTime
 
 DEFAULT_PLOTJUGGLER = "tcp://127.0.0.1:9872"
@@ -46,6 +48,7 @@ class PlotJugglerSink:
     context : of the caller, who then terminates it; by default an own one.
     clock : s since 1970.
     monotonic : s.
+    apart : in a process of its own, which subscribers may end or fill, and not this one.
 
     Raises
     ------
@@ -62,14 +65,19 @@ class PlotJugglerSink:
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
+        apart: bool = False,
     ) -> None:
         if not 0.0 < rate <= MAX_RATE:
             raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
-        self._outlet = Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
+        self._sending = Sending(
+            OutletProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
+            if apart and POSSIBLE
+            else Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
+        )
         self._monotonic = monotonic
         self._wall = WallTime(clock, monotonic)
         self._signals, self._results, self._alarms = (
-            _Topic(name, 1.0 / (share * rate), self._outlet) for name, share in _SHARES.items()
+            _Topic(name, 1.0 / (share * rate), self._sending) for name, share in _SHARES.items()
         )
         self._channels: tuple[Stream, NumberTree] | None = None
         self._columns: tuple[ResultStream, NumberTree] | None = None
@@ -78,12 +86,12 @@ class PlotJugglerSink:
     @property
     def endpoint(self) -> str:
         """What is bound, with its port."""
-        return self._outlet.url
+        return self._sending.url
 
     @property
     def dropped(self) -> int:
         """Messages that ZeroMQ would not take."""
-        return sum(topic.dropped for topic in self._topics)
+        return self._sending.dropped
 
     def signals(self, block: SignalBlock) -> None:
         """Show the newest sample."""
@@ -135,21 +143,20 @@ class PlotJugglerSink:
         """Send the newest values and leave; a second call does nothing."""
         for topic in self._topics:
             topic.send()
-        self._outlet.close(_LINGER)
+        self._sending.close(_LINGER)
 
 
 class _Topic:
     """One topic: the newest values that wait, and when they may go."""
 
-    def __init__(self, name: str, period: float, outlet: Outlet) -> None:
+    def __init__(self, name: str, period: float, sending: Sending) -> None:
         self._name = f"synchroscope/{name}".encode()
         self._period = period
-        self._outlet = outlet
+        self._sending = sending
         self._waiting: tuple[float, NumberTree, Sequence[float]] | None = None
         self._turn: int | None = None
         self._when = b""
         self._newest = float("-inf")
-        self.dropped = 0
 
     def put(self, when: float, tree: NumberTree, values: Sequence[float]) -> None:
         """Let these values, of `when` in s since 1970, take the place of those that wait."""
@@ -170,8 +177,7 @@ class _Topic:
         if not when > self._newest:
             return
         self._newest, self._turn = when, turn
-        if not self._outlet.offer([self._name, tree.encode(values), b"%.6f" % when]):
-            self.dropped += 1
+        self._sending.offer([self._name, tree.encode(values), b"%.6f" % when])
 
 
 def _tree_of_channels(stream: Stream) -> NumberTree:

@@ -48,10 +48,11 @@ class SignalPublisher:
             bind,
             connect,
             queue_seconds=queue_seconds,
+            reliable=reliable,
+            throttled=False,
             insecure=insecure,
             security=security,
             context=context,
-            options={zmq.XPUB_NODROP: int(reliable)},
         )
         self._reliable = reliable
         self._encoder = Encoder()
@@ -66,8 +67,7 @@ class SignalPublisher:
     @property
     def subscribed(self) -> bool:
         """Somebody is subscribed to signals; a publisher that connects also counts one that may come back."""
-        self._outlet.subscriptions.notice()
-        asked = self._outlet.subscriptions.prefixes
+        asked = self._outlet.prefixes
         return any(prefix.startswith(_ALL_SIGNALS) or _ALL_SIGNALS.startswith(prefix) for prefix in asked)
 
     @property
@@ -82,14 +82,14 @@ class SignalPublisher:
             left = deadline - monotonic()
             if left <= 0:
                 return False
-            self._outlet.socket.poll(int(1000 * left) + 1)
+            self._outlet.wait(int(1000 * left) + 1)
         return True
 
     def send(self, block: SignalBlock, *, wait: bool = True) -> bool:
         """Send, and tell whether ZeroMQ took it.
 
-        If reliable this waits, for as long as it takes, while a subscriber's queue is full. Without `wait` it
-        returns False then, and the block is the caller's to send again: to nobody has it gone.
+        If reliable this waits, for as long as it takes, while a subscriber's queue is full or one asks to hold.
+        Without `wait` it returns False then, and the block is the caller's to send again: to nobody has it gone.
 
         Raises
         ------

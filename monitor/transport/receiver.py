@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import ceil
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -12,13 +11,15 @@ import zmq
 from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.transport.endpoint import TransportError
 from monitor.transport.link import Link, LinkSettings
+from monitor.transport.reading import Arrival, Reading
 from monitor.wire import Frames
 
-_BATCH = 256
-_TICK = 0.1
+_BATCH, _BATCH_BYTES = 256, 1 << 23  # taken in one go
 _REPORT_EVERY = 0.25
+_OVERRUN = "more came than this program could take: what was over {} MB was dropped"
 
 Item = TypeVar("Item")
+Found = tuple[Item | Event, float]  # and when it arrived, s on the monotonic clock
 
 
 class Receiver(Generic[Item]):
@@ -55,9 +56,13 @@ class Receiver(Generic[Item]):
         self._context = zmq.Context() if context is None else context
         self._poller = zmq.Poller()
         self._links: list[Link] = []
+        self._reading = Reading(self._links, self._poller, settings)
         self._refused, self._reason, self._reported = 0, "", -_REPORT_EVERY
-        self._looked = -_TICK
+        self._dropped = 0
+        self._settings = settings
         self._time, self._index = 0.0, 0
+        self._arrivals: list[float] = []
+        self._received = 0.0
         try:
             for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
                 link = Link(self._context, self._poller, url, settings, bind=binds, listening=listening)
@@ -65,16 +70,30 @@ class Receiver(Generic[Item]):
         except BaseException:
             self.close()
             raise
+        if listening:
+            self._reading.start()
 
     @property
     def endpoints(self) -> tuple[str, ...]:
         """What is bound, with the ports that were found, and then what is connected to."""
         return tuple(link.url for link in self._links)
 
+    @property
+    def waiting(self) -> int:
+        """How many messages have come and were not received yet."""
+        return self._reading.waiting
+
+    @property
+    def waited(self) -> list[float]:
+        """For how long each item of the last `receive` had waited for it, s, since it came out of its socket."""
+        return [self._received - arrival for arrival in self._arrivals]
+
     def listen(self) -> None:
         """Ask for messages: from now on they come, or wait to be received."""
-        for link in self._links:
-            link.listen()
+        if not self._reading.started:
+            for link in self._links:
+                link.listen()
+            self._reading.start()
 
     def receive(self, timeout: float) -> list[Item | Event]:
         """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.
@@ -83,52 +102,52 @@ class Receiver(Generic[Item]):
         """
         now = monotonic()
         deadline = now + timeout
+        found: list[Found[Item]] = []
         while self._links:
-            found = self._collect(now)
-            if found or now >= deadline:
-                return found
-            self._wait(ceil(1000 * min(deadline - now, _TICK)), found)
-            if found:
-                return found
+            self._collect(max(0.0, min(deadline - now, _REPORT_EVERY)), found)
             now = monotonic()
-        return []
+            if now - self._reported >= _REPORT_EVERY:
+                self._report(now, found)
+            if found or now >= deadline:
+                break
+        self._received, self._arrivals = now, [arrival for _, arrival in found]
+        return [item for item, _ in found]
 
-    def _wait(self, milliseconds: int, found: list[Item | Event]) -> None:
-        if len(self._links) > 1:
-            self._poller.poll(milliseconds)
-            return
-        # one link, as a rule: what comes is handed on at once, without a look for more
-        frames = self._links[0].wait(milliseconds)
-        if frames is not None:
-            self._accept(self._links[0], frames, found)
+    def _collect(self, timeout: float, found: list[Found[Item]]) -> None:
+        size = 0
+        for number in range(_BATCH):
+            item = self._reading.take(0.0 if number else timeout)
+            if item is None:
+                return
+            if isinstance(item, Arrival):
+                self._accept(item, found)
+                size += sum(map(len, item.frames))
+                if size >= _BATCH_BYTES:
+                    return
+            else:
+                found.append((self._event(item[0], 0, item[1]), monotonic()))
 
-    def _collect(self, now: float) -> list[Item | Event]:
-        found: list[Item | Event] = []
-        look = now >= self._looked + _TICK
-        for link in self._links:
-            if look:
-                found += [self._event(kind, 0, detail) for kind, detail in link.notices()]
-            for frames in link.messages(_BATCH):
-                self._accept(link, frames, found)
-        if look:
-            self._looked = now
-        if self._refused and now - self._reported >= _REPORT_EVERY:
-            found.append(self._event(EventKind.REJECTED, self._refused, self._reason))
+    def _report(self, now: float, found: list[Found[Item]]) -> None:
+        if self._refused:
+            found.append((self._event(EventKind.REJECTED, self._refused, self._reason), now))
             self._refused, self._reason, self._reported = 0, "", now
-        return found
+        if dropped := self._reading.dropped - self._dropped:
+            text = _OVERRUN.format(self._settings.queue_bytes >> 20)
+            found.append((self._event(EventKind.REJECTED, dropped, text), now))
+            self._dropped, self._reported = self._dropped + dropped, now
 
-    def _accept(self, link: Link, frames: Frames, found: list[Item | Event]) -> None:
+    def _accept(self, arrival: Arrival, found: list[Found[Item]]) -> None:
         try:
-            items = self._read(frames, link.url)
+            items = self._read(arrival.frames, arrival.link.url)
         except ValueError as problem:
             self._refused += 1
             self._reason = self._reason or str(problem)
             return
-        link.praise()
+        arrival.link.praise()
         for item in items:
             if isinstance(item, SignalBlock | ResultBlock):
                 self._time, self._index = item.time, item.index
-            found.append(item)
+            found.append((item, arrival.time))
 
     def _event(self, kind: EventKind, count: int, detail: str) -> Event:
         """Stamp an event with where the stream is; the sender's clock is the only one that is recorded."""
@@ -136,6 +155,7 @@ class Receiver(Generic[Item]):
 
     def close(self) -> None:
         """Leave no socket behind, and no context unless it is the caller's; a second call does nothing."""
+        self._reading.close()
         for link in self._links:
             link.close()
         self._links.clear()

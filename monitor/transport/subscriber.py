@@ -29,6 +29,7 @@ _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
 }
 
 _MOST_DETAIL = 4096
+_MOST = 128 << 20  # bytes that may wait; a client that is that far behind loses what comes
 
 
 class ResultSubscriber:
@@ -61,7 +62,9 @@ class ResultSubscriber:
         self._rig = rig
         self._decoder = Decoder()
         topics = tuple(wire.topic(kind, rig) for kind in kinds)
-        settings = LinkSettings(topics, stale_after, queue_seconds=queue_seconds, security=security)
+        settings = LinkSettings(
+            topics, stale_after, queue_seconds=queue_seconds, queue_bytes=_MOST, security=security
+        )
         self._receiver = Receiver(self._read, (connect,), (), settings, context)
 
     def _read(self, frames: Frames, _origin: str) -> tuple[Published, ...]:

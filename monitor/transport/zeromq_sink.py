@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import zmq
@@ -16,7 +17,9 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
-from monitor.wire import Encoder, Frames
+from monitor.transport.outlet_process import POSSIBLE, OutletProcess
+from monitor.transport.sending import Sending
+from monitor.wire import Encoder
 
 
 class ZmqResultSink:
@@ -32,6 +35,8 @@ class ZmqResultSink:
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
+    apart : in a process of its own, which subscribers may end or fill, and not this one.
+    clients : folder of the public keys of who is let in there, where there are keys.
 
     Raises
     ------
@@ -47,53 +52,65 @@ class ZmqResultSink:
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        apart: bool = False,
+        clients: Path | None = None,
     ) -> None:
-        self._outlet = Outlet(
-            bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context
-        )
+        outlet: Outlet | OutletProcess
+        if apart and POSSIBLE:
+            outlet = OutletProcess(
+                bind, queue_seconds=queue_seconds, insecure=insecure, security=security, clients=clients
+            )
+        else:
+            outlet = Outlet(bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context)
+        self._sending = Sending(outlet)
         self._forward = signals
         self._signals, self._results, self._transfers = Encoder(), Encoder(), Encoder()
         self._rig = ""
-        self.dropped = 0
 
     @property
     def endpoint(self) -> str:
         """What is bound, with its port."""
-        return self._outlet.url
+        return self._sending.url
+
+    @property
+    def dropped(self) -> int:
+        """Messages that were sent to nobody, subscribed or not."""
+        return self._sending.dropped
+
+    @property
+    def trouble(self) -> str:
+        """What subscribers have done, in one line; empty: nothing."""
+        return self._sending.trouble
 
     def signals(self, block: SignalBlock) -> None:
         """Publish the accepted samples, where that is wanted."""
         self._rig = block.stream.rig
         if self._forward:
-            self._offer(self._signals.encode(block))
+            self._sending.offer(self._signals.encode(block))
 
     def results(self, block: ResultBlock) -> None:
         """Publish indicator values."""
         self._rig = block.stream.rig
-        self._offer(self._results.encode(block))
+        self._sending.offer(self._results.encode(block))
 
     def transfer(self, block: TransferBlock) -> None:
         """Publish transfer functions."""
-        self._offer(self._transfers.encode(block))
+        self._sending.offer(self._transfers.encode(block))
 
     def event(self, event: Event) -> None:
         """Publish an event under the rig of the latest block."""
         if not math.isfinite(event.time):
             event = replace(event, time=0.0)
-        self._offer([wire.topic("event", self._rig), msgspec.json.encode(event)])
+        self._sending.offer([wire.topic("event", self._rig), msgspec.json.encode(event)])
 
     def alarms(self, report: AlarmReport) -> None:
         """Publish all alarms under the rig of the latest block."""
-        self._offer([wire.topic("alarms", self._rig), alarm_report.encode(report)])
+        self._sending.offer([wire.topic("alarms", self._rig), alarm_report.encode(report)])
 
     def health(self, health: Health) -> None:
         """Publish a look at the service."""
-        self._offer([wire.topic("health", health.rig), health_format.encode(health)])
-
-    def _offer(self, frames: Frames) -> None:
-        if not self._outlet.offer(frames):
-            self.dropped += 1
+        self._sending.offer([wire.topic("health", health.rig), health_format.encode(health)])
 
     def close(self, linger: float = 1.0) -> None:
         """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
-        self._outlet.close(linger)
+        self._sending.close(linger)

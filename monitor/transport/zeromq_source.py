@@ -23,7 +23,8 @@ class ZmqSource:
     sample_rate : Hz, for plain senders that do not say it.
     stale_after : s after which a connection without any sign of life is given up and made anew.
     max_message : bytes allowed in one frame.
-    queue_seconds : how long messages may pile up unread before the sender is held up or drops.
+    queue_seconds : of messages that may wait unread before a replay is held up.
+    queue_bytes : of messages that may wait unread before what comes is dropped, which is told.
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys; those of the rigs that are connected to are its `peer`.
     listening : from the start, or only from `listen` on, for who is not ready yet: nothing piles up meanwhile.
@@ -45,6 +46,7 @@ class ZmqSource:
         stale_after: float = 5.0,
         max_message: int = 64 << 20,
         queue_seconds: float = 10.0,
+        queue_bytes: int = 256 << 20,
         insecure: bool = False,
         security: Keys | None = None,
         listening: bool = True,
@@ -52,8 +54,20 @@ class ZmqSource:
     ) -> None:
         intake = SignalIntake(rig, sample_rate)
         # plain senders use any topic or none, so everything is subscribed to
-        settings = LinkSettings((b"",), stale_after, max_message, queue_seconds, insecure, security)
+        settings = LinkSettings(
+            (b"",), stale_after, max_message, queue_seconds, queue_bytes, insecure=insecure, security=security
+        )
         self._receiver = Receiver(intake.read, connect, bind, settings, context, listening=listening)
+
+    @property
+    def waiting(self) -> int:
+        """How many messages have come and were not received yet."""
+        return self._receiver.waiting
+
+    @property
+    def waited(self) -> list[float]:
+        """For how long each item of the last `receive` had waited for it, s."""
+        return self._receiver.waited
 
     def listen(self) -> None:
         """Ask the rigs for their signals; a second call does nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from monitor.regular_file import check_regular
 from replay.formats import openfresco, run_file, text
 from replay.formats.base import (
     ArrayRecording,
@@ -71,6 +72,7 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
 
 
 def _format_of(path: Path, selection: Selection) -> Format:
+    check_regular(path)
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples, SignalBlock, Stream
+from monitor.timeline import MAX_RATE, MIN_RATE
 
 _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
 
@@ -50,8 +51,8 @@ class Selection:
             raise RecordingError("--auxiliary says that there are no actuators: leave --command and --force out")
         if self.time is not None and self.rate is not None:
             raise RecordingError("--time and --rate are both given: the rate needs no time column, leave one out")
-        if self.rate is not None and not 0.0 < self.rate < float("inf"):
-            raise RecordingError(f"--rate {self.rate:g}: must be a positive number of Hz")
+        if self.rate is not None and not MIN_RATE <= self.rate <= MAX_RATE:
+            raise RecordingError(f"--rate {self.rate:g}: must be between {MIN_RATE:g} and {MAX_RATE:g} Hz")
 
     @property
     def names_columns(self) -> bool:

@@ -14,6 +14,9 @@ from replay.formats.base import RecordingError
 _JITTER = 0.01  # of a step: harmless to every indicator, and what a clock of microseconds has at kilohertz
 _RARE_GAPS = 0.1  # of all steps: more long steps than that are rounding, if rounding explains them
 _MOST_DIGITS = 14  # more are the noise of binary fractions
+_LARGEST = 1e20  # as written: nanoseconds since 1970 are 2e18
+_SHORTEST = 1e-15  # of a step, as written
+_MOST_SAMPLES = 2.0**53
 _OVERRIDE = "give --rate HZ to take the samples as evenly spaced"
 
 
@@ -35,6 +38,20 @@ class Clock:
     notes: tuple[str, ...] = ()
 
 
+def check_times(times: Samples, line: Callable[[int], int], advice: str = f"; {_OVERRIDE}") -> None:
+    """Refuse what is no time of any test, before it is computed with.
+
+    Raises
+    ------
+    RecordingError : a time is missing, or too large; the text names its line and ends with `advice`.
+    """
+    bad = np.flatnonzero(~(np.abs(times) <= _LARGEST))
+    if bad.size:
+        row = int(bad[0])
+        what = f"{times[row]:.3g} is far too large" if np.isfinite(times[row]) else "is missing"
+        raise RecordingError(f"the time {what} at line {line(row)}{advice}")
+
+
 def is_step_index(times: Samples) -> bool:
     """Whether the column counts 0, 1, 2 or 1, 2, 3 and so on."""
     return bool(np.all(np.diff(times) == 1.0) and times[0] == np.floor(times[0]))
@@ -42,7 +59,9 @@ def is_step_index(times: Samples) -> bool:
 
 def is_increasing(times: Samples) -> bool:
     """Whether every time is later than the one before."""
-    return bool(np.all(np.diff(times) > 0.0))
+    # any first column may be asked for
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.all(np.diff(times) > 0.0))
 
 
 def read_clock(times: Samples, scale: float, line: Callable[[int], int]) -> Clock:
@@ -58,14 +77,14 @@ def read_clock(times: Samples, scale: float, line: Callable[[int], int]) -> Cloc
     ------
     RecordingError : a time is missing, repeats or goes backwards, or the steps are not even.
     """
-    bad = np.flatnonzero(~np.isfinite(times))
-    if bad.size:
-        raise RecordingError(f"the time is missing at line {line(int(bad[0]))}; {_OVERRIDE}")
+    check_times(times, line)
     back = np.flatnonzero(np.diff(times) <= 0.0)
     if back.size:
         row = int(back[0]) + 1
         what = "repeats" if times[row] == times[row - 1] else "goes backwards"
         raise RecordingError(f"the time {what} at line {line(row)} ({times[row]:.10g}); {_OVERRIDE}")
+    if float(np.median(np.diff(times))) < _SHORTEST or float(times[-1] - times[0]) > _MOST_SAMPLES * _step(times):
+        raise RecordingError(f"the time steps are far too short, or one of them far too long; {_OVERRIDE}")
     quantum = _quantum(times)
     even = np.arange(len(times), dtype=np.int64)
     counted = _count_steps(times)
@@ -111,13 +130,18 @@ def _quantum(times: Samples) -> float:
 
 def _count_steps(times: Samples) -> NDArray[np.int64]:
     """Return sample numbers that make a step of two periods a missing sample."""
+    counts = np.maximum(np.round(np.diff(times) / _step(times)), 1.0).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(counts)))
+
+
+def _step(times: Samples) -> float:
+    """Return the usual step."""
     steps = np.diff(times)
     dt = float(np.median(steps))
     for _ in range(2):  # the median of rounded steps is itself rounded; their mean is not
         single = steps[np.round(steps / dt) == 1.0]
         dt = float(np.mean(single)) if single.size else dt
-    counts = np.maximum(np.round(steps / dt), 1.0).astype(np.int64)
-    return np.concatenate(([0], np.cumsum(counts)))
+    return dt
 
 
 def _fit(times: Samples, index: NDArray[np.int64]) -> tuple[float, Samples]:

@@ -59,7 +59,9 @@ def split(line: str, delimiter: str) -> list[str]:
     line = line.rstrip("\r\n")
     if delimiter == SPACES:
         return [c.strip('"') for c in re.findall(r'"[^"]*"|\S+', line)] if '"' in line else line.split()
-    cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), []) if '"' in line else None
+    # a longer one is no row of quoted cells, and csv would refuse it
+    quoted = '"' in line and len(line) < csv.field_size_limit()
+    cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), []) if quoted else None
     return [c.strip() for c in (cells if cells is not None else line.split(delimiter))]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from monitor.blocks import Event, EventKind, SignalBlock, Stream
 from replay.formats.alarm_steps import alarm_steps
@@ -16,8 +17,10 @@ from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
+    from monitor.recording.numbering import Numbering
 
 _MOST_NOTES = 10
+_MOST_NUMBER = 1 << 53  # more would be no number of samples, but damage
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
@@ -57,11 +60,16 @@ class RunRecording:
                 self._stream: Stream = reader.stream
                 self._n_samples = int(reader.n_samples)
                 outcome = str(reader.outcome)
-                written = _written(reader)
+                self._doubts = reader.check()
                 self.settings: dict[str, Any] = dict(reader.settings)
+                self._epochs, self._end = _starts(reader.numbering())
+                if not 0 <= self._end <= _MOST_NUMBER:
+                    raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
+                ended = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
+                self._said = tuple(self._doubts.in_words(lambda row: self._seconds(reader, row)))
+                self._notes = (*self._said, *ended, *_written(reader))
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
-        self._notes = (*(() if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)), *written)
 
     @property
     def stream(self) -> Stream:
@@ -79,14 +87,19 @@ class RunRecording:
         return self._notes
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """What in the file is not as it was recorded, a line each; these are among the notes."""
+        return self._said
+
+    @property
     def duration(self) -> float:
         """Seconds from the first sample to the one that would follow the last, through gaps and restarts."""
-        return self._numbers[1] / self._stream.sample_rate
+        return self._end / self._stream.sample_rate
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
         """The starts of the publisher, in the order of the file."""
-        return self._numbers[0]
+        return self._epochs
 
     def events(self) -> tuple[Event, ...]:
         """Return what happened to the stream, in order.
@@ -134,41 +147,47 @@ class RunRecording:
         from monitor.recording import RunFileError, RunReader
 
         try:
-            with RunReader(self._path) as reader:
+            with RunReader(self._path, self._doubts) as reader:
                 yield reader
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
-    @cached_property
-    def _numbers(self) -> tuple[tuple[Epoch, ...], int]:
-        """The epochs, and the number of the sample that would follow the last."""
-        if not self._n_samples:
-            return (), 0
-        with self._opened() as reader:
-            found: list[Epoch] = []
-            row = passed = 0
-            while row < self._n_samples:
-                first = _sample(reader, row)
-                found.append(Epoch(row, passed, first.index, first.time))
-                row = _end_of_epoch(reader, row, self._n_samples)
-                passed += _sample(reader, row - 1).index + 1 - first.index
-            return tuple(found), passed
+    def _seconds(self, reader: RunReader, row: int) -> float:
+        return self._number_of(reader, row) / self._stream.sample_rate
 
     def _number_of(self, reader: RunReader, row: int) -> int:
-        epoch = max((epoch for epoch in self.epochs if epoch.row <= row), key=lambda epoch: epoch.row)
-        return epoch.passed + _sample(reader, row).index - epoch.index
+        epoch = self.epochs[bisect_right(self.epochs, row, key=lambda epoch: epoch.row) - 1]
+        return epoch.passed + reader.index_of(row) - epoch.index
 
     def _row_of(self, reader: RunReader, number: int) -> int:
         """Return the row of the first sample at or after `number`; numbers rise from row to row."""
         if number == 0 or not self.epochs:
             return 0
-        epoch = max((epoch for epoch in self.epochs if epoch.passed <= number), key=lambda epoch: epoch.passed)
+        epoch = self.epochs[bisect_right(self.epochs, number, key=lambda epoch: epoch.passed) - 1]
         most = min(epoch.row + number - epoch.passed, self._n_samples)
         # as a rule nothing is missing, and the sample is where it would be then
         if most < self._n_samples and self._number_of(reader, most) == number:
             return most
         rows = range(epoch.row, most)
         return epoch.row + bisect_left(rows, number, key=lambda row: self._number_of(reader, row))
+
+
+def _starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoch, ...], int]:
+    """Return the starts of the publisher, and the number of the sample that would follow the last."""
+    found: list[Epoch] = []
+    passed, first, before = 0, 0, (-1, -1)
+    for row, rows in numbering:
+        epoch, index = (
+            np.concatenate(([last], own)) for last, own in zip(before, (rows.epoch, rows.index), strict=True)
+        )
+        starts = np.flatnonzero((np.diff(epoch) != 0) | (index[1:] <= index[:-1]))
+        for at in starts.tolist():
+            if found:
+                passed += int(index[at]) + 1 - first
+            first = int(rows.index[at])
+            found.append(Epoch(row + at, passed, first, float(rows.time[at])))
+        before = int(epoch[-1]), int(index[-1])
+    return tuple(found), passed + before[1] + 1 - first if found else 0
 
 
 def _written(reader: RunReader) -> list[str]:
@@ -178,22 +197,6 @@ def _written(reader: RunReader) -> list[str]:
     left = len(notes) - _MOST_NOTES
     told = [f"{left} older notes are in the file", *notes[-_MOST_NOTES:]] if left > 0 else notes
     return [*told, *alarm_steps(events)]
-
-
-def _sample(reader: RunReader, row: int) -> SignalBlock:
-    return next(reader.signal_blocks(1, row))
-
-
-def _end_of_epoch(reader: RunReader, row: int, end: int) -> int:
-    """Return the row after the last of the epoch that `row` belongs to; indices rise within an epoch."""
-    first = _sample(reader, row)
-
-    def beyond(other: int) -> bool:
-        there = _sample(reader, other)
-        same = there.stream.epoch == first.stream.epoch
-        return not same or there.index - first.index < other - row
-
-    return bisect_left(range(row, end), True, key=beyond) + row
 
 
 def is_run_file(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature tells

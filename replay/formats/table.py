@@ -12,6 +12,7 @@ from typing import IO
 import numpy as np
 
 from monitor.blocks import Samples
+from monitor.regular_file import check_regular
 from replay.formats.base import RecordingError
 from replay.formats.columns import Column, read_columns
 from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, number, split
@@ -51,6 +52,7 @@ def read_table(path: Path) -> Table:
     RecordingError : it holds no table of at least two rows, or a cell is not a number; one line.
     OSError : it cannot be read.
     """
+    check_regular(path)
     with path.open("rb") as file:
         head = file.read(HEAD)
     try:

@@ -16,7 +16,7 @@ from replay.formats.base import (
     RecordingError,
     Selection,
 )
-from replay.formats.clock import Clock, is_increasing, is_step_index, read_clock
+from replay.formats.clock import Clock, check_times, is_increasing, is_step_index, read_clock
 from replay.formats.columns import SECONDS, Column, find_column, references
 from replay.formats.roles import Actuator, as_channels, choose_actuators
 from replay.formats.table import Table, read_table
@@ -141,6 +141,7 @@ def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
             f"the times of {time.name!r} are in {time.unit!r}, which is no time unit: give --rate HZ"
         )
     times = table.values[:, time.position]
+    check_times(times, table.line)
     if not unit and is_step_index(times):
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
     clock = read_clock(times, SECONDS.get(unit, 1.0), table.line)

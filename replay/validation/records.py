@@ -9,6 +9,7 @@ import numpy as np
 
 from monitor.blocks import Samples
 from replay.formats.base import RecordingError
+from replay.formats.clock import check_times
 from replay.formats.columns import SECONDS, Column, find_column, listing
 from replay.formats.table import read_table
 
@@ -60,9 +61,7 @@ def read_record(path: Path, time: str | None = None, response: str | None = None
         if factor is None:
             raise RecordingError(f"the times of {clock.name!r} are in {clock.unit!r}, which is no time unit")
         times = factor * table.values[:, clock.position]
-        missing = np.flatnonzero(~np.isfinite(times))
-        if len(missing):
-            raise RecordingError(f"there is no time at line {table.line(int(missing[0]))}")
+        check_times(times, table.line, advice="")
         wrong = np.flatnonzero(np.diff(times) <= 0.0)
         if len(wrong):
             raise RecordingError(f"the time does not rise at line {table.line(int(wrong[0]) + 1)}")

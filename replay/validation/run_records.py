@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.blocks import Channel, SignalBlock
+from monitor.regular_file import check_regular
 from replay.formats.base import RecordingError, Selection
 from replay.formats.run_file import FORMAT
 from replay.validation.records import RESPONSE, MeasuredRecord
@@ -18,6 +19,7 @@ _HEAD = 64
 def is_run(path: Path) -> bool:
     """Whether a file is a run that the monitor recorded, by its first bytes; False if it cannot be read."""
     try:
+        check_regular(path)
         with path.open("rb") as file:
             return FORMAT.accepts(path, file.read(_HEAD), Selection())
     except OSError:

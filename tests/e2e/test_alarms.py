@@ -27,6 +27,7 @@ measures = ["nrmse"]
 path = "{folder}/"
 [alarms]
 dead_stream = false
+overload = false
 lost_data = false
 recording = false
 [[alarms.limit]]

@@ -166,7 +166,9 @@ def test_a_service_that_comes_back_with_other_alarms_is_shown_as_it_is(live, ser
     be_late(live, rig, "south", 0.030)
     live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
     service.die()
-    service.alarms = AlarmSettings(limit=(LimitSettings(value="fdb_delay", trip=0.1),), lost_data=False)
+    service.alarms = AlarmSettings(
+        limit=(LimitSettings(value="fdb_delay", trip=0.1),), lost_data=False, overload=False
+    )
     service.start()
     live.until(lambda: state_of(live, "south.fdb_delay.trip") is None and state_of(live, SOUTH) is None)
     rig.move(2.0)

@@ -90,18 +90,18 @@ def test_what_cannot_be_written_is_told_once_and_tried_again(tmp_path) -> None:
         assert isinstance(request, NoteRequest)
         said.append(request.text)
 
-    file.serve(hear)
+    file.notes.serve(hear)
     assert said == ["at first"]
     for _ in range(2):
         file.alarms(TOLD)
-        until(lambda: file.serve(hear) or len(said) > 1)
+        until(lambda: file.notes.serve(hear) or len(said) > 1)
     assert len(said) == 2
     assert said[1].startswith("alarms are not kept in …")
     assert said[1].endswith("alarms.json: No such file or directory")
     folder.mkdir()
     file.alarms(TOLD)
     until(lambda: content(folder / "alarms.json") == b"state")
-    file.serve(hear)
+    file.notes.serve(hear)
     file.close()
     assert len(said) == 2
 
@@ -131,7 +131,7 @@ def test_alarms_come_back_and_a_damaged_file_is_put_aside(tmp_path) -> None:
     path.write_bytes(content(path)[:-7])
     alarms, file = kept_alarms(wanted)
     assert all(alarm.state is AlarmState.NORMAL for alarm in alarms.alarms)
-    file.serve(lambda request: said.append(request.text))
+    file.notes.serve(lambda request: said.append(request.text))
     # once, and the sentence has its end
     why = "its alarms cannot be read: Input data was truncated"
     assert said == [f"alarms start afresh, alarms.json is now alarms.json.bad: {why}"]
@@ -145,7 +145,7 @@ def test_a_file_without_end_and_a_folder_that_is_none_are_told(tmp_path) -> None
     with path.open("wb") as long:
         long.truncate(1 << 23)
     _, file = kept_alarms(settings(alarms={"state": str(path)}))
-    file.serve(lambda request: said.append(request.text))
+    file.notes.serve(lambda request: said.append(request.text))
     file.close()
     assert "more than 4194304 bytes" in said[0]
     with pytest.raises(ValueError, match="there is no folder"):
@@ -158,13 +158,13 @@ def test_a_file_with_the_longest_name_is_told_in_a_note_that_fits(tmp_path) -> N
     path, said = tmp_path / ("ö" * 125 + ".json"), []
     path.write_bytes(b"{")
     _, file = kept_alarms(settings(alarms={"state": str(path)}))
-    file.serve(lambda request: said.append(request.text))
+    file.notes.serve(lambda request: said.append(request.text))
     file.close()
     assert len(said[0].encode()) <= MAX_NOTE
     put_aside = tmp_path / ("x" * 236 + ".json")
     put_aside.write_bytes(b"{")
     _, file = kept_alarms(settings(alarms={"state": str(put_aside)}))
-    file.serve(lambda request: said.append(request.text))
+    file.notes.serve(lambda request: said.append(request.text))
     file.close()
     assert ".json is now …" in said[1]
     assert len(said[1].encode()) <= MAX_NOTE

@@ -19,7 +19,7 @@ from monitor.config.alarms import HEALTH_VALUES
 from monitor.health import Broker, Counts, Health
 from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
-QUIET = {"dead_stream": False, "lost_data": False, "recording": False}
+QUIET = {"dead_stream": False, "overload": False, "lost_data": False, "recording": False}
 COLUMNS = tuple(Column(name, unit, who) for who in ("n", "s") for name, unit in (("v", "s"), ("w", "1")))
 STREAM = ResultStream("rig", 1, 100.0, 10, COLUMNS)
 
@@ -347,6 +347,12 @@ def test_a_recording_with_a_hole_trips_and_so_does_a_full_disk() -> None:
     assert looks(fine, replace(fine, unrecorded=5)) == [
         ("recording.trip", "unacknowledged", "5 samples could not be recorded")
     ]
+    assert looks(fine, replace(fine, unwritten_age=2.0), replace(fine, unwritten_age=2.3), fine) == [
+        ("recording.warn", "unacknowledged", "the disk has not taken the samples of the last 2.3 s"),
+        ("recording.warn", "returned_unacknowledged", "the disk has taken what waited"),
+    ]
+    gone = "the run file is gone or its disk refuses: a new file is begun as soon as it can be"
+    assert looks(fine, replace(fine, recording_breaks=1)) == [("run_file.warn", "unacknowledged", gone)]
     assert looks(fine, replace(fine, disk_free=10**9)) == [
         ("disk.warn", "unacknowledged", "health.disk_free 1 GB is below 2 GB")
     ]

@@ -26,7 +26,7 @@ LIMITS = (
     LimitSettings(value="w", name="deaf", trip=(-2.0, 2.0), latching=True, acknowledge=False),
     LimitSettings(value="health.latency", name="slow", warn=1.0, deadband=0.25, on_delay=1.0, off_delay=0.5),
 )
-SETTINGS = AlarmSettings(limit=LIMITS, dead_stream=False, lost_data=False, recording=False)
+SETTINGS = AlarmSettings(limit=LIMITS, dead_stream=False, overload=False, lost_data=False, recording=False)
 INF = math.inf
 LEAST = 10  # rows in half a second
 # name -> (column, low, high, deadband, on, off, latching, acknowledge); delays in rows, of the service in s

@@ -54,7 +54,7 @@ class Asking:
 def serve(items, inlets=(), rows_at_once: int = 50) -> tuple[list[MemorySink], AlarmMonitor]:
     ticks = iter(range(10**6))
     sinks = [MemorySink(), MemorySink()]
-    alarms = AlarmMonitor(AlarmSettings(limit=(LIMIT,), dead_stream=False))
+    alarms = AlarmMonitor(AlarmSettings(limit=(LIMIT,), dead_stream=False, overload=False))
     engine = Monitor(IndicatorSettings(window=0.2, measures=("nrmse",)))
     pieces = []
     for b in items:

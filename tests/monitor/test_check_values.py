@@ -96,6 +96,7 @@ def test_limits_on_values_of_a_rig_that_was_heard(warm_kernels):
         indicators={"measures": ["fdb"]},
         alarms={
             "dead_stream": False,
+            "overload": False,
             "lost_data": False,
             "recording": False,
             "limit": [{"value": "fdb_delay", "warn": 0.01, "trip": 0.02, "deadband": 0.001}],

@@ -210,3 +210,58 @@ def test_the_first_block_may_begin_anywhere():
     (arrival,) = feed(block(1000, 1005))
     assert kinds(arrival) == [EventKind.STARTED]
     assert arrival.block.index == 1000
+
+
+def followed(*blocks):
+    """Return the numbers of the samples that are taken, and the kinds of the events that are told."""
+    arrivals = feed(*blocks)
+    taken = [arrival.block.samples[:, 2] for arrival in arrivals if arrival.block is not None]
+    return np.concatenate(taken).tolist(), [kind for arrival in arrivals for kind in kinds(arrival)]
+
+
+def cut(start, stop, of=None, late=0.0, rows=10):
+    return [block(index, index + rows, of, late) for index in range(start, stop, rows)]
+
+
+@pytest.mark.parametrize(
+    ("lie", "seconds"),
+    [(block(7, 8, stream(epoch=2**63 - 1)), 1), (block(2**52, 2**52 + 1), 5), (block(2**52, 2**52 + 1, late=9.0), 1)],
+    ids=["of the last epoch", "far ahead", "far ahead with a time of its own"],
+)
+def test_one_message_that_lies_blinds_for_some_seconds_and_costs_no_sample(lie, seconds):
+    taken, told = followed(*cut(0, 500), lie, *cut(500, 1500))
+    assert taken == [*range(500), *lie.samples[:, 2], *range(500, 1500)]
+    assert told.count(EventKind.RESTART) == 1 + (lie.stream.epoch > 1)
+    assert told.count(EventKind.REORDERED) + told.count(EventKind.DUPLICATE) == seconds * RATE / 10 - 1
+
+
+def test_who_has_lied_once_is_not_believed_again_and_a_true_restart_is():
+    lies = [block(7, 8, stream(epoch=2**63 - number)) for number in range(100, 0, -1)]
+    honest = cut(0, 2000)
+    mixed = [each for pair in zip(honest[100:], lies, strict=True) for each in pair]
+    again = cut(0, 1000, stream(epoch=2))
+    taken, told = followed(*honest[:50], block(7, 8, stream(epoch=2**62)), *honest[50:100], *mixed, *again)
+    assert taken == [*range(500), 7, *range(500, 2000), *range(1000)]
+    assert told.count(EventKind.RESTART) == 3
+
+
+@pytest.mark.parametrize(("late", "seconds"), [(0.0, 5), (33.0, 1)], ids=["the same times", "another time"])
+def test_a_sender_that_comes_back_with_the_same_epoch_and_numbers_is_taken_in(late, seconds):
+    taken, told = followed(*cut(0, 1000), *cut(0, 1000, late=late))
+    assert taken == [*range(1000), *range(1000)]
+    assert told.count(EventKind.RESTART) == 1
+    assert told.count(EventKind.DUPLICATE) == seconds * RATE / 10 - 1
+
+
+def test_what_is_sent_once_more_is_no_new_stream():
+    twice = [each for each in cut(0, 2000) for _ in range(2)]
+    assert followed(*twice)[0] == list(range(2000))
+    # four seconds that came already, and then it goes on
+    taken, told = followed(*cut(0, 1000), *cut(600, 2000))
+    assert taken == list(range(2000))
+    assert EventKind.RESTART not in told
+    # a second path, two seconds behind the first, for long
+    behind = [each for pair in zip(cut(200, 5200), cut(0, 5000), strict=True) for each in pair]
+    taken, told = followed(*cut(0, 200), *behind)
+    assert taken == list(range(5200))
+    assert EventKind.RESTART not in told

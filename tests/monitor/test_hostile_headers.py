@@ -60,17 +60,14 @@ def test_a_rig_that_begins_anew_in_every_message_is_refused_after_a_while(tmp_pa
 
 
 def test_what_waits_for_the_disk_is_bounded_whatever_the_rate(tmp_path, monkeypatch):
-    from monitor.recording import writer as module
-
-    monkeypatch.setattr(module, "_QUEUE_BYTES", 1 << 20)
     with monkeypatch.context() as disk:
         # one that takes nothing
         disk.setattr(RunWriter, "_drain", lambda _: None)
-        writer = RunWriter(tmp_path / "run.h5", {})
+        writer = RunWriter(tmp_path / "run.h5", {}, queue_bytes=1 << 20)
         wild = stream(1, 1e9)
         for index in range(0, 1_000_000, 10_000):
             writer.signals(block(wild, index, 10_000))
-    # of 16 bytes each 65 536 samples are a megabyte, which the seventh block fills
+    # of 16 bytes each, and 512 for a block, the seventh block fills a megabyte
     assert writer.unrecorded == 1_000_000 - 70_000
     writer.close()
     assert writer.recorded == 70_000

@@ -96,7 +96,7 @@ def overheard(rate: float = 100.0) -> Iterator[tuple[PlotJugglerSink, Clocks, li
     clocks = Clocks()
     sent: list[tuple[float, list[bytes]]] = []
     sink = PlotJugglerSink("inproc://nobody", rate, clock=clocks.wall, monotonic=clocks.monotonic)
-    sink._outlet.offer = lambda frames: sent.append((clocks.now, frames)) or True
+    sink._sending.offer = lambda frames: sent.append((clocks.now, frames))
     try:
         yield sink, clocks, sent
     finally:

@@ -47,6 +47,8 @@ class Script:
     steps: list[float | SignalBlock | Event]
     at: Iterator[float | SignalBlock | Event] = field(init=False)
     ended: bool = False
+    waiting: int = 0
+    waited: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         self.at = iter(self.steps)
@@ -55,8 +57,10 @@ class Script:
         step = next(self.at, None)
         if isinstance(step, float):
             self.clock.now += step
-            return ()
-        self.ended = step is None
+            step = None
+        else:
+            self.ended = step is None
+        self.waited = () if step is None else (0.0,)
         return () if step is None else (step,)
 
     def close(self) -> None:

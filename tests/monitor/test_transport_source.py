@@ -197,3 +197,55 @@ def test_until_it_listens_nothing_piles_up(counting, gather):
     np.testing.assert_array_equal(counts(received), [10.0])
     source.close()
     publisher.close()
+
+
+@pytest.mark.parametrize(("messages", "rows"), [(600, 5), (6, 100_000)])
+def test_it_tells_whether_more_was_waiting_and_takes_no_more_than_so_much_in_one_go(counting, messages, rows):
+    publisher = SignalPublisher(LOOPBACK, reliable=True)
+    source = ZmqSource([publisher.endpoint])
+    assert publisher.wait_for_subscriber(10.0)
+    assert source.receive(0.0) == [] and not source.waiting
+    for number in range(messages):
+        publisher.send(counting(number * rows, rows))
+    deadline, received, waiting = monotonic() + 30.0, [], []
+    while len(received) < messages and monotonic() < deadline:
+        # so that what was sent has come
+        sleep(0.2)
+        taken = source.receive(1.0)
+        received += taken
+        waiting.append(source.waiting)
+        assert len(taken) == len(source.waited) <= 256
+        assert min(source.waited) >= 0.0
+        assert sum(block.samples.nbytes for block in taken[:-1]) < 1 << 23
+    publisher.close()
+    source.close()
+    np.testing.assert_array_equal(counts(received), np.arange(messages * rows))
+    assert waiting[0] and not waiting[-1]
+
+
+def test_it_tells_for_how_long_each_block_had_waited_since_it_came(counting):
+    publisher = SignalPublisher(LOOPBACK)
+    source = ZmqSource([publisher.endpoint])
+    assert publisher.wait_for_subscriber(10.0)
+    pause, began = 0.3, monotonic()
+    for number in range(3):
+        publisher.send(counting(number))
+        sleep(pause)
+    received = source.receive(0.0)
+    waited, most = source.waited, monotonic() - began
+    publisher.close()
+    assert len(received) == len(waited) == 3
+    assert all(pause * (3 - number) - 0.1 <= each <= most for number, each in enumerate(waited))
+    assert sorted(waited, reverse=True) == waited
+    # what is told of the transport itself has not waited
+    with zmq.Context() as context, context.socket(zmq.PUB) as sender:
+        sender.linger = 0
+        sender.bind(publisher.endpoint)
+        told = []
+        deadline = monotonic() + 20.0
+        while not refused(told):
+            assert monotonic() < deadline
+            sender.send(b"junk")
+            told = source.receive(0.05)
+            assert len(source.waited) == len(told)
+    source.close()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from hypothesis import given
@@ -299,3 +300,38 @@ def test_records_of_the_bristol_rig_ask_for_their_columns() -> None:
         assert chosen.sample_rate == 10_000.0
         assert chosen.overview is not None
         assert len(chosen.overview.seconds) <= 1000
+
+
+def restarted(path: Path, n_starts: int) -> Path:
+    """Record that many starts of a rig, ten samples each, every one with its event."""
+    writer = RunWriter(path, {})
+    for number in range(n_starts):
+        stream, time = Stream("rig", number + 1, RATE, CHANNELS), 3.0 * number
+        writer.event(Event(EventKind.RESTART, time, 0))
+        writer.signals(SignalBlock(stream, 0, time, np.full((10, 2), float(number)), last=number == n_starts - 1))
+    writer.close()
+    return path
+
+
+def test_a_description_reads_no_more_of_each_restart_where_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+    untouched = h5py.Dataset.__getitem__
+
+    def counted(data: h5py.Dataset, key: object) -> object:
+        nonlocal read
+        found = untouched(data, key)
+        read += np.size(found)
+        return found
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", counted)
+    reads = []
+    for n_starts in (40, 400):
+        path = restarted(tmp_path / f"{n_starts}.h5", n_starts)
+        read = 0
+        told = describe_file(path, n_columns=50)
+        reads.append(read)
+        assert (told.n_samples, told.duration, len(told.events)) == (10 * n_starts, float(n_starts), n_starts)
+        assert [event.time for event in told.events] == [float(number) for number in range(n_starts)]
+    assert reads[1] < 12 * reads[0]

@@ -98,3 +98,40 @@ def test_a_long_table_is_read_exactly(tmp_path: Path) -> None:
     recording = open_recording(path)
     assert recording.stream.sample_rate == 4096.0
     np.testing.assert_allclose(np.concatenate([b.samples for b in recording.blocks(999)]), values, rtol=4e-16)
+
+
+@pytest.mark.parametrize(
+    ("times", "word"),
+    [
+        ([f"{k}e300" for k in range(1, 9)], "far too large"),
+        ([f"{k * 2e307}" for k in range(9)], r"far too large|missing"),
+        (["-1e308", "0", "1e308"], "far too large"),
+        ([f"{k}e-320" for k in range(9)], "far too short"),
+        (["0", "1e-300", "1", "2", "1e19"], "far too"),
+        (["0", "1", "2", "3", "1e18"], "far too long"),
+        ([f"1{'0' * 400}{k}" for k in range(9)], "missing"),
+    ],
+)
+def test_times_of_no_test_are_one_line(tmp_path: Path, times: list[str], word: str) -> None:
+    for header in ("time", "t [h]", ""):
+        with pytest.raises(RecordingError, match=word if header else None) as caught:
+            open_recording(write(tmp_path / "odd.csv", times, header))
+        assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("rate", [1e308, 1e-308, 0.0, -1.0, float("nan"), float("inf")])
+def test_a_rate_of_no_test_is_refused(rate: float) -> None:
+    with pytest.raises(RecordingError, match=r"--rate .*: must be between"):
+        Selection(rate=rate)
+
+
+@pytest.mark.parametrize("where", ["header", "first", "later"])
+def test_a_cell_in_quotes_may_be_longer_than_csv_takes(tmp_path: Path, where: str) -> None:
+    path = write(tmp_path / "long.csv", [f"{k / 10}" for k in range(40)])
+    rows, cell = path.read_text().splitlines(), f'"{"1" * 140_000}"'
+    at = {"header": 0, "first": 1, "later": 30}[where]
+    rows[at] = f"{cell},1,2"
+    path.write_text("\n".join(rows) + "\n")
+    with pytest.raises(RecordingError) as caught:
+        open_recording(path)
+    assert len(str(caught.value)) < 400

@@ -59,10 +59,11 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Findi
     took = time.perf_counter() - began
     ours = [module for name, module in list(sys.modules.items()) if name.startswith("monitor.")]
     every = {id(each): each for module in ours for each in vars(module).values() if isinstance(each, Dispatcher)}
-    stats = [each.stats for each in every.values()]
-    new = [each for each in stats if each.cache_misses]
+    # what is written into its callers is kept with them
+    stats = [each.stats for each in every.values() if each.stats.cache_path]
+    new = [str(each.cache_path) for each in stats if each.cache_misses]
     if new:
-        kept = os.path.commonpath([each.cache_path for each in new if each.cache_path])
+        kept = os.path.commonpath(new)
         yield ok("kernels", f"{len(new)} compiled in {took:.0f} s and kept in {kept}: from now on they are loaded")
     else:
         loaded = sum(bool(each.cache_hits) for each in stats)

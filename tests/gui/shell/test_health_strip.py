@@ -74,10 +74,10 @@ def test_a_good_service_in_full(qtbot):
 
 def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):
     counts = Counts(received=60_000, lost=1280, duplicates=3, reordered=2, restarts=1, rejected=7)
-    strip = strip_of(qtbot, replace(GOOD, counts=counts, unrecorded=12), dropped=34)
+    strip = strip_of(qtbot, replace(GOOD, counts=counts, unrecorded=12, unwritten_age=5.3), dropped=34)
     told = set(strip.texts)
     assert {"▲ lost 1,280", "▲ duplicates 3", "▲ too late 2", "▲ restarts 1", "▲ refused 7"} <= told
-    assert {"■ not kept 12", "▲ window dropped 34"} <= told
+    assert {"■ not kept 12", "▲ disk 5 s behind", "▲ window dropped 34"} <= told
     label = next(label for label in strip.findChildren(QLabel) if "1,280" in label.text())
     assert label.palette().color(QPalette.ColorRole.WindowText).name() == LIGHT.warn
     strip.restyle(DARK)

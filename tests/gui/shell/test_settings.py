@@ -83,7 +83,7 @@ _documents = st.fixed_dictionaries(
                 "delay_of": st.sampled_from(["motion", "tone"]),
             },
         ),
-        "record": st.fixed_dictionaries({}, optional={"path": _texts, "flush_interval": _positive}),
+        "record": st.fixed_dictionaries({}, optional={"path": _texts, "flush_interval": st.floats(0.01, 1.0)}),
         "reliability": st.fixed_dictionaries(
             {
                 "channel": st.just("a"),

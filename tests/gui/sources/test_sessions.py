@@ -167,6 +167,19 @@ def test_a_player_that_dies_is_told_and_what_came_stays(played, launch, heard):
     assert not launch.of("monitor").stopped
 
 
+def test_a_file_that_is_damaged_is_said_to_be(qtbot, launch, described, heard):
+    description = read_description(described | {"doubts": ["samples 4 to 9 are doubtful"]})
+    source = PlayFile(Path("run.h5"), (), description)
+    session = source.session(launch=launch)
+    told = heard(session.told)
+    session.start()
+    launch.of("--controlled").answer.emit({"type": "opened", "publishing": "x"})
+    assert told == [("warning", "the file is damaged: samples 4 to 9 are doubtful")]
+    session.stop()
+    for worker in launch:
+        worker.end()
+
+
 def test_a_service_that_dies_under_a_replay_is_told(played, launch, heard):
     told = heard(played.told)
     played.start()

@@ -234,11 +234,14 @@ def test_those_that_do_not_fit_are_counted(height):
 
 def test_long_names_and_paths_give_way():
     name = "the-one-at-the-north-end-of-the-shaking-table"
-    health = Health("r" * 100, "receiving", recording="/mnt/" + "deep/" * 60 + "run.h5", unrecorded=7)
+    health = Health(
+        "r" * 100, "receiving", recording="/mnt/" + "deep/" * 60 + "run.h5", unrecorded=7, unwritten_age=5.3
+    )
     lines = drawn(Screen(followed([name]), health, 0.1, 0.0), 80)
     text = "\n".join(lines)
     assert "…" in text
     assert "run.h5" in text
+    assert "disk 5 s behind" in text
     assert "7 samples not kept" in text
     assert any(line.startswith("the-one-at-th") and line.rstrip().endswith("lags, under") for line in lines)
 

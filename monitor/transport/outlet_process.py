@@ -1,0 +1,154 @@
+"""A publishing socket in a process of its own, so that nothing a subscriber does to libzmq ends or fills this one.
+
+What subscribers ask for goes into memory of libzmq that has no limit of its own, unless its input is stopped; and
+where the input is stopped, a peer that pings and resets the connection makes libzmq abort. Signals and requests are
+read as they come, so that theirs is never stopped. Here it must be, and so it is done elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from monitor.transport.curve import Keys
+from monitor.transport.endpoint import TransportError
+from monitor.transport.outlet_program import LENGTH, Opened, Settings
+from monitor.wire import Frames
+
+POSSIBLE = os.name == "posix"
+"""Elsewhere pipes cannot be written to without waiting."""
+
+_PATIENCE = 5.0  # s in which the process must start, and take what it is given
+_PAUSE = 1.0  # s between starts
+_CHUNK = 1 << 20
+
+
+class OutletProcess:
+    """Bind an `Outlet` elsewhere; where it dies or hangs it is started anew, and who is connected comes again.
+
+    Parameters
+    ----------
+    bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
+    queue_seconds : how much may wait for a subscriber that lags.
+    linger : s that the last messages have to leave.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys.
+    clients : folder of the public keys of who is let in, where there are keys.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed or cannot be used.
+    """
+
+    def __init__(
+        self,
+        bind: str,
+        *,
+        queue_seconds: float,
+        linger: float = 1.0,
+        insecure: bool = False,
+        security: Keys | None = None,
+        clients: Path | None = None,
+    ) -> None:
+        self._settings = Settings(bind, queue_seconds, insecure, linger)
+        if security is not None:
+            keys = {"public": security.public, "secret": security.secret, "clients": str(clients or "")}
+            self._settings = msgspec.structs.replace(self._settings, **keys)
+        self.url = bind
+        self._restarts, self._floods = -1, ""
+        self._closed = False
+        self._start()
+
+    def _start(self) -> None:
+        self._started = monotonic()
+        self._restarts += 1
+        # away from the terminal's Ctrl-C: it ends when its input does
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "from monitor.transport.outlet_program import main; main()"],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._way, self._back = self._process.stdin, self._process.stdout
+        try:
+            # the port stays what it was
+            self._way.write(msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url)) + b"\n")
+            said = self._back.readline()
+            opened = msgspec.json.decode(said, type=Opened)
+        except (OSError, msgspec.DecodeError) as problem:
+            self._end()
+            raise TransportError(f"{self.url}: the process that publishes did not start: {problem}") from problem
+        except BaseException:
+            self._end()
+            raise
+        if opened.problem:
+            self._end()
+            raise TransportError(opened.problem)
+        self.url = opened.url
+        for each in (self._way, self._back):
+            os.set_blocking(each.fileno(), False)
+
+    @property
+    def trouble(self) -> str:
+        """What became of it, or what subscribers have done, in one line; empty: nothing."""
+        again = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
+        return "; ".join(filter(None, (again if self._restarts else "", self._floods)))
+
+    def tend(self) -> None:
+        """Hear what it has to say, and start it anew if it has died."""
+        said = None if self._back.closed else self._back.read(_CHUNK)
+        if said:
+            self._floods = said.decode().splitlines()[-1]
+        if self._process.poll() is not None and not self._closed and monotonic() - self._started >= _PAUSE:
+            self._end()
+            with suppress(TransportError):
+                self._start()
+
+    def offer(self, frames: Frames) -> bool:
+        """Hand on; wait some seconds where it is busy, and end it if it hangs; return False if it was not taken."""
+        self.tend()
+        if self._process.poll() is not None:
+            return False
+        message = b"".join(LENGTH.pack(len(frame)) + frame for frame in frames)
+        left = memoryview(LENGTH.pack(len(message)) + message)
+        poller = select.poll()
+        poller.register(self._way, select.POLLOUT)
+        try:
+            while left:
+                if not poller.poll(1000.0 * _PATIENCE):
+                    self._process.kill()
+                    return False
+                left = left[self._way.write(left) or 0 :]
+        except BrokenPipeError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._closed = True
+        self._process.kill()
+
+    def close(self, linger: float = 0.0) -> None:
+        """Let the last messages leave for at most so many seconds as it was told, and end it."""
+        self._closed = True
+        with suppress(OSError):
+            self._way.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(linger + 0.5)
+        self._end()
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for each in (self._way, self._back):
+            with suppress(OSError):
+                each.close()

@@ -1,0 +1,153 @@
+"""A thread that empties sockets all the time, so that what waits is ours to count, to bound and to tell."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import NamedTuple
+
+import zmq
+
+from monitor.blocks import EventKind
+from monitor.transport.endpoint import MESSAGES_PER_SECOND
+from monitor.transport.link import Link, LinkSettings, Notice
+from monitor.wire import Frames
+
+_BATCH = 256
+_TURN = 20  # ms between looks at whether to stop
+_LOOK = 0.1  # s between looks at the connections
+_OVERWHELMED = 3.0  # s without a pause in what comes
+_FLOOD = "messages come faster than they can be read: whoever sends here was cut off, and may come again"
+_OVERHEAD = 200  # bytes of a message beside its frames
+
+
+class Arrival(NamedTuple):
+    """A message: its frames, the link that it came by, and when, s on the monotonic clock."""
+
+    frames: Frames
+    link: Link
+    time: float
+
+
+class Reading:
+    """Read links from `start` on.
+
+    While more than `queue_seconds` of messages wait, senders that heed it are asked to hold (`HOLD`); a message that
+    would make it more than `queue_bytes` is dropped and counted. Whoever sends faster than a thread can read, for
+    seconds, is cut off.
+
+    Parameters
+    ----------
+    links : none of their methods is called by anybody else between `start` and `close`.
+    poller : which they are registered with.
+    settings : theirs.
+    """
+
+    def __init__(self, links: Sequence[Link], poller: zmq.Poller, settings: LinkSettings) -> None:
+        self._links, self._poller = links, poller
+        self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
+        self._most = settings.queue_bytes
+        self._queue: SimpleQueue[Arrival | Notice | BaseException] = SimpleQueue()
+        # each is written to by one thread only
+        self._came = self._went = 0  # bytes
+        self.dropped = 0
+        self._holding = self._stop = False
+        self._looked = -_LOOK
+        self._caught_up: dict[int, float] = defaultdict(monotonic)
+        self._thread = threading.Thread(target=self._run, name="reading", daemon=True)
+
+    @property
+    def started(self) -> bool:
+        """It reads, or has read."""
+        return self._thread.ident is not None
+
+    @property
+    def waiting(self) -> int:
+        """How many messages have come and were not taken yet."""
+        return self._queue.qsize()
+
+    def start(self) -> None:
+        """Read from now on."""
+        self._thread.start()
+
+    def take(self, timeout: float) -> Arrival | Notice | None:
+        """Return the next of what has come; wait up to `timeout` s for it; None if nothing came.
+
+        Raises
+        ------
+        BaseException : whatever ended the thread.
+        """
+        try:
+            item = self._queue.get(timeout > 0.0, timeout if timeout > 0.0 else None)
+        except Empty:
+            return None
+        if isinstance(item, BaseException):
+            raise item
+        if isinstance(item, Arrival):
+            self._went += _size(item.frames)
+        return item
+
+    def _run(self) -> None:
+        try:
+            while not self._stop:
+                self._turn()
+        except BaseException as problem:  # noqa: BLE001  told to who takes, instead of a silence
+            self._queue.put(problem)
+
+    def _turn(self) -> None:
+        if len(self._links) == 1:
+            # as a rule; cheaper than a poll
+            frames = self._links[0].wait(_TURN)
+            if frames is not None:
+                self._put(frames, self._links[0], monotonic())
+        else:
+            self._poller.poll(_TURN)
+        now = monotonic()
+        for number, link in enumerate(self._links):
+            batch = list(link.messages(_BATCH))
+            for frames in batch:
+                self._put(frames, link, now)
+            if len(batch) < _BATCH:
+                self._caught_up[number] = now
+            elif now - self._caught_up[number] > _OVERWHELMED:
+                # what waits within libzmq has no other limit
+                link.cut()
+                self._caught_up[number] = now
+                self._queue.put((EventKind.NOTE, f"{link.url}: {_FLOOD}"))
+        self._hold()
+        if now - self._looked >= _LOOK:
+            self._looked = now
+            for link in self._links:
+                for notice in link.notices():
+                    self._queue.put(notice)
+
+    def _put(self, frames: Frames, link: Link, now: float) -> None:
+        size = _size(frames)
+        if self._came + size - self._went > self._most:
+            self.dropped += 1
+            return
+        self._came += size
+        self._queue.put(Arrival(frames, link, now))
+
+    def _hold(self) -> None:
+        # half of what it was asked for ends it again
+        share = 0.5 if self._holding else 1.0
+        many = self._queue.qsize() > share * self._hold_at
+        much = self._came - self._went > share * self._most / 4
+        if (many or much) is not self._holding:
+            self._holding = not self._holding
+            for link in self._links:
+                link.hold(on=self._holding)
+
+    def close(self) -> None:
+        """End the thread; what waits is forgotten. A second call does nothing."""
+        self._stop = True
+        if self.started:
+            self._thread.join()
+
+
+def _size(frames: Frames) -> int:
+    return _OVERHEAD + sum(map(len, frames))

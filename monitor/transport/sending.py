@@ -1,0 +1,80 @@
+"""A thread that publishes, so that what subscribers do to libzmq never holds up who has something to say."""
+
+from __future__ import annotations
+
+import threading
+from queue import Empty, SimpleQueue
+
+from monitor.transport.outlet import Outlet
+from monitor.transport.outlet_process import OutletProcess
+from monitor.wire import Frames
+
+_WAITING = 2000  # messages; only while libzmq is busy with what subscribers ask for do any wait
+_TURN = 0.05  # s between looks at what is asked for
+_GRACE = 1.0  # s
+
+
+class Sending:
+    """Publish by `outlet`, which is nobody else's from now on.
+
+    Parameters
+    ----------
+    outlet : closed with this.
+    """
+
+    def __init__(self, outlet: Outlet | OutletProcess) -> None:
+        self._outlet = outlet
+        self._queue: SimpleQueue[Frames | None] = SimpleQueue()
+        self._refused = self._unsent = 0
+        self._linger = 0.0
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="sending", daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """What is bound, with its port."""
+        return self._outlet.url
+
+    @property
+    def dropped(self) -> int:
+        """Messages that were sent to nobody."""
+        return self._refused + self._unsent
+
+    @property
+    def trouble(self) -> str:
+        """What subscribers have done, in one line; empty: nothing."""
+        return self._outlet.trouble
+
+    def offer(self, frames: Frames) -> None:
+        """Send soon; where too much waits already it is dropped and counted."""
+        if self._closed or self._queue.qsize() >= _WAITING:
+            self._refused += 1
+        else:
+            self._queue.put(frames)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                frames = self._queue.get(timeout=_TURN)
+            except Empty:
+                self._outlet.tend()
+                continue
+            if frames is None:
+                break
+            if not self._outlet.offer(frames):
+                self._unsent += 1
+        self._outlet.close(self._linger)
+
+    def close(self, linger: float = 0.0) -> None:
+        """Send what waits and close; wait at most `linger` s for what subscribers have not taken.
+
+        A second call does nothing.
+        """
+        if not self._closed:
+            self._closed, self._linger = True, linger
+            self._queue.put(None)
+            self._thread.join(linger + _GRACE)
+            if self._thread.is_alive():
+                # it is held up, for good perhaps
+                self._outlet.kill()

@@ -1,0 +1,95 @@
+"""What the operator sees when the run file goes, and when the disk hangs, while the real command records."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from time import monotonic, sleep
+
+import pytest
+
+from monitor.blocks import EventKind
+from monitor.health import Health
+from monitor.recording import RunReader
+from monitor.transport.subscriber import ResultSubscriber
+from tests.e2e.conftest import ANY_PORT, PATIENCE, ROOT
+
+HANGING = """
+import sys, time
+from monitor.__main__ import main
+from monitor.recording.growing import GrowingFile
+GrowingFile.append = lambda *_: time.sleep(3600.0)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, an open file cannot be removed")
+def test_a_run_file_that_is_removed_is_told_and_the_run_goes_on_in_another(start, tmp_path):
+    folder = tmp_path / "runs"
+    monitor = start("monitor", "--bind", ANY_PORT, "--publish", ANY_PORT, "--record", f"{folder}/")
+    client = ResultSubscriber(monitor.results, kinds=("health",))
+    rig = start("replay", "hybrid", "--connect", monitor.listening)
+
+    def health_where(condition) -> Health:
+        deadline = monotonic() + PATIENCE
+        while monotonic() < deadline:
+            for health in client.receive(0.1):
+                if isinstance(health, Health) and condition(health):
+                    return health
+        raise AssertionError(monitor.err)
+
+    try:
+        health_where(lambda health: health.recorded > 0)
+        for path in folder.glob("*.h5"):
+            path.unlink()
+        broken = health_where(lambda health: health.recording_breaks == 1 and health.recorded > 0)
+        assert broken.unrecorded > 0
+    finally:
+        client.close()
+    monitor.until(r"was removed: \d+ samples that were in it are lost")
+    monitor.until("the recording goes on in")
+    monitor.until(r"alarm: recording\.trip")
+    monitor.stop(code=1)
+    rig.kill()
+    assert f"{broken.unrecorded} samples were not recorded" in monitor.err
+    (path,) = folder.glob("*.h5")
+    with RunReader(path) as run:
+        assert run.outcome == "lossy"
+        assert run.n_samples >= broken.recorded
+        notes = [event.detail for event in run.events() if event.kind is EventKind.NOTE]
+        assert any("was removed" in note for note in notes)
+
+
+def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path):
+    words = ["monitor", "--bind", ANY_PORT, "--publish", ANY_PORT, "--record", tmp_path / "run.h5"]
+    errors = tmp_path / "err"
+    with errors.open("wb") as out:
+        service = subprocess.Popen(
+            [sys.executable, "-c", HANGING, *map(str, words)],
+            cwd=ROOT,
+            env=dict(os.environ),
+            stderr=out,
+            stdin=subprocess.DEVNULL,
+        )
+    try:
+
+        def until(text: str) -> None:
+            deadline = monotonic() + PATIENCE
+            while text not in errors.read_text():
+                assert service.poll() is None and monotonic() < deadline, errors.read_text()
+                sleep(0.02)
+
+        until("listening on")
+        rig = start("replay", "hybrid", "--connect", errors.read_text().split("listening on ")[1].split(";")[0])
+        until("alarm: recording.warn")
+        service.terminate()
+        assert service.wait(PATIENCE) == 1
+        rig.kill()
+    finally:
+        service.kill()
+        service.wait()
+    said = errors.read_text()
+    assert "the disk does not answer and the file is not closed" in said
+    assert "samples were not recorded" in said
+    assert "Traceback" not in said

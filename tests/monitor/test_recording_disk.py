@@ -1,0 +1,250 @@
+"""A disk that is full, slow or gone while a run is recorded: what is told, what is kept and where it goes on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+import numpy as np
+import pytest
+
+from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunReader, RunWriter, growing, retry_delay
+from monitor.recording.backlog import Backlog
+from monitor.recording.growing import GrowingFile
+from monitor.recording.retry_delay import RetryDelay
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+STREAM = Stream("rig", 7, 1000.0, (Channel("a", Role.AUXILIARY), Channel("b", Role.AUXILIARY)))
+
+
+def block(index: int, rows: int = 10) -> SignalBlock:
+    samples = np.repeat(np.arange(index, index + rows, dtype=float)[:, None], 2, axis=1)
+    return SignalBlock(STREAM, index, index / 1000.0, samples)
+
+
+def until(condition) -> None:
+    end = monotonic() + 30.0
+    while not condition():
+        assert monotonic() < end, "waited for 30 s"
+        sleep(0.002)
+
+
+def notes(writer: RunWriter) -> list[str]:
+    said: list[str] = []
+    writer.notes.serve(lambda request: said.append(request.text))
+    return said
+
+
+def feed(writer: RunWriter, start: int, stop: int) -> None:
+    for index in range(start, stop, 10):
+        writer.signals(block(index))
+
+
+def kept(*folders: Path) -> dict[str, tuple[list[int], str]]:
+    """Return the numbers of the samples in every run file, and its outcome."""
+    found = {}
+    for path in (path for folder in folders for path in sorted(folder.glob("*.h5"), key=lambda path: path.stem)):
+        with RunReader(path) as run:
+            numbers = [int(x) for part in run.signal_blocks(1000) for x in part.samples[:, 0]]
+            found[f"{path.parent.name}/{path.name}"] = numbers, run.outcome
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, an open file cannot be moved or removed")
+@pytest.mark.parametrize(
+    "what", ["file renamed", "folder renamed", "file removed", "folder removed", "file replaced"]
+)
+def test_a_run_file_that_goes_while_it_is_recorded_is_told_and_another_one_is_begun(tmp_path, what) -> None:
+    folder, away = tmp_path / "runs", tmp_path / "away"
+    folder.mkdir()
+    path = folder / "run.h5"
+    writer = RunWriter(path, {}, flush_interval=0.01)
+    feed(writer, 0, 1000)
+    until(lambda: writer.recorded == 1000)
+    if what == "file renamed":
+        away.mkdir()
+        path.rename(away / "mine.h5")
+    elif what == "folder renamed":
+        folder.rename(away)
+    elif what == "folder removed":
+        shutil.rmtree(folder)
+    else:
+        path.unlink()
+    if what == "file replaced":
+        path.write_text("mine")
+    until(lambda: writer.breaks == 1)
+    feed(writer, 1000, 3000)
+    until(lambda: writer.recorded >= 2000)
+    assert writer.unwritten_age < 2.0
+    writer.close()
+    told = notes(writer)
+    goes_on = folder / ("run-2.h5" if what == "file replaced" else "run.h5")
+    assert told[1] == f"the recording goes on in {goes_on}" or told[1].endswith(goes_on.name)
+    if "removed" in what or "replaced" in what:
+        assert told[0] == "the run file run.h5 was removed: 1000 samples that were in it are lost"
+        assert (writer.recorded, writer.unrecorded, writer.outcome) == (2000, 1000, "lossy")
+    else:
+        assert told[0] == "the run file run.h5 was moved or renamed: it ends with 1000 samples"
+        assert (writer.recorded, writer.unrecorded, writer.outcome) == (3000, 0, "truncated")
+        # what was moved is whole, and any HDF5 reader opens it
+        assert list(kept(away).values()) == [(list(range(1000)), "truncated")]
+    if what == "file replaced":
+        assert path.read_text() == "mine"
+        path.unlink()
+    assert list(kept(folder).values()) == [(list(range(1000, 3000)), "lossy" if writer.unrecorded else "clean")]
+
+
+@contextmanager
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(growing.os, "posix_fallocate", refuse)
+        yield
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is room taken first")
+def test_when_a_full_disk_is_free_again_the_recording_goes_on_and_nothing_is_lost(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(retry_delay, "_SHORTEST", 0.01)
+    monkeypatch.setattr(growing, "_AHEAD", 0)
+    monkeypatch.setattr(growing, "_SLACK", 0)
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
+    feed(writer, 0, 1000)
+    until(lambda: writer.recorded == 1000)
+    with full_disk(monkeypatch):
+        # more than there is room for in the chunks of the file
+        feed(writer, 1000, 60_000)
+        until(lambda: writer.failed != "")
+        assert writer.failed == "No space left on device"
+        before = writer.recorded
+        sleep(0.1)
+        assert (writer.recorded, writer.unrecorded, writer.breaks) == (before, 0, 1)
+        assert writer.unwritten_age > 0.1
+    feed(writer, 60_000, 61_000)
+    until(lambda: writer.recorded == 61_000)
+    assert (writer.failed, writer.breaks, writer.unwritten_age) == ("", 1, 0.0)
+    writer.close()
+    told = notes(writer)
+    assert len(told) == 2
+    assert told[0].endswith("run.h5: No space left on device; it is tried again")
+    assert told[1].endswith("run-2.h5")
+    found = kept(tmp_path)
+    assert [outcome for _, outcome in found.values()] == ["truncated", "clean"]
+    assert [number for numbers, _ in found.values() for number in numbers] == list(range(61_000))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run-2.h5", "run.h5"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is room taken first")
+def test_a_disk_that_is_full_to_the_end_leaves_nothing_behind_and_all_is_counted(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(retry_delay, "_SHORTEST", 0.01)
+    with full_disk(monkeypatch):
+        writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
+        feed(writer, 0, 1000)
+        until(lambda: writer.failed != "")
+        sleep(0.1)
+        writer.close()
+    assert (writer.recorded, writer.unrecorded, writer.breaks) == (0, 1000, 1)
+    assert (writer.failed, writer.outcome, writer.hangs) == ("No space left on device", "truncated", False)
+    assert len(notes(writer)) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@contextmanager
+def hanging_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Within, whatever is appended waits."""
+    goes_on, append = threading.Event(), GrowingFile.append
+
+    def wait(file: GrowingFile, *rows: object) -> None:
+        goes_on.wait(60.0)
+        append(file, *rows)
+
+    monkeypatch.setattr(GrowingFile, "append", wait)
+    try:
+        yield
+    finally:
+        goes_on.set()
+
+
+def test_a_disk_that_hangs_is_seen_by_the_age_and_a_stop_does_not_wait_for_it(tmp_path, monkeypatch) -> None:
+    with hanging_disk(monkeypatch):
+        writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
+        feed(writer, 0, 1000)
+        assert writer.unwritten_age < 2.0
+        until(lambda: writer.unwritten_age > 0.3)
+        feed(writer, 1000, 2000)
+        assert writer.unwritten_age > 0.3
+        assert (writer.recorded, writer.unrecorded, writer.hangs) == (0, 0, False)
+        began = monotonic()
+        writer.close(patience=0.1)
+        assert monotonic() - began < 5.0
+        assert (writer.recorded, writer.unrecorded) == (0, 2000)
+        assert (writer.hangs, writer.outcome) == (True, "truncated")
+    # the disk is there again: what was begun is finished, what waited is not
+    writer.close()
+    assert not writer.hangs
+    assert writer.recorded + writer.unrecorded == 2000
+    assert [outcome for _, outcome in kept(tmp_path).values()] == ["lossy"]
+
+
+def test_what_waits_for_a_disk_is_bounded_in_seconds_and_in_bytes(tmp_path, monkeypatch) -> None:
+    with hanging_disk(monkeypatch):
+        by_bytes = RunWriter(tmp_path / "bytes.h5", {}, queue_bytes=100_000)
+        # of 16 bytes each, and 512 beside
+        for index in range(0, 20_000, 1000):
+            by_bytes.signals(block(index, 1000))
+        assert by_bytes.unrecorded == 20_000 - 7000
+        by_age = RunWriter(tmp_path / "age.h5", {}, queue_seconds=0.2)
+        feed(by_age, 0, 1000)
+        assert by_age.unrecorded == 0
+        until(lambda: by_age.unwritten_age > 0.2)
+        feed(by_age, 1000, 2000)
+        assert by_age.unrecorded == 1000
+    by_bytes.close()
+    by_age.close()
+    assert [(len(numbers), word) for numbers, word in kept(tmp_path).values()] == [(1000, "lossy"), (7000, "lossy")]
+
+
+def test_the_age_is_that_of_the_oldest_that_waits() -> None:
+    now = [0.0]
+    backlog = Backlog(lambda: now[0])
+    assert backlog.age == 0.0
+    for now[0] in (0.0, 1.0, 2.0):
+        backlog.put(10, 100)
+    now[0] = 3.0
+    ages = [(backlog.age, backlog.n_bytes)]
+    for samples in (5, 5, 10):
+        backlog.settle(samples, 10 * samples)
+        ages.append((backlog.age, backlog.n_bytes))
+    assert ages == [(3.0, 300), (3.0, 250), (2.0, 200), (1.0, 100)]
+    backlog.settle(10, 100)
+    assert (backlog.age, backlog.n_bytes) == (0.0, 0)
+
+
+def test_a_disk_that_refuses_again_and_again_is_left_alone_for_longer() -> None:
+    now = [0.0]
+    delay = RetryDelay(lambda: now[0])
+    assert delay.over
+    waits = []
+    for _ in range(5):
+        delay.refused()
+        begun = now[0]
+        while not delay.over:
+            now[0] += 0.5
+        waits.append(now[0] - begun)
+        delay.begun()
+    assert waits == [1.0, 2.0, 4.0, 8.0, 8.0]
+    # a recording that has lasted is interrupted for the first time again
+    now[0] += 60.0
+    delay.refused()
+    now[0] += 1.0
+    assert delay.over

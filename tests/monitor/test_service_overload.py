@@ -1,0 +1,199 @@
+"""A rig that is faster than the service: what is told meanwhile, and what becomes of what waits at a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
+from monitor.config import AlarmSettings, IndicatorSettings
+from monitor.engine import Monitor
+from monitor.health import Health
+from monitor.requests import Request
+from monitor.service import Service
+from monitor.transport.memory import MemorySink
+
+RATE = 100.0
+STREAM = Stream("rig", 1, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
+ROWS = 10
+BATCH = 200
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Rig:
+    """Sends ten samples every tenth of a second, which wait until they are received, in `cost` s a block."""
+
+    clock: Clock
+    cost: float = 0.0
+    sent: int = 0
+    waited: list[float] = field(default_factory=list)
+    ended: bool = False
+    start: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start = self.clock.now
+
+    @property
+    def came(self) -> int:
+        """Number of samples that have come."""
+        return ROWS * int((self.clock.now - self.start) * RATE / ROWS + 1e-6)
+
+    @property
+    def waiting(self) -> int:
+        """Number of blocks that have come and were not received."""
+        return (self.came - self.sent) // ROWS
+
+    def receive(self, timeout: float) -> list[SignalBlock | Event]:
+        first = self.sent
+        if self.came == self.sent:
+            self.clock.now += max(timeout, 0.0)
+        blocks: list[SignalBlock | Event] = []
+        while self.sent < self.came and len(blocks) < BATCH:
+            angle = 0.3 * (self.sent + np.arange(float(ROWS)))
+            samples = np.column_stack([np.sin(angle), 0.9 * np.sin(angle - 0.1)])
+            blocks.append(SignalBlock(STREAM, self.sent, self.sent / RATE, samples))
+            self.sent += ROWS
+            self.clock.now += self.cost
+        arrivals = self.start + np.arange(first + ROWS, self.sent + 1, ROWS) / RATE
+        self.waited = list(self.clock.now - arrivals)
+        return blocks
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Slow(MemorySink):
+    """Takes so many s for every block of results."""
+
+    clock: Clock
+    takes: float
+    looks: list[tuple[float, Health]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def results(self, block: ResultBlock) -> None:
+        super().results(block)
+        self.clock.now += self.takes
+
+    def health(self, health: Health) -> None:
+        self.looks.append((self.clock.now, health))
+
+
+@dataclass
+class Inlet:
+    """Remembers when it was looked at."""
+
+    clock: Clock
+    times: list[float] = field(default_factory=list)
+    endpoint: str = ""
+    refused: int = 0
+
+    def serve(self, carry_out: Callable[[Request], None]) -> None:
+        self.times.append(self.clock.now)
+
+    def close(self) -> None: ...
+
+
+def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Rig, Slow, Inlet, float]:
+    """Return what became of a service that needs `takes` s a block and is stopped after `seconds`, and when."""
+    clock = Clock()
+    rig, sink, inlet = Rig(clock, cost), Slow(clock, takes), Inlet(clock)
+    engine = Monitor(IndicatorSettings(window=0.5, measures=("nrmse",)))
+    alarms = AlarmMonitor(AlarmSettings())
+    service = Service(rig, engine, [sink], alarms=alarms, inlets=[inlet], clock=clock)
+    until = clock.now + seconds
+    service.run(lambda: clock.now >= until)
+    return service, rig, sink, inlet, until
+
+
+def alarmed(sink: MemorySink) -> set[str]:
+    return {event.detail.split()[1] for event in sink.events_seen if event.kind is EventKind.ALARM}
+
+
+def test_a_service_that_keeps_up_is_never_behind() -> None:
+    service, rig, sink, _, _ = served(takes=0.05, seconds=20.0)
+    assert max(health.latency for _, health in sink.looks) == pytest.approx(0.05, abs=0.06)
+    assert alarmed(sink) == set()
+    assert (service.counts.received, service.counts.lost, service.dropped) == (rig.sent, 0, 0)
+    assert {event.kind for event in sink.events_seen} == {EventKind.STARTED}
+
+
+def test_how_far_it_is_behind_is_told_and_requests_and_health_are_on_time() -> None:
+    _, _, sink, inlet, until = served(takes=0.2, seconds=40.0)
+    # it takes half of what comes, so that after 40 s it is 20 s behind
+    before = [(now, health) for now, health in sink.looks if now <= until]
+    assert before[-1][1].latency == pytest.approx(20.0, abs=1.0)
+    assert alarmed(sink) >= {"overload.warn"}
+    assert "dead_stream.trip" not in alarmed(sink)
+    assert {health.state for _, health in before[2:]} == {"receiving"}
+    gaps = np.diff([now for now, _ in sink.looks])
+    assert max(gaps) <= 0.5 + 0.2 + 1e-9
+    assert max(np.diff(inlet.times)) <= 0.2 + 1e-9
+
+
+def test_a_stop_takes_what_has_arrived_though_without_results() -> None:
+    service, rig, sink, _, until = served(takes=0.2, seconds=40.0)
+    assert service.counts.received == rig.sent == sum(map(len, sink.signals_seen))
+    assert rig.sent >= int(40.0 * RATE)
+    assert (service.counts.lost, service.dropped) == (0, 0)
+    assert rig.clock.now <= until + 3.5
+    (note,) = (event.detail for event in sink.events_seen if event.kind is EventKind.NOTE)
+    without = rig.sent - int(sink.results_seen[-1].index + len(sink.results_seen[-1]))
+    assert note == f"stopped while behind: the last {without} samples have no results"
+    assert without > 1000
+    # nobody says that results have caught up
+    (alarm,) = (event.detail for event in sink.events_seen if event.kind is EventKind.ALARM)
+    assert "overload.warn occur" in alarm
+    assert sink.looks[-1][1].latency > 20.0
+
+
+def test_what_there_is_no_time_for_at_a_stop_is_counted_as_lost() -> None:
+    service, rig, sink, _, until = served(takes=0.2, seconds=60.0, cost=0.04)
+    assert rig.clock.now <= until + 3.0 + BATCH * 0.04
+    left = rig.came - service.counts.received
+    assert left > 500
+    assert service.dropped == service.counts.lost == pytest.approx(left, abs=200)
+    (gap,) = (event for event in sink.events_seen if event.kind is EventKind.GAP)
+    assert gap.detail.startswith("stopped while behind: about so many had arrived")
+    assert sink.looks[-1][1].counts.lost == service.dropped
+    assert "lost_data.warn" in alarmed(sink)
+
+
+def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> None:
+    angle = 0.3 * np.arange(30_000.0)
+    whole = SignalBlock(STREAM, 0, 0.0, np.column_stack([np.sin(angle), 0.9 * np.sin(angle - 0.1)]), last=True)
+    clock = Clock()
+    sink, inlet = Slow(clock, 0.06), Inlet(clock)
+
+    class Once(Rig):
+        def receive(self, timeout: float) -> list[SignalBlock | Event]:
+            self.ended = True
+            self.waited = [0.0]
+            return [whole]
+
+    settings = IndicatorSettings(window=0.5, measures=("nrmse",))
+    Service(Once(clock), Monitor(settings), [sink], inlets=[inlet], clock=clock).run(lambda: False)
+    parts = len(sink.signals_seen)
+    assert len(sink.results_seen) == parts > 5
+    assert len(inlet.times) >= parts
+    assert [block.last for block in sink.signals_seen] == [False] * (parts - 1) + [True]
+    np.testing.assert_array_equal(np.concatenate([block.samples for block in sink.signals_seen]), whole.samples)
+    expected = Monitor(settings).update(whole).results
+    assert expected is not None
+    np.testing.assert_array_equal(np.concatenate([block.values for block in sink.results_seen]), expected.values)
