@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 test: export OPENBLAS_NUM_THREADS := 1
 test: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test benchmark pictures clean
+.PHONY: demo test campaign benchmark pictures clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/synchroscope demo $(ARGS)
@@ -18,6 +18,11 @@ test: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
+
+# half an hour: tens of thousands of damaged files through every reader
+campaign: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.campaign.damaged_run_files --files 20000
+	$(BIN)/python -m tests.campaign.damaged_tables --files 20000
 
 benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

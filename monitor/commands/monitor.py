@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from monitor.commands.alarm_keeping import names_folder
 from monitor.commands.broker import open_broker
 from monitor.commands.security import Guard, allow_descriptors, guarded, in_plain
+from monitor.commands.service_manager import open_service_manager
 from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.commands.stopping import StopSignals, leave_at_once
 from monitor.commands.until_closed import stop_when_closed
@@ -121,12 +123,16 @@ def run(arguments: argparse.Namespace) -> int:
         if alarm_file is not None:
             stack.callback(alarm_file.close)
         kept = [each for each in (recorder, alarm_file) if each is not None]
+        manager = open_service_manager(os.environ)
+        if manager is not None:
+            stack.callback(manager.close)
+        told = [] if manager is None else [manager]
         # not before, or what a rig sends meanwhile would pile up until it is lost
         source.listen()
         service = Service(
             source,
             Monitor(settings.indicators, plan),
-            [results, *kept, *broker.sinks, *viewers, Announcer(say)],
+            [results, *kept, *broker.sinks, *viewers, Announcer(say), *told],
             alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
@@ -136,7 +142,10 @@ def run(arguments: argparse.Namespace) -> int:
             inlets=[*([inlet] if inlet is not None else []), *(each.notes for each in kept), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
-        say(f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}")
+        listening = f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}"
+        say(listening)
+        if manager is not None:
+            manager.ready(listening)
         deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
         try:
             service.run(lambda: stop.told or time.monotonic() >= deadline, once=arguments.once)

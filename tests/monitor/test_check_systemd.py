@@ -43,8 +43,11 @@ def test_the_command_is_one_that_our_parser_takes(service):
 
 
 def test_what_it_relies_on_elsewhere(service):
-    # nothing here tells systemd that it is ready
-    assert service["Type"] == "exec"
+    # readiness and signs of life are told by `monitor.commands.service_manager`, health twice a second
+    assert service["Type"] == "notify"
+    assert int(service["WatchdogSec"]) >= 10
+    # a minute or two of compiling on the machines that we know
+    assert int(service["TimeoutStartSec"]) >= 300
     assert service["KillSignal"] == "SIGTERM"
     # the recorder holds 30 s of the stream at most, which a slow disk must get
     assert int(service["TimeoutStopSec"]) > 60
