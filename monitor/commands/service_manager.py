@@ -45,8 +45,10 @@ class ServiceManager:
         """Say nothing."""
 
     def health(self, health: Health) -> None:
-        """Say that the loop goes on."""
-        self._tell("WATCHDOG=1")
+        """Say that the loop goes on, and for ``systemctl status`` with what."""
+        counts = health.counts
+        followed = f"{health.rig}, {health.state}" if health.rig else health.state
+        self._tell("WATCHDOG=1", f"STATUS={followed}: {counts.received} samples received, {counts.lost} lost")
 
     def close(self) -> None:
         """Say that it stops; a second call does nothing."""

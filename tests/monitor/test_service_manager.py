@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from monitor.commands.service_manager import open_service_manager
-from monitor.health import Health
+from monitor.health import Counts, Health
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="systemd is on Linux only")
 
@@ -30,10 +30,14 @@ def test_it_hears_when_the_service_is_ready_alive_and_stopping(manager):
     told.ready("listening on tcp://127.0.0.1:5555")
     assert bound.recv(1000) == b"READY=1\nSTATUS=listening on tcp://127.0.0.1:5555"
     told.health(Health())
-    told.health(Health())
+    told.health(Health(rig="north", state="receiving", counts=Counts(received=2000, lost=3)))
     told.close()
     told.close()
-    assert [bound.recv(1000) for _ in range(3)] == [b"WATCHDOG=1", b"WATCHDOG=1", b"STOPPING=1"]
+    assert [bound.recv(1000) for _ in range(3)] == [
+        b"WATCHDOG=1\nSTATUS=waiting: 0 samples received, 0 lost",
+        b"WATCHDOG=1\nSTATUS=north, receiving: 2000 samples received, 3 lost",
+        b"STOPPING=1",
+    ]
 
 
 @pytest.mark.parametrize("environment", [{}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "vsock:2:1"}])
