@@ -48,9 +48,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def reduction(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function of whole windows that may add up in an order of its own; Python calls it, no kernel does.
+    """Compile a function of whole windows that may add up in an order of its own.
 
-    Several sums side by side and not one: the order depends on nothing but the length of the window.
+    Several sums side by side and not one: the order depends on nothing but the length of the window. A kernel may
+    call it only where what it hands over does not depend on how the stream is cut.
     """
     return _compiled(function, {"contract", "reassoc"})
 

@@ -32,10 +32,9 @@ _UNRELATED = 0.05
 # samples without which noise passes for a loop
 _FEWEST = 32
 # windows that one sample may try; samples that may, in a longest window
-_TRIES = 3
+_TRIES, _SEARCHES = 3, 32
 # windows over which the two are to be alike, where so many samples are known
 _TURNS = 3
-_SEARCHES = 32
 _GOOD, _LENGTH = range(2)
 
 
@@ -68,16 +67,17 @@ class AdaptivePhaseAmplitudeIndices(WindowedIndicator[AdaptivePhaseAmplitudeErro
     reaches as far back as they need. The checks are the review's, their thresholds ours: the command spans three
     quarters of the fitted ellipse's width; the angle that the command has turned through, by the chords' frequency,
     is 2 pi or more (the loop's own angle means nothing where it is thin); 4ac - b^2 is positive, or negative by no
-    more than a line's is; the fitted centre lies within the data's bounding box. Three are ours altogether, or else
+    more than a line's is; the fitted centre lies within the data's bounding box. Four are ours altogether, or else
     the noise on a piece of the loop would pass for a loop: the phase is known to 0.1 rad, delay and gain leave at
-    most 3 % of the power of measured in the command's band, and the command does not span more than four of the
-    chords' amplitudes. A window has 32 samples or more.
+    most 5 % of the power of measured in the command's band, measured follows the command by that delay over three
+    such windows, and the command does not span more than four of the chords' amplitudes. A window has 32 samples or
+    more.
 
     With two economies: a search begins at the length found by the last one, instead of at nothing, half of the
-    surplus shorter if there was one; where the checks fail it grows by quarters, three lengths a search, and the next
-    search goes on, with nothing valid until they hold. And there are 32 searches in a longest window, at every
-    `hop`-th sample; between two the values stand. In steady motion that leads to the shortest length at which the
-    angle is 2 pi, as the flowchart does.
+    surplus shorter if there was one; where the checks fail it grows by quarters, three lengths a search and at last
+    the newest turn alone, and the next search goes on, with nothing valid until they hold. And there are 32 searches
+    in a longest window, at every `hop`-th sample; between two the values stand. In steady motion that leads to the
+    shortest length at which the angle is 2 pi, as the flowchart does.
 
     Delay, ratio and standard deviations are those of `PhaseAmplitudeIndices` (`closed_loop`). One turn in noise says
     less than several: the phase is three to four times as uncertain as over 2.5 turns.
@@ -210,7 +210,7 @@ def _advance_adaptive(
                         settled = is_alike(piece_c, piece_m, int(np.rint(loop.lag)))
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b
-                        quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if lag > 0.0 else 1.0)
+                        quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if loop.lag > 0.0 else 1.0)
                 tries += 1
                 if not settled and tries < _TRIES:
                     # what stops at the longest window begins again at the shortest

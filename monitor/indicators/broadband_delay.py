@@ -14,7 +14,7 @@ from monitor.indicators.fractional_lag import REACH, delayed
 from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
-from monitor.indicators.residual import UNRELATED, with_chance
+from monitor.indicators.residual import SMALLEST_FIT, UNRELATED, with_chance
 from monitor.indicators.window_residual import Residual, scatter
 from monitor.kernel import kernel
 
@@ -96,7 +96,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
 
     outputs = _OUTPUTS
     value_type = BroadbandDelay
-    smallest_window = 16
+    smallest_window = SMALLEST_FIT
     at_once = True
 
     def __init__(
@@ -167,12 +167,13 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
             fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)
             if np.isnan(fit.lag):
                 return result
+            beyond = abs(lag + fit.lag) - self._most
             lag = min(max(lag + fit.lag, -self._most), self._most)
             if abs(fit.lag) <= _SETTLED:
                 break
             command, slope = delayed(c, start, n, lag)
         scale = size_c / size_m
-        if np.isfinite(fit.ratio * scale) and fit.coherence >= _RELATED:
+        if np.isfinite(fit.ratio * scale) and fit.coherence >= _RELATED and beyond <= _BESIDE:
             left = left.with_gain(1.0 / fit.ratio)
             delay_sd = with_chance(pace * self._scatter(fit.by_lag, left), share) / pace
             ratio, gain_sd = fit.ratio * scale, with_chance(self._scatter(fit.by_gain, left), share)

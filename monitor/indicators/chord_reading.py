@@ -75,7 +75,7 @@ def choose_lag(
     -------
     k : the lag, samples; 0 where the points draw no loop with any.
     lag : of measured behind the command, as the chords of that lag have it, samples.
-    chords : their reading, from 128 groups of points.
+    chords : their reading, from 128 groups of points at least, or all.
     """
     best, chosen, lag, reading = 0.0, 0, np.nan, Chords(False, np.nan, np.nan, np.nan, np.nan)
     mean = power = 0.0

@@ -38,7 +38,7 @@ class ClosedLoop(NamedTuple):
 
     ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation; ``turn_rate`` the chords' angle
     between samples, ``rate_sd`` its standard deviation if the command has the noise. ``shift`` is the whole number of
-    samples nearest to the lag.
+    samples nearest to the lag; in strong noise it may be off by some more.
     With the command delayed by it, chords read a phase that changes with the lag ``pace`` times as fast as that of a
     tone at their frequency; and where that is off by an angle a, ``1 - slope a + bend a^2 / 2`` times the gain.
     ``found`` is False where no lag closes the loop, or the two signals have nothing to do with each other.
@@ -121,6 +121,7 @@ def close_loop(
     if not share < most:
         return NO_LOOP
     take_gain(work[_LATER, start:stop], work[_REST, start:stop], gain - fitted)
+    drift = _certain_drift(drift, turn_rate, start, stop, work)
     # from the weights of what is `shift` samples later to those of measured
     of_lag, of_gain = work[_LATER], work[_SLOPE]
     for t in range(start, stop):
@@ -130,7 +131,6 @@ def close_loop(
     of_lag, of_gain = of_lag[low:high], of_gain[low:high]
     swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
     # a drift of measured is a part of the uncertainty that no scatter tells: its share changes with the window's ends
-    drift = _certain_drift(drift, turn_rate, start, stop, work)
     by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_both - 1)
     for t in range(n_both):
         of_lag[t], of_gain[t] = swept[t] / by_lag, common[t] / (near * gain)

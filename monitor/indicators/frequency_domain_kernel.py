@@ -180,9 +180,11 @@ def advance_fdb(
                         turned, away = before * after.conjugate(), tone_m * delayed.conjugate()
                         pace = np.arctan2(turned.imag, turned.real) / angular
                         lag -= np.arctan2(away.imag, away.real) / (min(max(pace, _SLOWEST), _FASTEST) * angular)
-                hides_offset = k == 1 or (k == 2 and far != 0.0)
-                if share < UNRELATED and not (
-                    hides_offset and impurity(work[_C], tone_c * (1.0 / scale), frequency) > _IMPURE
+                hides_offset = (k == 1 and near != 0.0) or (k == 2 and far != 0.0)
+                if (
+                    share < UNRELATED
+                    and _SLOWEST <= pace <= _FASTEST
+                    and not (hides_offset and impurity(work[_C], tone_c * (1.0 / scale), frequency) > _IMPURE)
                 ):
                     held[pair, LAG], held[pair, PACE] = lag, pace
                     reading = tone_m if correct else raw_m
@@ -195,7 +197,7 @@ def advance_fdb(
                     scatters = scatter_of_sums(work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop)
                     held[pair, PHASE_SD] = with_chance(scatters[0], share)
                     held[pair, GAIN_SD] = with_chance(scatters[1], share)
-            phase_sd = held[pair, PHASE_SD]
+            phase_sd = held[pair, PHASE_SD] / held[pair, PACE]
             if not (give and np.isfinite(held[pair, LAG]) and phase_sd <= _LARGEST_SD):
                 continue
             if of_motion:
@@ -204,7 +206,7 @@ def advance_fdb(
                 pace = held[pair, PACE] * angular
                 lag = held[pair, LAG] - np.arctan2(away.imag, away.real) / pace
                 ratio, phase = np.sqrt(square_of(delayed) / square_of(tone_m)), -angular * lag
-                delay_sd, phase_sd = phase_sd / pace, phase_sd / held[pair, PACE]
+                delay_sd = phase_sd / angular
             else:
                 if not correct:
                     if own_peaks:

@@ -12,7 +12,7 @@ from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
 from monitor.indicators.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.residual import UNRELATED, with_chance
+from monitor.indicators.residual import SMALLEST_FIT, UNRELATED, with_chance
 from monitor.indicators.window_residual import residual_of, scatter
 from monitor.kernel import reduction
 
@@ -129,7 +129,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
         Output("fei_delay_sd", "s"),
     )
     value_type = FrequencyEvaluationSoFar
-    smallest_window = 16
+    smallest_window = SMALLEST_FIT
 
     def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)

@@ -20,6 +20,7 @@ from monitor.kernel import kernel
 
 # the fraction of a hop from one pair's turn to the next one's: any number of pairs is spread evenly
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+_LOUD = 1e12
 
 
 class Centred(NamedTuple):
@@ -48,6 +49,11 @@ class HoppedIndicator(WindowedIndicator[Value]):
         self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
+        # what an evaluation compiles is there when the first one is due; so large that no gate is shut
+        wave = np.sin(5.0 * np.pi * np.arange(self.n_window) / self.n_window)
+        (c, _), (m, _) = centred(wave), centred(np.roll(wave, 1))
+        self._evaluate(0, Centred(c, m, _LOUD, _LOUD), self.n_window)
+        self.reset()
 
     @abstractmethod
     def _evaluate(self, pair: int, window: Centred, number: int) -> Any:
@@ -74,7 +80,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
         ring, clock, good, standing = self._state[:4]
         x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._turns, self._fulls)
         start, n = 0, len(x_c)
-        while start < n:
+        while True:
             stop, due = _advance_hopped(x_c, x_m, first, start, out, *settings, ring, clock, good, standing)
             if due:
                 newest = first + stop - 1
@@ -85,6 +91,8 @@ class HoppedIndicator(WindowedIndicator[Value]):
                 # the row of that sample alone has been made before the evaluation
                 if newest % self.every == 0:
                     out[newest // self.every - (first - 1) // self.every - 1] = standing
+            if stop == n:
+                return
             start = stop
 
     def _due(self, number: int, good: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -54,7 +54,6 @@ class MultitaperFit:
     def __init__(self, n: int, sample_rate: float, band: tuple[float, float] | None) -> None:
         self._n = n
         self._low, self._high = bins_of_band(n + 1, sample_rate, band)
-        self.fit(self.spectrum(np.zeros(n)), self.spectrum(np.zeros(n)), np.zeros(n))
 
     def spectrum(self, x: Samples) -> Spectrum:
         """Return the half bins of the (n,) samples without their mean."""

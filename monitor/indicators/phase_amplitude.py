@@ -47,8 +47,8 @@ from monitor.kernel import kernel
 # looks at the whole window while it slides by its length
 _LOOKS = 8
 # what is held from look to look, see `ClosedLoop`
-PACE, SLOPE, BEND, LAG_SD, GAIN_SD, RATE_SD = range(6)
-N_HELD = 6
+PACE, SLOPE, BEND, LAG_SD, GAIN_SD, RATE_SD, OPEN = range(7)
+N_HELD = 7
 
 
 class PhaseAmplitudeError(NamedTuple):
@@ -239,14 +239,15 @@ def _advance_paei(
                     amplitude, gain = ellipse.half_width, np.hypot(in_phase, opening)
                     # clockwise is a lead
                     lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / turn_rate
-                is_open = passes(
-                    gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude, counts[pair, GOOD],
-                    n_window,
-                )  # fmt: skip
+                if due:
+                    held[pair, OPEN] = passes(
+                        gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude,
+                        counts[pair, GOOD], n_window,
+                    )  # fmt: skip
                 phase_sd = held[pair, LAG_SD] * turn_rate
                 if (
                     give
-                    and is_open
+                    and held[pair, OPEN] > 0.0
                     and phase_sd <= LARGEST_SD
                     and gain > 1e-12
                     and np.isfinite(gain + lag + amplitude)

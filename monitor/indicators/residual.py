@@ -15,6 +15,8 @@ from monitor.indicators.fractional_lag import POINTS, REACH
 from monitor.kernel import kernel, part, reduction
 
 N_BLOCKS = 16
+# samples of a window, one a block: the polynomial between samples needs some beyond them
+SMALLEST_FIT = N_BLOCKS + 2 * REACH
 # of the scatter, over the number of blocks: for four fitted numbers and Student's t, measured in `benchmarks.truth`
 _FEW = 1.75
 # square of what is found of a play over its variance, from which on it is reckoned with: noise that passes for one
@@ -100,10 +102,10 @@ def fit_delayed(
         ab -= per_sample * sum_a * sum_b + per_tilt * tilt_a * tilt_b
         ay -= per_sample * sum_a * sum_y + per_tilt * tilt_a * tilt_y
         by -= per_sample * sum_b * sum_y + per_tilt * tilt_b * tilt_y
-        power = aa * bb - ab * ab
-        if not (aa > _ROUNDING * raw_a and bb > _ROUNDING * raw_b and power > _ROUNDING * aa * bb):
+        area = aa * bb - ab * ab
+        if not (aa > _ROUNDING * raw_a and bb > _ROUNDING * raw_b and area > _ROUNDING * aa * bb):
             return start, start, np.nan, 0.0, np.nan
-        gain, by_slope = (ay * bb - by * ab) / power, (by * aa - ay * ab) / power
+        gain, by_slope = (ay * bb - by * ab) / area, (by * aa - ay * ab) / area
         off = by_slope / gain if gain != 0.0 else 0.0
         # to first order in the lag alone: again, where that is not enough
         if attempt == 0 and _CURVED < abs(off) * np.sqrt(bb / aa) < 1.0:

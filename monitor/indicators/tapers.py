@@ -1,7 +1,8 @@
 """Reading a sliding spectrum through a cosine-sum taper: in the frequency domain, a few neighbouring bins.
 
 A taper ``1 + 2 near cos(2 pi n/N) + 2 far cos(4 pi n/N)`` weights the bins k-1 and k+1 with `near`, k-2 and k+2
-with `far`. Bin 0, where the offset is, is held at zero, and the gains below know it: so bin 1 can be read too.
+with `far`. Bin 0, where the offset is, is held at zero, and the gains of `delayed_bin.tone_gains` know it: so bin 1
+can be read too.
 """
 
 from __future__ import annotations

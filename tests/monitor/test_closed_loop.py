@@ -35,6 +35,16 @@ def test_a_delay_is_exact(k, name, delay):
     assert loop.lag_sd / RATE < 1e-6
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e5])
+def test_the_unit_of_the_signals_does_not_matter(scale):
+    rng = np.random.default_rng(7)
+    motion, noise = oracle.MOTIONS["earthquake"](rng), rng.normal(size=(2, N))
+    c, m = motion(T), 0.8 * motion(T - 0.0123) + 0.02 * np.std(motion(T)) * noise[0]
+    one, other = closed(c, m, 8, 0.0123 * RATE), closed(scale * c, scale * m, 8, 0.0123 * RATE)
+    assert one.found and one.shift == other.shift
+    np.testing.assert_allclose(other[1:], one[1:], rtol=1e-6, atol=1e-9)
+
+
 def swept(motion, m, k, delay):
     """Return the area that measured sweeps against the command delayed by so much, over the middle of the window."""
     return oracle.chord_sums(motion(T - delay), m, k)[0]

@@ -23,6 +23,7 @@ from monitor.indicators import (
     multitaper,
     peak_error,
     phase_amplitude,
+    residual,
     rms_error,
     tracking_indicator,
 )
@@ -43,7 +44,13 @@ KERNELS = (
     hopped._advance_hopped,
     broadband_delay._advance_gate,
     cross_correlation._find_peak,
+    cross_correlation._step,
     multitaper._compare,
+    multitaper._weights,
+    residual.fit_delayed,
+    residual.scatter_of_sums,
+    residual.take_gain,
+    residual.with_chance,
 )
 
 
