@@ -78,13 +78,15 @@ class Reading:
 
         Raises
         ------
-        BaseException : whatever ended the thread.
+        BaseException : whatever ended the thread, every time.
         """
         try:
             item = self._queue.get(timeout > 0.0, timeout if timeout > 0.0 else None)
         except Empty:
             return None
         if isinstance(item, BaseException):
+            # for whoever takes next, too
+            self._queue.put(item)
             raise item
         if isinstance(item, Arrival):
             self._went += _size(item.frames)
