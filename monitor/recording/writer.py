@@ -170,16 +170,22 @@ class RunWriter:
         `outcome` is the word for the run; left out, it is ``clean``, or ``lossy`` when anything was dropped. After
         `patience` s, where it is given, what still waits is dropped, and a disk that hangs is waited for no longer.
         """
+        self.end(outcome)
+        self._thread.join(patience)
+        if patience is not None and not self._cut:
+            self._cut = True
+            self._thread.join(_LAST_WORDS)
+
+    def end(self, outcome: str | None = None, timeout: float = 0.0) -> bool:
+        """Begin what `close` does, give up nothing, and tell whether it is done within `timeout` s."""
         if len((outcome or "").encode()) > layout.OUTCOME_BYTES:
             raise ValueError(f"outcome {outcome!r}: at most {layout.OUTCOME_BYTES} bytes")
         if not self._stop.is_set():
             self._outcome = outcome
             self._stop.set()
             self._wake.set()
-        self._thread.join(patience)
-        if patience is not None and not self._cut:
-            self._cut = True
-            self._thread.join(_LAST_WORDS)
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._stop.is_set():

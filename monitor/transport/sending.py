@@ -44,8 +44,9 @@ class Sending:
 
     @property
     def trouble(self) -> str:
-        """What subscribers have done, or what ended it, in one line; empty: nothing."""
-        return self._end or self._outlet.trouble
+        """What subscribers have done, what ended it and whether all was sent, in one line; empty: nothing."""
+        lost = f"some of what was to be published at {self.url} was dropped" if self.dropped else ""
+        return "; ".join(filter(None, (self._end, self._outlet.trouble, lost)))
 
     def offer(self, frames: Frames) -> None:
         """Send soon; where too much waits already it is dropped and counted."""
