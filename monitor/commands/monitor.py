@@ -131,7 +131,11 @@ def run(arguments: argparse.Namespace) -> int:
         if manager is not None:
             stack.callback(manager.close)
         told = [] if manager is None else [manager]
-        troubled = [results, *(each for each in viewers if isinstance(each, Troubled)), *([inlet] if inlet else [])]
+        troubled: list[Troubled] = [
+            results,
+            *(each for each in viewers if isinstance(each, Troubled)),
+            *([inlet] if inlet else []),
+        ]
         # not before, or what a rig sends meanwhile would pile up until it is lost
         source.listen()
         service = Service(

@@ -41,6 +41,11 @@ class LiveSource(Source, Protocol):
         ...
 
     @property
+    def dropped_last(self) -> int:
+        """How many messages were dropped since the last that was kept: no gap in what comes tells of them."""
+        ...
+
+    @property
     def waited(self) -> Sequence[float]:
         """For how long each item of the last `receive` had waited for it, s."""
         ...

@@ -54,6 +54,8 @@ class Reading:
         # each is written to by one thread only
         self._came = self._went = 0  # bytes
         self.dropped = 0
+        self.dropped_last = 0
+        """Messages dropped since the last that was kept: none after them shows that they are missing."""
         self._holding = self._stop = False
         self._looked = -_LOOK
         self._caught_up: dict[int, float] = defaultdict(monotonic)
@@ -130,7 +132,9 @@ class Reading:
         size = _size(frames)
         if self._came + size - self._went > self._most:
             self.dropped += 1
+            self.dropped_last += 1
             return
+        self.dropped_last = 0
         self._came += size
         self._queue.put(Arrival(frames, link, now))
 

@@ -298,3 +298,13 @@ def test_a_file_whose_disk_does_not_even_take_the_outcome_is_still_put_into_memo
     monkeypatch.setattr(growing.os, "dup2", note)
     file.abandon("truncated")
     assert put == [file._descriptor]
+
+
+def test_a_recording_may_be_ended_without_giving_up_what_a_slow_disk_has_not_taken(tmp_path, monkeypatch) -> None:
+    with hanging_disk(monkeypatch):
+        writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
+        feed(writer, 0, 1000)
+        assert not writer.end(timeout=0.01)
+    assert writer.end(timeout=30.0)
+    assert (writer.recorded, writer.unrecorded, writer.outcome) == (1000, 0, "clean")
+    writer.close()
