@@ -24,17 +24,21 @@ class _Rival:
     """What came of one stream without a gap, and how many samples of the followed one came meanwhile."""
 
     blocks: list[SignalBlock] = field(default_factory=list)
+    samples: int = 0
+    n_bytes: int = 0
     against: int = 0
 
-    @property
-    def samples(self) -> int:
-        return sum(map(len, self.blocks))
+    def append(self, block: SignalBlock) -> None:
+        self.blocks.append(block)
+        self.samples += len(block)
+        self.n_bytes += block.samples.nbytes
 
     @property
     def is_long(self) -> bool:
         """It has not won with this, and more is not kept."""
         seconds = self.samples / self.blocks[-1].stream.sample_rate
-        return seconds > 2 * _SECONDS_OF_SAME or sum(block.samples.nbytes for block in self.blocks) > _MOST_BYTES
+        could_win = len(self.blocks) >= _BLOCKS
+        return (could_win and seconds > 2 * _SECONDS_OF_SAME) or self.n_bytes > _MOST_BYTES
 
     def continued_by(self, block: SignalBlock) -> bool:
         return self.blocks[-1].index + len(self.blocks[-1]) == block.index
@@ -69,11 +73,12 @@ class Rivals:
             return
         rival = self._rivals.get(block.stream)
         if rival is not None and rival.continued_by(block) and not rival.is_long:
-            rival.blocks.append(block)
+            rival.append(block)
             return
         if rival is None and len(self._rivals) == _MOST:
             del self._rivals[min(self._rivals, key=lambda stream: self._rivals[stream].samples)]
-        self._rivals[block.stream] = _Rival([block])
+        self._rivals[block.stream] = begun = _Rival()
+        begun.append(block)
 
     def oppose(self, samples: int) -> None:
         """Count samples of the stream that is followed."""

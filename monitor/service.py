@@ -208,11 +208,11 @@ class Service:
         if self._uncomputed:
             behind = f"stopped while behind: the last {self._uncomputed} samples have no results"
             self._note(Event(EventKind.NOTE, *self._vitals.where, 0, behind))
-        if waiting := self._source.waiting:
+        if left := self._source.waiting + self._source.dropped_last:
             # as many in each as in those that were received
-            self.dropped = max(1, round(waiting * self.counts.received / max(self._items, 1)))
-            left = "stopped while behind: about so many had arrived and are neither computed nor recorded"
-            self._note(Event(EventKind.GAP, *self._vitals.where, self.dropped, left))
+            self.dropped = max(1, round(left * self.counts.received / max(self._items, 1)))
+            why = "stopped while behind: about so many had arrived and are neither computed nor recorded"
+            self._note(Event(EventKind.GAP, *self._vitals.where, self.dropped, why))
 
     def _tell(self) -> None:
         # those that no other followed

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+import traceback
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from monitor.transport.zeromq import RequestInlet
 
 _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
+_TURN = 0.1  # s
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
 
@@ -64,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.health import Recording
     from monitor.recording.disk_space import DiskSpace
     from monitor.service import Service
+    from monitor.transport.base import Troubled
     from monitor.transport.zeromq import ZmqResultSink, ZmqSource
 
     say = (lambda _text: None) if arguments.quiet else _say
@@ -77,7 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     must_be_published(settings, plan)
     allow_descriptors()
+    recorder: RunWriter | None = None
     with ExitStack() as stack:
+        stack.push(lambda _, problem, __: _leave_a_disk_that_hangs(problem, recorder))
         guard = stack.enter_context(guarded(settings.security.keys, settings.security.rig_key, say))
         if plain := in_plain(settings):
             say(plain)
@@ -108,12 +113,11 @@ def run(arguments: argparse.Namespace) -> int:
             stack.callback(inlet.close)
         viewers = stack.enter_context(open_viewers(settings.viewers, arguments.insecure, say))
         # closed after the recording, whose outcome it tells
-        recorder: RunWriter | None = None
         broker = open_broker(settings, lambda: recorder, say)
         stack.callback(broker.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
-            stack.callback(_close, recorder, stop)
+            stack.push(lambda kind, *_: _close(recorder, stop, broke_off=kind is not None))
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
         say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
@@ -127,6 +131,11 @@ def run(arguments: argparse.Namespace) -> int:
         if manager is not None:
             stack.callback(manager.close)
         told = [] if manager is None else [manager]
+        troubled: list[Troubled] = [
+            results,
+            *(each for each in viewers if isinstance(each, Troubled)),
+            *([inlet] if inlet else []),
+        ]
         # not before, or what a rig sends meanwhile would pile up until it is lost
         source.listen()
         service = Service(
@@ -136,9 +145,9 @@ def run(arguments: argparse.Namespace) -> int:
             alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
-            recording=Recording if recorder is None else lambda: _kept(recorder, disk),
+            recording=Recording if recorder is None else lambda: _kept(recorder, disk, service.dropped),
             broker=broker.look,
-            trouble=lambda: guard.trouble() or results.trouble,
+            trouble=lambda: "; ".join(filter(None, [guard.trouble(), *(each.trouble for each in troubled)])),
             inlets=[*([inlet] if inlet is not None else []), *(each.notes for each in kept), *broker.inlets],
         )
         takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
@@ -175,9 +184,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-def _close(recorder: RunWriter, stop: StopSignals) -> None:
+def _leave_a_disk_that_hangs(problem: BaseException | None, recorder: RunWriter | None) -> None:
+    if problem is not None and recorder is not None and recorder.hangs:
+        traceback.print_exception(problem)
+        leave_at_once(1)
+
+
+def _close(recorder: RunWriter, stop: StopSignals, *, broke_off: bool) -> None:
+    """Close the recording: of a service that broke off it is not whole, whatever came."""
+    from monitor.recording.layout import TRUNCATED
+
+    outcome = TRUNCATED if broke_off else None
+    # a run that ends by itself is written, however long the disk takes; who does not want to wait says so
+    while not recorder.end(outcome, _TURN) and not broke_off and not stop.told:
+        pass
     used = time.monotonic() - stop.since if stop.told else 0.0
-    recorder.close(patience=max(1.0, _CLOSED_WITHIN - used))
+    recorder.close(outcome, patience=max(1.0, _CLOSED_WITHIN - used))
 
 
 def _missing(recorder: RunWriter) -> str:
@@ -195,7 +217,8 @@ def _missing(recorder: RunWriter) -> str:
 def _recorder(settings: Settings) -> RunWriter:
     from monitor.recording import RunWriter
 
-    path = Path(settings.record.path)
+    # whoever is told of it may run in another folder, and this one may go
+    path = Path(settings.record.path).absolute()
     if names_folder(settings.record.path):
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -214,14 +237,14 @@ def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInle
     return RequestInlet(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
 
 
-def _kept(recorder: RunWriter, disk: DiskSpace) -> Recording:
+def _kept(recorder: RunWriter, disk: DiskSpace, left: int) -> Recording:
     from monitor.health import Recording
 
-    # whoever reads it may run in another folder
     return Recording(
-        str(recorder.path.absolute()),
+        str(recorder.path),
         recorder.recorded,
-        recorder.unrecorded,
+        # what the service left when it stopped is told the recorder only afterwards
+        recorder.unrecorded + left,
         disk.free,
         recorder.unwritten_age,
         recorder.breaks,

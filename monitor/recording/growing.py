@@ -198,6 +198,7 @@ class GrowingFile:
             if self._outcome_at is not None and sys.platform != "win32":
                 text = outcome.encode().ljust(layout.OUTCOME_BYTES, b"\0")
                 os.pwrite(self._descriptor, text, self._outcome_at)
+        with contextlib.suppress(OSError):
             if sys.platform == "linux":
                 # unable to write what it still holds, HDF5 crashes at exit: let it write to memory
                 memory = os.memfd_create("given-up")

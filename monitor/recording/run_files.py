@@ -35,7 +35,8 @@ class RunFiles:
     def __init__(self, wanted: Path, settings: bytes, backlog: Backlog, notes: Notes) -> None:
         self.path = wanted
         self.recorded = self.lost = self.breaks = 0
-        self.lossy = False
+        self.lossy = False  # of the file that is open
+        self._was_lossy = False
         self.refusal = ""
         self._wanted = wanted
         self._settings = settings
@@ -52,6 +53,11 @@ class RunFiles:
         self._rows, self._since = 0, 0.0
         self._gathered: list[Item] = []
         self._bytes = self._events = 0
+
+    @property
+    def ever_lossy(self) -> bool:
+        """A file lacks something that came: samples, results or events."""
+        return self.lossy or self._was_lossy
 
     def ready(self, *, at_once: bool = False) -> bool:
         """Tell whether it takes more; after a refusal, see now and then, or at once, whether the disk takes it."""
@@ -179,6 +185,7 @@ class RunFiles:
         if self._file is not None:
             self._file.finish(outcome or (layout.LOSSY if self.lossy else layout.CLEAN))
         self._file = self._stream = self._result_stream = None
+        self._was_lossy |= self.lossy
         self.lossy = False
         self._rows = 0
 

@@ -116,7 +116,7 @@ class RunWriter:
         """The word for all that was recorded, from now on."""
         if self.failed or self.hangs:
             return layout.TRUNCATED
-        if self.unrecorded:
+        if self.unrecorded or self._lossy or self._files.ever_lossy:
             return layout.LOSSY
         return layout.TRUNCATED if self.breaks else layout.CLEAN
 
@@ -155,7 +155,9 @@ class RunWriter:
         """Do nothing: how the service was doing is in the events."""
 
     def _put(self, item: Item, samples: int = 0) -> bool:
-        if self._full or self._stop.is_set():
+        # samples and their results are dropped together, events only where there is no room for them
+        full = self._backlog.n_bytes >= self._queue_bytes if isinstance(item, Event) else self._full
+        if full or self._stop.is_set():
             self._lossy = True
             return False
         self._backlog.put(samples, size(item))
@@ -168,16 +170,22 @@ class RunWriter:
         `outcome` is the word for the run; left out, it is ``clean``, or ``lossy`` when anything was dropped. After
         `patience` s, where it is given, what still waits is dropped, and a disk that hangs is waited for no longer.
         """
+        self.end(outcome)
+        self._thread.join(patience)
+        if patience is not None and not self._cut:
+            self._cut = True
+            self._thread.join(_LAST_WORDS)
+
+    def end(self, outcome: str | None = None, timeout: float = 0.0) -> bool:
+        """Begin what `close` does, give up nothing, and tell whether it is done within `timeout` s."""
         if len((outcome or "").encode()) > layout.OUTCOME_BYTES:
             raise ValueError(f"outcome {outcome!r}: at most {layout.OUTCOME_BYTES} bytes")
         if not self._stop.is_set():
             self._outcome = outcome
             self._stop.set()
             self._wake.set()
-        self._thread.join(patience)
-        if patience is not None and not self._cut:
-            self._cut = True
-            self._thread.join(_LAST_WORDS)
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -191,7 +199,15 @@ class RunWriter:
         self._files.close(self._outcome)
 
     def _drain(self) -> None:
-        self._files.lossy |= self._lossy
+        if lossy := self._lossy:
+            # first cleared: what is dropped from now on is handed over the next time
+            self._lossy = False
+            self._files.lossy = True
         while self._queue and not self._cut and self._files.take(self._queue[0]):
             self._queue.popleft()
+        if lossy:
+            # it may lack in any of the files that were begun meanwhile, or are yet to be
+            self._files.lossy = True
+            if self._queue:
+                self._lossy = True
         self._files.commit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from monitor.alarm_report import AlarmReport
 from monitor.blocks import Event, ResultBlock, SignalBlock
@@ -41,6 +41,11 @@ class LiveSource(Source, Protocol):
         ...
 
     @property
+    def dropped_last(self) -> int:
+        """How many messages were dropped since the last that was kept: no gap in what comes tells of them."""
+        ...
+
+    @property
     def waited(self) -> Sequence[float]:
         """For how long each item of the last `receive` had waited for it, s."""
         ...
@@ -75,6 +80,16 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Finish; a second call does nothing."""
+        ...
+
+
+@runtime_checkable
+class Troubled(Protocol):
+    """What may be hampered without an end of its calls."""
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong, in one line; empty: nothing."""
         ...
 
 

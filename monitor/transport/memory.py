@@ -63,6 +63,11 @@ class MemorySource:
         return 0 if self._ended else self._queue.qsize()
 
     @property
+    def dropped_last(self) -> int:
+        """None: it takes all that is put."""
+        return 0
+
+    @property
     def waited(self) -> tuple[float, ...]:
         """Nothing: what is put has come when it is received."""
         return (0.0,) * self._handed

@@ -14,6 +14,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
+from typing import IO
 
 import msgspec
 
@@ -25,7 +26,8 @@ from monitor.wire import Frames
 POSSIBLE = os.name == "posix"
 """Elsewhere pipes cannot be written to without waiting."""
 
-_PATIENCE = 5.0  # s in which the process must start, and take what it is given
+_PATIENCE = 5.0  # s in which the process must take what it is given
+_STARTED_WITHIN = 20.0  # s, where the disk is slow and nothing is loaded yet
 _PAUSE = 1.0  # s between starts
 _CHUNK = 1 << 20
 
@@ -62,26 +64,31 @@ class OutletProcess:
             keys = {"public": security.public, "secret": security.secret, "clients": str(clients or "")}
             self._settings = msgspec.structs.replace(self._settings, **keys)
         self.url = bind
-        self._restarts, self._floods = -1, ""
+        self._restarts, self._floods, self._refusal = 0, "", ""
         self._closed = False
         self._start()
 
     def _start(self) -> None:
         self._started = monotonic()
-        self._restarts += 1
-        # away from the terminal's Ctrl-C: it ends when its input does
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", "from monitor.transport.outlet_program import main; main()"],
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        try:
+            # away from the terminal's Ctrl-C: it ends when its input does
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", "from monitor.transport.outlet_program import main; main()"],
+                env=_environment(),
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            raise TransportError(f"{self.url}: the process that publishes did not start: {problem}") from problem
         assert self._process.stdin is not None and self._process.stdout is not None
         self._way, self._back = self._process.stdin, self._process.stdout
         try:
             # the port stays what it was
             self._way.write(msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url)) + b"\n")
+            if not _ready(self._back, select.POLLIN, _STARTED_WITHIN):
+                raise TimeoutError(f"it has not answered for {_STARTED_WITHIN:g} s")
             said = self._back.readline()
             opened = msgspec.json.decode(said, type=Opened)
         except (OSError, msgspec.DecodeError) as problem:
@@ -101,7 +108,7 @@ class OutletProcess:
     def trouble(self) -> str:
         """What became of it, or what subscribers have done, in one line; empty: nothing."""
         again = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
-        return "; ".join(filter(None, (again if self._restarts else "", self._floods)))
+        return "; ".join(filter(None, (again if self._restarts else "", self._refusal, self._floods)))
 
     def tend(self) -> None:
         """Hear what it has to say, and start it anew if it has died."""
@@ -110,8 +117,13 @@ class OutletProcess:
             self._floods = said.decode().splitlines()[-1]
         if self._process.poll() is not None and not self._closed and monotonic() - self._started >= _PAUSE:
             self._end()
-            with suppress(TransportError):
+            try:
                 self._start()
+            except TransportError as problem:
+                self._refusal = str(problem)
+            else:
+                self._restarts += 1
+                self._refusal = ""
 
     def offer(self, frames: Frames) -> bool:
         """Hand on; wait some seconds where it is busy, and end it if it hangs; return False if it was not taken."""
@@ -120,11 +132,9 @@ class OutletProcess:
             return False
         message = b"".join(LENGTH.pack(len(frame)) + frame for frame in frames)
         left = memoryview(LENGTH.pack(len(message)) + message)
-        poller = select.poll()
-        poller.register(self._way, select.POLLOUT)
         try:
             while left:
-                if not poller.poll(1000.0 * _PATIENCE):
+                if not _ready(self._way, select.POLLOUT, _PATIENCE):
                     self._process.kill()
                     return False
                 left = left[self._way.write(left) or 0 :]
@@ -152,3 +162,15 @@ class OutletProcess:
         for each in (self._way, self._back):
             with suppress(OSError):
                 each.close()
+
+
+def _ready(pipe: IO[bytes], what: int, patience: float) -> bool:
+    poller = select.poll()
+    poller.register(pipe, what)
+    return bool(poller.poll(1000.0 * patience))
+
+
+def _environment() -> dict[str, str]:
+    """Return ours, in which the process finds the same package as this one, whatever the current folder holds."""
+    found = (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}

@@ -93,6 +93,11 @@ class PlotJugglerSink:
         """Messages that ZeroMQ would not take."""
         return self._sending.dropped
 
+    @property
+    def trouble(self) -> str:
+        """What subscribers have done, in one line; empty: nothing."""
+        return self._sending.trouble
+
     def signals(self, block: SignalBlock) -> None:
         """Show the newest sample."""
         self._wall.follow(block)

@@ -54,6 +54,8 @@ class Reading:
         # each is written to by one thread only
         self._came = self._went = 0  # bytes
         self.dropped = 0
+        self.dropped_last = 0
+        """Messages dropped since the last that was kept: none after them shows that they are missing."""
         self._holding = self._stop = False
         self._looked = -_LOOK
         self._caught_up: dict[int, float] = defaultdict(monotonic)
@@ -78,13 +80,15 @@ class Reading:
 
         Raises
         ------
-        BaseException : whatever ended the thread.
+        BaseException : whatever ended the thread, every time.
         """
         try:
             item = self._queue.get(timeout > 0.0, timeout if timeout > 0.0 else None)
         except Empty:
             return None
         if isinstance(item, BaseException):
+            # for whoever takes next, too
+            self._queue.put(item)
             raise item
         if isinstance(item, Arrival):
             self._went += _size(item.frames)
@@ -128,7 +132,9 @@ class Reading:
         size = _size(frames)
         if self._came + size - self._went > self._most:
             self.dropped += 1
+            self.dropped_last += 1
             return
+        self.dropped_last = 0
         self._came += size
         self._queue.put(Arrival(frames, link, now))
 

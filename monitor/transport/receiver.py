@@ -84,6 +84,11 @@ class Receiver(Generic[Item]):
         return self._reading.waiting
 
     @property
+    def dropped_last(self) -> int:
+        """How many messages were dropped for want of room since the last that was kept."""
+        return self._reading.dropped_last
+
+    @property
     def waited(self) -> list[float]:
         """For how long each item of the last `receive` had waited for it, s, since it came out of its socket."""
         return [self._received - arrival for arrival in self._arrivals]

@@ -64,6 +64,8 @@ class RequestInlet:
         self._frames: list[bytes] = []
         self._allowance = Allowance(_BURST, _RATE, clock)
         self._at_once = self._later = 0
+        self.trouble = ""
+        """Why no requests are read any more; empty while they are."""
         self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
         try:
             endpoint.prepare(self._socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
@@ -110,6 +112,13 @@ class RequestInlet:
         return encode(Answer(ok=True, id=request.id))
 
     def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as problem:  # noqa: BLE001  told to who asks, instead of a silence
+            why = f"{type(problem).__name__}: {problem}"
+            self.trouble = f"no requests are taken at {self.endpoint} any more: {why}; start the service again"
+
+    def _read(self) -> None:
         poller = zmq.Poller()
         for each in (self._socket, self._inner):
             poller.register(each, zmq.POLLIN)

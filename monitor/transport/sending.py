@@ -28,6 +28,7 @@ class Sending:
         self._refused = self._unsent = 0
         self._linger = 0.0
         self._closed = False
+        self._end = ""  # why the thread has ended before it was to
         self._thread = threading.Thread(target=self._run, name="sending", daemon=True)
         self._thread.start()
 
@@ -43,17 +44,27 @@ class Sending:
 
     @property
     def trouble(self) -> str:
-        """What subscribers have done, in one line; empty: nothing."""
-        return self._outlet.trouble
+        """What subscribers have done, what ended it and whether all was sent, in one line; empty: nothing."""
+        lost = f"some of what was to be published at {self.url} was dropped" if self.dropped else ""
+        return "; ".join(filter(None, (self._end, self._outlet.trouble, lost)))
 
     def offer(self, frames: Frames) -> None:
         """Send soon; where too much waits already it is dropped and counted."""
-        if self._closed or self._queue.qsize() >= _WAITING:
+        if self._closed or self._end or self._queue.qsize() >= _WAITING:
             self._refused += 1
         else:
             self._queue.put(frames)
 
     def _run(self) -> None:
+        try:
+            self._publish()
+        except Exception as problem:  # noqa: BLE001  told to who asks, instead of a silence
+            why = f"{type(problem).__name__}: {problem}"
+            self._end = f"nothing is published at {self.url} any more: {why}; start the service again"
+            self._unsent += 1 + self._queue.qsize()
+        self._outlet.close(self._linger)
+
+    def _publish(self) -> None:
         while True:
             try:
                 frames = self._queue.get(timeout=_TURN)
@@ -61,10 +72,9 @@ class Sending:
                 self._outlet.tend()
                 continue
             if frames is None:
-                break
+                return
             if not self._outlet.offer(frames):
                 self._unsent += 1
-        self._outlet.close(self._linger)
 
     def close(self, linger: float = 0.0) -> None:
         """Send what waits and close; wait at most `linger` s for what subscribers have not taken.

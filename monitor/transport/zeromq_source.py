@@ -65,6 +65,11 @@ class ZmqSource:
         return self._receiver.waiting
 
     @property
+    def dropped_last(self) -> int:
+        """How many messages were dropped for want of room since the last that was kept."""
+        return self._receiver.dropped_last
+
+    @property
     def waited(self) -> list[float]:
         """For how long each item of the last `receive` had waited for it, s."""
         return self._receiver.waited

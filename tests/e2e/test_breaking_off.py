@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from monitor.recording import RunReader
 
 _BREAKS = """
 import sys
@@ -14,6 +19,54 @@ def run(*_, **__):
 Service.run = run
 sys.exit(main(["monitor", "--bind", "tcp://127.0.0.1:*", "--publish", "tcp://127.0.0.1:*", "--quiet"]))
 """
+_BREAKS_WHILE_IT_RECORDS = """
+import os, shutil, sys, time
+import numpy as np
+from monitor import engine
+from monitor.__main__ import main
+from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunWriter
+from monitor.recording.growing import GrowingFile
+from monitor.service import Service
+folder, what = sys.argv[1:]
+def run(service, *_, **__):
+    (writer,) = (sink for sink in service._sinks if isinstance(sink, RunWriter))
+    writer.signals(SignalBlock(Stream("rig", 1, 100.0, (Channel("a", Role.AUXILIARY),)), 0, 0.0, np.ones((50, 1))))
+    if what == "removed":
+        shutil.rmtree(folder)
+        assert service._recording().path == f"{folder}/run.h5", service._recording()
+    raise KeyError("a block that nobody thought of")
+Service.run = run
+engine.warm_up = lambda *_, **__: None
+if what == "hangs":
+    GrowingFile.append = lambda *_: time.sleep(3600.0)
+os.chdir(folder)
+words = ["--bind", "tcp://127.0.0.1:*", "--publish", "tcp://127.0.0.1:*", "--record", "run.h5", "--quiet"]
+sys.exit(main(["monitor", *words]))
+"""
+
+
+def _broken_off(folder: Path, what: str) -> None:
+    folder.mkdir()
+    words = [sys.executable, "-c", _BREAKS_WHILE_IT_RECORDS, str(folder), what]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "KeyError: 'a block that nobody thought of'" in done.stderr
+
+
+def test_what_was_recorded_until_then_is_closed_and_does_not_say_that_it_is_all(tmp_path):
+    _broken_off(tmp_path / "runs", "")
+    with RunReader(tmp_path / "runs" / "run.h5") as run:
+        assert (run.n_samples, run.outcome) == (50, "truncated")
+
+
+def test_it_ends_though_the_disk_hangs(tmp_path):
+    _broken_off(tmp_path / "runs", "hangs")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, the current folder cannot be removed")
+def test_the_folder_that_it_was_started_in_may_be_removed(tmp_path):
+    _broken_off(tmp_path / "runs", "removed")
 
 
 def test_a_failure_once_it_listens_is_exit_code_1_with_a_traceback():

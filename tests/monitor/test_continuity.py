@@ -265,3 +265,12 @@ def test_what_is_sent_once_more_is_no_new_stream():
     taken, told = followed(*cut(0, 200), *behind)
     assert taken == list(range(5200))
     assert EventKind.RESTART not in told
+
+
+def test_a_stream_of_long_blocks_is_believed_once_five_have_come():
+    follow = Continuity()
+    follow.accept(block(0, 5, stream(9)))
+    # 11 s each
+    arrivals = [follow.accept(block(1100 * n, 1100 * (n + 1), stream(1))) for n in range(5)]
+    assert [a.started for a in arrivals] == [False] * 4 + [True]
+    assert len(arrivals[-1].block) == 5500

@@ -80,3 +80,15 @@ def test_a_gatekeeper_that_has_died_is_noted_once():
     )
     service.run(lambda: False)
     assert [event.detail for event in sink.events_seen].count("nobody new is let in") == 1
+
+
+def test_what_was_dropped_at_the_end_and_no_gap_shows_is_counted_at_a_stop() -> None:
+    class Dropping(MemorySource):
+        dropped_last = 3
+
+    sink = MemorySink()
+    source = Dropping()
+    source.put(block(stream(1, 100.0)))
+    service = Service(source, Monitor(), [sink])
+    service.run(lambda: service.counts.received > 0)
+    assert service.dropped == service.counts.lost == 3 * service.counts.received > 0

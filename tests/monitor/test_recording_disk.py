@@ -15,7 +15,7 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunReader, RunWriter, growing, retry_delay
 from monitor.recording.backlog import Backlog
 from monitor.recording.growing import GrowingFile
@@ -248,3 +248,63 @@ def test_a_disk_that_refuses_again_and_again_is_left_alone_for_longer() -> None:
     delay.refused()
     now[0] += 1.0
     assert delay.over
+
+
+def test_an_event_is_kept_once_there_is_room_again(tmp_path, monkeypatch) -> None:
+    with hanging_disk(monkeypatch):
+        writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01, queue_bytes=100_000)
+        for index in range(0, 20_000, 1000):
+            writer.signals(block(index, 1000))
+        writer.event(Event(EventKind.NOTE, 0.0, 0, 0, "no room"))
+    until(lambda: writer.recorded == 7000)
+    writer.event(Event(EventKind.NOTE, 0.0, 0, 0, "room"))
+    writer.close()
+    with RunReader(tmp_path / "run.h5") as run:
+        assert [event.detail for event in run.events()] == ["room"]
+
+
+def test_an_event_that_is_dropped_makes_the_outcome_lossy_and_a_later_file_is_clean(tmp_path, monkeypatch) -> None:
+    other = Stream("rig", 8, 500.0, STREAM.channels)
+    with hanging_disk(monkeypatch):
+        writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01, queue_bytes=20_000)
+        writer.signals(block(0, 1000))
+        until(lambda: writer.unwritten_age > 0.0)
+        for _ in range(100):
+            writer.event(Event(EventKind.NOTE, 0.0, 0, 0, "a note"))
+    until(lambda: writer.recorded == 1000 and not writer._queue)
+    sleep(0.05)
+    assert (writer.unrecorded, writer.outcome) == (0, "lossy")
+    writer.signals(SignalBlock(other, 0, 0.0, block(0, 1000).samples))
+    writer.close()
+    assert writer.outcome == "lossy"
+    assert {name.split("/")[1]: word for name, (_, word) in kept(tmp_path).items()} == {
+        "run.h5": "lossy",
+        "run-2.h5": "clean",
+    }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is memory put in the place of the file")
+def test_a_file_whose_disk_does_not_even_take_the_outcome_is_still_put_into_memory(tmp_path, monkeypatch) -> None:
+    file = GrowingFile(tmp_path / "run.h5", STREAM, None, b"{}")
+    put: list[int] = []
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def note(_memory: int, descriptor: int) -> None:
+        put.append(descriptor)
+
+    monkeypatch.setattr(growing.os, "pwrite", refuse)
+    monkeypatch.setattr(growing.os, "dup2", note)
+    file.abandon("truncated")
+    assert put == [file._descriptor]
+
+
+def test_a_recording_may_be_ended_without_giving_up_what_a_slow_disk_has_not_taken(tmp_path, monkeypatch) -> None:
+    with hanging_disk(monkeypatch):
+        writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
+        feed(writer, 0, 1000)
+        assert not writer.end(timeout=0.01)
+    assert writer.end(timeout=30.0)
+    assert (writer.recorded, writer.unrecorded, writer.outcome) == (1000, 0, "clean")
+    writer.close()

@@ -48,6 +48,7 @@ class Script:
     at: Iterator[float | SignalBlock | Event] = field(init=False)
     ended: bool = False
     waiting: int = 0
+    dropped_last: int = 0
     waited: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:

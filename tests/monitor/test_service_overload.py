@@ -41,6 +41,7 @@ class Rig:
     clock: Clock
     cost: float = 0.0
     sent: int = 0
+    dropped_last: int = 0
     waited: list[float] = field(default_factory=list)
     ended: bool = False
     start: float = field(init=False)
