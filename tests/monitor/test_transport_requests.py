@@ -168,7 +168,7 @@ def test_a_client_that_never_reads_holds_up_nobody(taken, client, raw) -> None:
     deaf = raw(zmq.DEALER)
     deaf.setsockopt(zmq.RCVHWM, 1)
     sent = 0
-    deadline = monotonic() + 10.0
+    deadline = monotonic() + 20.0
     while sent < 3000 and monotonic() < deadline:
         try:
             deaf.send(b'{"request":"note","text":"deaf"}', zmq.NOBLOCK)
@@ -176,8 +176,13 @@ def test_a_client_that_never_reads_holds_up_nobody(taken, client, raw) -> None:
         except zmq.Again:
             taken.inlet.serve(taken.take)
     assert sent == 3000
-    client.send(NoteRequest(text="heard"))
-    assert heard(taken, client) == [Answer(ok=True, id=1)]
+    # while the flood is worked off the client may be asked to come again
+    answers: list[Answer] = []
+    while not any(answer.ok for answer in answers) and monotonic() < deadline:
+        client.send(NoteRequest(text="heard"))
+        answers = heard(taken, client)
+        assert all(answer.ok or "send it again" in answer.reason for answer in answers)
+    assert [answer.ok for answer in answers] == [True]
 
 
 def test_without_a_service_the_answer_is_given_here_and_nothing_goes_out_later(free_port) -> None:
