@@ -143,7 +143,8 @@ def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middl
     for i in range(1, n_lags):
         peak = i < n_lags - 1 and at_lags[i] > at_lags[i - 1] and at_lags[i] >= at_lags[i + 1]
         if top >= 0 and (i == n_lags - 1 or (peak and lowest <= best - _ONE)):
-            if _height(at_lags, top) >= best - _NEARLY_EQUAL and abs(top - zero) < abs(chosen - zero):
+            nearer = abs(_place(at_lags, top) - zero) < abs(_place(at_lags, chosen) - zero)
+            if nearer and _height(at_lags, top) >= best - _NEARLY_EQUAL:
                 chosen = top
             top = -1
         if peak:
@@ -154,6 +155,14 @@ def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middl
     while breadth < most and _lowest_beside(at_lags, chosen, breadth) > _SLOPE * at_lags[chosen]:
         breadth += 1
     return chosen - zero, min(breadth, start - 1)
+
+
+@part
+def _place(at_lags: Samples, at: int) -> float:
+    """Return where a peak between the lags is, by a parabola."""
+    left, right = at_lags[at - 1], at_lags[at + 1]
+    bend = left - 2.0 * at_lags[at] + right
+    return float(at + 0.5 * (left - right) / bend if bend < 0.0 else at)
 
 
 @part

@@ -16,8 +16,9 @@ from monitor.indicators.transfer_function import TransferFunction
 rate = 100.0
 for n in map(int, sys.argv[1:]):
     rng = np.random.default_rng(n)
-    # of fewer samples FDB and PAEI refuse a window
-    measures = [measure for measure in MEASURES if n >= 32 or not measure.startswith(("fdb", "paei"))]
+    # of fewer samples some refuse a window
+    refuse = (("fdb", "paei") if n < 32 else ()) + (("broadband", "fei") if n < 24 else ())
+    measures = [measure for measure in MEASURES if not measure.startswith(refuse)]
     for band in (None, (0.5, 40.0)):
         for lag in (1, n // 4, -n // 4):
             x_c = rng.normal(size=5 * n)
