@@ -55,6 +55,9 @@ class WallTime:
     def _is_new(self, block: SignalBlock) -> bool:
         if self._epoch != block.stream.epoch or block.index < self._next_index:
             return True
+        # a time so large that a sample changes nothing in it tells nothing
+        if math.ulp(block.time) > block.stream.dt / 2:
+            return True
         expected = self._next_time + (block.index - self._next_index) * block.stream.dt
         return abs(block.time - expected) > _JUMP or block.time < self._next_time - block.stream.dt / 2
 

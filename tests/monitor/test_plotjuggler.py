@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -64,7 +65,10 @@ class Viewer:
 
     def look(self) -> PlotJuggler:
         """Take what has been sent so far."""
-        while self._socket.poll(20):
+        # a thread sends: what waits for it has gone out, and the last of it is on its way
+        while not self.sink._sending._queue.empty():
+            sleep(0.001)
+        while self._socket.poll(40):
             frames = self._socket.recv_multipart()
             self.messages.append((self.clocks.now, frames))
             self.decoder.take(frames)
@@ -256,6 +260,20 @@ def test_gaps_restarts_jumps_and_nan_never_let_time_go_back(steps: list[str], da
     assert newest == pytest.approx(clocks.now, abs=5.0)
     for points in decoder.curves.values():
         assert all(np.diff([when for when, _ in points]) > 0.0)
+
+
+def test_a_time_beyond_all_reason_leaves_the_feed_on_the_wall_clock() -> None:
+    with overheard() as (sink, clocks, sent):
+        sink.signals(signals(0, [[1.0, 1.0, 1.0]] * 10, STREAM, 3.0))
+        for index in (10, 20, 30):
+            clocks.now += 60.0
+            sink.signals(signals(index, [[1.0, 1.0, 1.0]] * 10, STREAM, 1e300))
+            assert [when for when, frames in sent if frames[0] == b"synchroscope/signals"][-1] == clocks.now
+        decoder = PlotJuggler()
+        for _, frames in sent:
+            decoder.take(frames)
+        times = [when for when, _ in decoder.curves["synchroscope/signals/north/command"]]
+        np.testing.assert_allclose(np.diff(times), 60.0, atol=0.1)
 
 
 @given(st.lists(STEPS), st.data())
