@@ -120,7 +120,7 @@ def close_loop(
     )
     if not share < most:
         return NO_LOOP
-    take_gain(work[_LATER, start:stop], work[_REST, start:stop], gain - fitted)
+    take_gain(work[_LATER, start:stop], work[_REST, start:stop], fitted, gain)
     drift = _certain_drift(drift, turn_rate, start, stop, work)
     # from the weights of what is `shift` samples later to those of measured
     of_lag, of_gain = work[_LATER], work[_SLOPE]

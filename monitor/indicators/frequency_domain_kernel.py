@@ -190,7 +190,7 @@ def advance_fdb(
                     reading = tone_m if correct else raw_m
                     delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
                     gain = np.sqrt(square_of(tone_m) / square_of(delayed))
-                    take_gain(work[_LATER, start:stop], work[_REST, start:stop], gain - fitted)
+                    take_gain(work[_LATER, start:stop], work[_REST, start:stop], fitted, gain)
                     weigh_samples(
                         work[_LATER], work[_SLOPE], start, stop, reading, bins_m, k, pole, near, far, correct, turns
                     )

@@ -127,20 +127,23 @@ def fit_delayed(
 
 
 @reduction
-def take_gain(later: Samples, rest: Samples, more: float) -> None:
-    """Change what is left, (n,), to that of a gain that is `more` than the fitted one.
+def take_gain(later: Samples, rest: Samples, fitted: float, gain: float) -> None:
+    """Change what is left, (n,), from that of the fitted gain to that of another, as far as noise explains it.
 
     Noise of the command makes a fitted gain too small. What is left then follows the motion, and scatters more from
-    block to block than a reading does whose gain is right.
+    block to block than a reading does whose gain is right. Noise changes a gain by no more than the share of power
+    that is left; what differs more, or with no noise, has another reason.
     """
-    n, total, tilt = later.shape[0], 0.0, 0.0
-    middle, first = 0.5 * (n - 1), later[0] if later.shape[0] > 0 else 0.0
+    n, total, tilt, square, left = later.shape[0], 0.0, 0.0, 0.0, 0.0
+    middle, first, per_tilt = 0.5 * (n - 1), later[0], 12.0 / (n * (n * float(n) - 1.0))
     x = -middle
     for t in range(n):
         moved = later[t] - first
-        total, tilt = total + moved, tilt + x * moved
+        total, tilt, square, left = total + moved, tilt + x * moved, square + moved * moved, left + rest[t] * rest[t]
         x += 1.0
-    mean, rise = first + total / n, tilt * 12.0 / (n * (n * float(n) - 1.0))
+    mean, rise = first + total / n, tilt * per_tilt
+    most = left / (abs(fitted) * (square - total * total / n - tilt * tilt * per_tilt))
+    more = min(max(gain - fitted, -most), most)
     x = -middle
     for t in range(n):
         rest[t] -= more * (later[t] - mean - rise * x)

@@ -26,7 +26,7 @@ class Residual(NamedTuple):
     def with_gain(self, gain: float) -> Residual:
         """Return what is left by another gain, see `take_gain`."""
         rest = self.rest.copy()
-        take_gain(self.later[self.start : self.stop], rest[self.start : self.stop], gain - self.gain)
+        take_gain(self.later[self.start : self.stop], rest[self.start : self.stop], self.gain, gain)
         return self._replace(rest=rest, gain=gain)
 
 

@@ -95,7 +95,7 @@ def test_another_motion_that_is_delayed_alike_is_no_noise():
     strays = 0.9 * np.sin(2.0 * np.pi * 5.3 * (t - delay)) + 0.15 * np.sin(other * t + 2.5)
     sds = [FrequencyDomainIndicator(RATE, N / RATE).update_block(x_c, x_m)[-1, PHASE_SD] for x_m in (follows, strays)]
     # a motion of its own of a sixth of the size: no phase is told
-    assert sds[0] < 1e-6
+    assert sds[0] < 1e-9
     assert np.isnan(sds[1]) or 20.0 * sds[0] < sds[1]
 
 
