@@ -24,6 +24,7 @@ _STATES = {
 _SUBJECTS = {
     "dead_stream": "dead stream",
     "lost_data": "lost data",
+    "account": "counts that do not add up",
     "overload": "overload",
     "recording": "recording",
     "run_file": "run file",

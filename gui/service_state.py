@@ -9,7 +9,7 @@ from gui.level import Level
 from monitor.health import Health
 
 SILENCE = 2.5
-"""s without word from a service that speaks twice a second."""
+"""s without word from a service that speaks five times a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """How the recording is doing; all of it goes into `Health`.
+    """How the recording is doing; all but ``waiting`` goes into `Health`.
 
     Parameters
     ----------
@@ -40,6 +40,7 @@ class Recording:
     disk_free : bytes left on its disk; 0 when nothing is recorded, -1 when that cannot be told.
     unwritten_age : s since the oldest sample came that is neither recorded nor given up; 0 when none waits.
     recording_breaks : how often it had to go on in a new file: the disk refused, or the file was moved or removed.
+    waiting : samples that are neither recorded nor given up.
     """
 
     path: str = ""
@@ -48,6 +49,7 @@ class Recording:
     disk_free: int = 0
     unwritten_age: float = 0.0
     recording_breaks: int = 0
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Health:
         the one before; the last are those that took longer than all.
     latency_sum : s, of all of them.
     recording, recorded, unrecorded, disk_free, unwritten_age, recording_breaks : as in `Recording`.
+    unaccounted : samples that are in none of the counts, or in two of them: a defect of the service.
+    unpublished : messages that were sent to no subscriber, for want of room or because the publisher had ended.
     requests : endpoint that takes requests, as it is bound; empty when there is none.
     requests_refused : how many of them could not be read or carried out.
     window : s, of the indicators' windows; 0 from a service that does not say it.
@@ -106,6 +110,8 @@ class Health:
     disk_free: int = 0
     unwritten_age: float = 0.0
     recording_breaks: int = 0
+    unaccounted: int = 0
+    unpublished: int = 0
     requests: str = ""
     requests_refused: int = 0
     window: float = 0.0

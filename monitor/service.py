@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from monitor.alarm_report import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.alarms.monitor import AlarmMonitor
@@ -13,13 +14,14 @@ from monitor.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBl
 from monitor.engine import Monitor, UnfitSettingsError
 from monitor.health import Broker, Counts, Health, Recording
 from monitor.requests import NoteRequest, Request
+from monitor.sample_account import SampleAccount
 from monitor.stop_deadlines import StopDeadlines
 from monitor.transport.base import Inlet, LiveSource, Sink
 from monitor.transport.beginnings import Beginnings
 from monitor.vitals import Vitals
 
 _LONGEST_WAIT = 0.1
-_HEALTH_INTERVAL = 0.5
+_HEALTH_INTERVAL = 0.2
 _REQUEST_INTERVAL = 0.05
 _AT_ONCE = 1 << 13  # numbers between two looks at requests and health: a tenth of a second of work at most
 
@@ -37,6 +39,7 @@ class Service:
     stale_after : s of silence after which the stream is called stale.
     recording : asked how the recording is doing.
     broker : asked how the connection to a broker is doing.
+    unpublished : asked how many messages were sent to no subscriber.
     trouble : asked what is wrong with the service itself, in one line, which is noted; empty: nothing.
     inlets : looked at for requests twenty times a second at most; clients are told the endpoint of the first.
     clock : s, monotonic.
@@ -53,6 +56,7 @@ class Service:
         stale_after: float = 5.0,
         recording: Callable[[], Recording] = Recording,
         broker: Callable[[], Broker] = Broker,
+        unpublished: Callable[[], int] = int,
         trouble: Callable[[], str] = str,
         inlets: Sequence[Inlet] = (),
         clock: Callable[[], float] = time.monotonic,
@@ -63,7 +67,7 @@ class Service:
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
-        self._broker = broker
+        self._broker, self._unpublished = broker, unpublished
         self._trouble, self._told_trouble = trouble, ""
         self._inlets = tuple(inlets)
         self._clock = clock
@@ -76,6 +80,7 @@ class Service:
         settings, requests = monitor.settings, inlets[0].endpoint if inlets else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
         self._vitals = Vitals(self._now, stale_after, fixed)
+        self._account = SampleAccount()
 
     @property
     def counts(self) -> Counts:
@@ -141,6 +146,7 @@ class Service:
             self._note(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = problem.update
         if update.signals is not None:
+            self._account.take(update)
             self._vitals.take(update.signals, self._now)
             self._pass_on(update.signals, update.results)
             if not compute:
@@ -223,7 +229,12 @@ class Service:
             self._note(Event(EventKind.NOTE, *self._vitals.where, 0, trouble))
         now = self._clock()
         passed = now - self._vitals.told
-        health = self._vitals.look(now, self._rig, self._recording(), self._inlets, self._broker())
+        kept = self._recording()
+        health = replace(
+            self._vitals.look(now, self._rig, kept, self._inlets, self._broker()),
+            unaccounted=self._account.missing(self.counts, self.dropped, kept),
+            unpublished=self._unpublished(),
+        )
         self._alarmed(self._alarms.look(health, *self._vitals.where, passed))
         report = AlarmReport(self._alarms.alarms)
         for sink in self._sinks:

@@ -40,6 +40,7 @@ _GROWING: dict[str, tuple[str, Reading]] = {
     "recording_breaks": ("", lambda health: health.recording_breaks),
     "requests_refused": ("requests", lambda health: health.requests_refused),
     "broker_dropped": ("messages", lambda health: health.broker.dropped),
+    "unpublished": ("messages", lambda health: health.unpublished),
 }
 _STANDING: dict[str, tuple[str, Reading]] = {
     "age": ("s", _age),
@@ -50,6 +51,7 @@ _STANDING: dict[str, tuple[str, Reading]] = {
     "unwritten_age": ("s", lambda health: health.unwritten_age),
     "broker_waiting": ("messages", lambda health: health.broker.waiting),
     "all_unrecorded": ("samples", lambda health: health.unrecorded),
+    "unaccounted": ("samples", lambda health: health.unaccounted),
 }
 
 

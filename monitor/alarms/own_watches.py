@@ -14,6 +14,7 @@ from monitor.config import AlarmSettings
 from monitor.health import LONGEST_UNWRITTEN
 
 _CALM = 5.0  # s without a loss until lost data have returned to normal
+_SETTLED = 1.0  # s: the recorder's thread moves a sample from one count to the next while they are read
 _LONGEST_LATENCY = 2.0  # s
 _DISK_DEADBAND = 0.05
 
@@ -52,6 +53,16 @@ def own_watches(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
             advice="see to the network and to how busy the machines are",
         )
         yield replace(lost, off_delay=_CALM)
+        unaccounted = _service(
+            "account",
+            trip,
+            "unaccounted",
+            high=0.0,
+            occurs="{value} in none of the service's counts, or in two",
+            returns="the service's counts add up",
+            advice="a defect of the service: keep its log and the run file, and report it",
+        )
+        yield replace(unaccounted, on_delay=_SETTLED)
     if not settings.recording:
         return
     yield _service(

@@ -146,6 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
             rig=stream.rig,
             stale_after=stream.stale_after,
             recording=Recording if recorder is None else lambda: _kept(recorder, disk, service.dropped),
+            unpublished=lambda: results.dropped,
             broker=broker.look,
             trouble=lambda: "; ".join(filter(None, [guard.trouble(), *(each.trouble for each in troubled)])),
             inlets=[*([inlet] if inlet is not None else []), *(each.notes for each in kept), *broker.inlets],
@@ -248,6 +249,7 @@ def _kept(recorder: RunWriter, disk: DiskSpace, left: int) -> Recording:
         disk.free,
         recorder.unwritten_age,
         recorder.breaks,
+        recorder.waiting,
     )
 
 

@@ -10,12 +10,12 @@ from monitor.config.section import NotNegative, Positive, Section, Time
 
 HEALTH_VALUES = (
     *("age", "latency", "sample_rate", "measured_rate"),
-    *("disk_free", "unwritten_age", "broker_waiting", "all_unrecorded"),
+    *("disk_free", "unwritten_age", "broker_waiting", "all_unrecorded", "unaccounted"),
     *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
-    *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped"),
+    *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped", "unpublished"),
 )
 """What limits may be set on of the service itself, after ``health.``; those of the last two lines are what has been
-counted since the last look, half a second ago."""
+counted since the last look, a fifth of a second ago."""
 
 Text = Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")]
 

@@ -55,7 +55,7 @@ def chord_lags(n_window: int) -> NDArray[np.int64]:
     """Return the lags that serve a window: down to one sample."""
     lags = [max(1, n_window // 20)]
     while lags[-1] > 1:
-        lags.append(max(1, lags[-1] // 3))
+        lags.append(max(1, 2 * lags[-1] // 5))
     return np.array(lags)
 
 

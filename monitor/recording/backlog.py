@@ -51,6 +51,11 @@ class Backlog:
         self._settled_bytes += n_bytes
 
     @property
+    def samples(self) -> int:
+        """How many samples wait."""
+        return self._put_samples - self._settled_samples
+
+    @property
     def n_bytes(self) -> int:
         """What waits takes so much memory."""
         return self._put_bytes - self._settled_bytes

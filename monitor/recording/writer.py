@@ -97,6 +97,11 @@ class RunWriter:
         return self._backlog.age
 
     @property
+    def waiting(self) -> int:
+        """Samples that are neither recorded nor given up."""
+        return 0 if self._stop.is_set() else self._backlog.samples
+
+    @property
     def breaks(self) -> int:
         """How often the recording broke: the disk refused, or the file was moved or removed."""
         return self._files.breaks

@@ -39,7 +39,7 @@ def metrics_of(health: Health | None, alarms: Sequence[Alarm], silence: float) -
     """
     yield InfoMetricFamily(_P + "build", "The program.", {"version": _VERSION})
     yield _gauge(
-        "service_silence_seconds", "Since the service last said how it is, as it does twice a second.", silence
+        "service_silence_seconds", "Since the service last said how it is, as it does five times a second.", silence
     )
     if health is None:
         return
@@ -84,7 +84,8 @@ def _latency(health: Health) -> Iterator[Metric]:
         buckets=buckets,
         sum_value=health.latency_sum,
     )
-    yield _gauge("latency_longest_seconds", "The longest of the last half second.", health.latency)
+    yield _counter("messages_unpublished", "Messages that were sent to no subscriber.", health.unpublished)
+    yield _gauge("latency_longest_seconds", "The longest since the last look.", health.latency)
 
 
 def _recording(health: Health) -> Iterator[Metric]:
@@ -94,6 +95,7 @@ def _recording(health: Health) -> Iterator[Metric]:
     yield _counter(
         "recording_breaks", "Times that the recording had to go on in a new file.", health.recording_breaks
     )
+    yield _gauge("samples_unaccounted", "Samples in none of the counts, or in two: a defect.", health.unaccounted)
     if health.recording:
         yield _gauge("unwritten_age_seconds", "Of the oldest sample that waits for the disk.", health.unwritten_age)
     if health.recording and health.disk_free >= 0:

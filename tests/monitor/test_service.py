@@ -165,19 +165,15 @@ def test_told_to_stop_it_stops() -> None:
     assert [h.state for h in sink.health_seen] == ["waiting", "waiting"]
 
 
-def test_health_is_told_at_the_start_twice_a_second_and_at_the_end() -> None:
-    steps = [0.3, 0.3, *(item for i in range(10) for item in (block(10 * i, 10), 0.1)), 0.2, 3.0, 3.0]
-    _, sink = watch([*steps, block(100, 10, last=True), 0.6])
-    assert [h.state for h in sink.health_seen] == [
-        *("waiting", "waiting"),
-        *("receiving", "receiving"),
-        *("receiving", "stale", "ended", "ended"),
-    ]
-    assert [h.counts.received for h in sink.health_seen] == [0, 0, 60, 100, 100, 100, 110, 110]
-    assert [round(h.measured_rate) for h in sink.health_seen[:4]] == [0, 0, 100, 67]
-    assert sink.health_seen[5].age == pytest.approx(6.3)
+def test_health_is_told_at_the_start_five_times_a_second_and_at_the_end() -> None:
+    steps = [0.25, 0.25, *(item for i in range(10) for item in (block(10 * i, 10), 0.125)), 0.25, 3.0, 3.0]
+    _, sink = watch([*steps, block(100, 10, last=True), 0.5])
+    assert [h.state for h in sink.health_seen] == [*["waiting"] * 3, *["receiving"] * 7, "stale", "ended", "ended"]
+    assert [h.counts.received for h in sink.health_seen] == [0, 0, 0, 20, 40, 60, 80, *[100] * 4, 110, 110]
+    assert [h.measured_rate for h in sink.health_seen[:10]] == [0, 0, 0, *[80] * 5, 0, 0]
+    assert sink.health_seen[10].age == pytest.approx(6.375)
     assert sink.health_seen[0].sample_rate == 0.0
-    assert {h.sample_rate for h in sink.health_seen[2:]} == {RATE}
+    assert {h.sample_rate for h in sink.health_seen[3:]} == {RATE}
 
 
 def test_a_stale_stream_that_goes_on_is_received_again() -> None:

@@ -1,0 +1,118 @@
+"""What a rig sent is received or lost; what is received is recorded, given up or waits; a defect in that is seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.alarms.of_service import ServiceWatch
+from monitor.alarms.own_watches import own_watches
+from monitor.alarms.standing import Moment
+from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.config import AlarmSettings, IndicatorSettings
+from monitor.engine import Monitor, Update
+from monitor.health import Counts, Recording
+from monitor.recording import RunWriter
+from monitor.sample_account import SampleAccount
+from monitor.service import Service
+from monitor.transport.memory import MemorySink, MemorySource
+
+# no actuator: what is counted does not depend on what is computed
+STREAM = Stream("rig", 1, 100.0, (Channel("x", Role.AUXILIARY),))
+
+
+def block(index: int, rows: int, epoch: int = 1) -> SignalBlock:
+    return SignalBlock(replace(STREAM, epoch=epoch), index, index / 100.0, np.zeros((rows, 1)))
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.integers(-40, 40), st.integers(0, 30), st.sampled_from([0, 0, 0, 1])), min_size=1, max_size=40
+    )
+)
+def test_received_and_lost_are_what_the_numbers_span_whatever_comes(steps) -> None:
+    index, epoch, sent = 100, 1, []
+    for shift, rows, restarts in steps:
+        epoch += restarts
+        index = max(0, index + shift)
+        sent.append(block(index, rows, epoch))
+        index += rows
+    monitor, account, sink = Monitor(IndicatorSettings()), SampleAccount(), MemorySink()
+    service = Service(MemorySource(sent), Monitor(IndicatorSettings()), [sink])
+    service.run(lambda: False)
+    assert {health.unaccounted for health in sink.health_seen} == {0}
+    # by hand: the first and the last number of every stretch that was followed
+    stretches: list[list[int]] = []
+    for each in sent:
+        update = monitor.update(each)
+        account.take(update)
+        if update.signals is None:
+            continue
+        if any(event.kind in (EventKind.STARTED, EventKind.RESTART) for event in update.events):
+            stretches.append([update.signals.index, 0])
+        stretches[-1][1] = update.signals.index + len(update.signals)
+    assert service.counts.received + service.counts.lost == sum(last - first for first, last in stretches)
+    assert account.missing(service.counts, 0, Recording()) == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "left", "kept", "missing"),
+    [
+        (Counts(received=50, lost=10), 0, Recording(), 0),
+        (Counts(received=49, lost=10), 0, Recording(), 1),
+        (Counts(received=50, lost=11), 0, Recording(), 1),
+        # lost at a stop, without numbers
+        (Counts(received=50, lost=17), 7, Recording(), 0),
+        (Counts(received=50, lost=17), 7, Recording("run.h5", 40, 7, waiting=10), 0),
+        (Counts(received=50, lost=10), 0, Recording("run.h5", 40, 2, waiting=8), 0),
+        (Counts(received=50, lost=10), 0, Recording("run.h5", 40, 2, waiting=5), 3),
+        (Counts(received=50, lost=10), 0, Recording("run.h5", 43, 2, waiting=8), 3),
+        # one that is missing does not make up for one too many
+        (Counts(received=49, lost=10), 0, Recording("run.h5", 50), 2),
+    ],
+)
+def test_what_is_in_no_count_or_in_two_is_seen(counts: Counts, left: int, kept: Recording, missing: int) -> None:
+    account = SampleAccount()
+    account.take(Update(block(7, 20), None, (Event(EventKind.STARTED, 0.0, 7),)))
+    account.take(Update(block(37, 30), None, (Event(EventKind.GAP, 0.0, 27, 10),)))
+    assert account.missing(counts, left, kept) == missing
+
+
+def test_a_recorder_that_forgets_samples_trips_an_alarm_that_says_how_many(tmp_path: Path) -> None:
+    clock, sink = iter(np.arange(0.0, 1e4, 0.3)), MemorySink()
+    writer = RunWriter(tmp_path / "run.h5", {})
+    kept = lambda: Recording(str(writer.path), writer.recorded - 3, writer.unrecorded, waiting=writer.waiting)  # noqa: E731
+    service = Service(
+        MemorySource([block(10 * i, 10) for i in range(20)]),
+        Monitor(IndicatorSettings()),
+        [sink, writer],
+        recording=kept,
+        clock=lambda: next(clock),
+    )
+    service.run(lambda: False)
+    writer.close()
+    assert sink.health_seen[-1].unaccounted == 3
+    (watch,) = (w for w in own_watches(AlarmSettings(), 5.0) if w.alarm.name == "account.trip")
+    judge, at = ServiceWatch(watch), Moment(0.0, 0)
+    transitions = [judge.look(health, at, 0.3) for health in sink.health_seen]
+    (step,) = (each for each in transitions if each is not None)
+    assert step.name == "account.trip" and "3 samples" in step.reason
+
+
+@pytest.mark.parametrize("outcome", ["clean", "lossy"])
+def test_what_a_recorder_has_taken_is_recorded_given_up_or_waits(tmp_path: Path, outcome: str) -> None:
+    room = 1 << 28 if outcome == "clean" else 4000
+    writer, sent = RunWriter(tmp_path / "run.h5", {}, queue_bytes=room), 0
+    for i in range(300):
+        writer.signals(block(10 * i, 10))
+        sent += 10
+        # what moves meanwhile moves from one count to another
+        low = writer.recorded + writer.unrecorded
+        assert low <= sent and low + writer.waiting <= sent + 300
+    writer.close()
+    assert (writer.waiting, writer.recorded + writer.unrecorded, writer.outcome) == (0, sent, outcome)
