@@ -33,7 +33,8 @@ class Service:
     ----------
     source : where blocks come from.
     monitor : the engine.
-    sinks : served in this order; the ones that clients wait for first.
+    sinks : served in this order. The first is the one that clients wait for: it gets the results of a block before
+        its signals, the others after them.
     alarms : judges what is published; by default it watches nothing.
     rig : the rig that is followed; empty: the first that speaks. Blocks of other rigs are refused.
     stale_after : s of silence after which the stream is called stale.
@@ -161,13 +162,15 @@ class Service:
     def _pass_on(self, signals: SignalBlock, results: ResultBlock | None) -> None:
         # the first block of a stream goes on even if it is empty: it says what the columns are
         worth = results is not None and (len(results) > 0 or results.last or results.stream is not self._columns)
+        if results is not None and worth and self._sinks:
+            # before all that can wait
+            self._sinks[0].results(results)
+            self._judged = self._arrived
+            self._vitals.passed(self._clock() - self._judged)
         for position, sink in enumerate(self._sinks):
             sink.signals(signals)
-            if results is not None and worth:
+            if results is not None and worth and position:
                 sink.results(results)
-                if position == 0:
-                    self._judged = self._arrived
-                    self._vitals.passed(self._clock() - self._judged)
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream

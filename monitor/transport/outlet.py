@@ -158,6 +158,10 @@ class Outlet:
                 return False
         return False
 
+    def offer_at_once(self, _frames: Frames) -> bool:
+        """Return False: what subscribers ask for may hold up libzmq, and the caller with it."""
+        return False
+
     def wait(self, milliseconds: int) -> None:
         """Wait until something is asked for, or is not any more."""
         if self.socket.closed:

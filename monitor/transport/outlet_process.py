@@ -23,13 +23,16 @@ from monitor.transport.endpoint import TransportError
 from monitor.transport.outlet_program import LENGTH, Opened, Settings
 from monitor.wire import Frames
 
+if sys.platform == "linux":
+    import fcntl
+
 POSSIBLE = os.name == "posix"
 """Elsewhere pipes cannot be written to without waiting."""
 
 _PATIENCE = 5.0  # s in which the process must take what it is given
 _STARTED_WITHIN = 20.0  # s, where the disk is slow and nothing is loaded yet
 _PAUSE = 1.0  # s between starts
-_CHUNK = 1 << 20
+_CHUNK = _ROOM = 1 << 20
 
 
 class OutletProcess:
@@ -70,6 +73,7 @@ class OutletProcess:
 
     def _start(self) -> None:
         self._started = monotonic()
+        self._left = b""  # of a message that has begun to be handed on
         try:
             # away from the terminal's Ctrl-C: it ends when its input does
             self._process = subprocess.Popen(
@@ -103,6 +107,10 @@ class OutletProcess:
         self.url = opened.url
         for each in (self._way, self._back):
             os.set_blocking(each.fileno(), False)
+        if sys.platform == "linux":
+            # room for the results of 64 actuators; a user may be out of what all pipes may have together
+            with suppress(OSError):
+                fcntl.fcntl(self._way, fcntl.F_SETPIPE_SZ, _ROOM)
 
     @property
     def trouble(self) -> str:
@@ -111,7 +119,7 @@ class OutletProcess:
         return "; ".join(filter(None, (again if self._restarts else "", self._refusal, self._floods)))
 
     def tend(self) -> None:
-        """Hear what it has to say, and start it anew if it has died."""
+        """Hear what it has to say, start it anew if it has died, and hand on what was left of a message."""
         said = None if self._back.closed else self._back.read(_CHUNK)
         if said:
             self._floods = said.decode().splitlines()[-1]
@@ -124,14 +132,29 @@ class OutletProcess:
             else:
                 self._restarts += 1
                 self._refusal = ""
+        if self._left and self._process.poll() is None:
+            self._write(self._left)
+
+    def offer_at_once(self, frames: Frames) -> bool:
+        """Hand on, at least in part, without waiting; return False if nothing of it was taken."""
+        if self._left:
+            return False
+        message = _one_piece(frames)
+        try:
+            written = self._way.write(message) or 0
+        except (OSError, ValueError):
+            return False
+        if 0 < written < len(message):
+            self._left = message[written:]
+        return written > 0
 
     def offer(self, frames: Frames) -> bool:
         """Hand on; wait some seconds where it is busy, and end it if it hangs; return False if it was not taken."""
         self.tend()
-        if self._process.poll() is not None:
-            return False
-        message = b"".join(LENGTH.pack(len(frame)) + frame for frame in frames)
-        left = memoryview(LENGTH.pack(len(message)) + message)
+        return self._process.poll() is None and self._write(self._left + _one_piece(frames))
+
+    def _write(self, message: bytes) -> bool:
+        self._left, left = b"", memoryview(message)
         try:
             while left:
                 if not _ready(self._way, select.POLLOUT, _PATIENCE):
@@ -162,6 +185,11 @@ class OutletProcess:
         for each in (self._way, self._back):
             with suppress(OSError):
                 each.close()
+
+
+def _one_piece(frames: Frames) -> bytes:
+    message = b"".join(LENGTH.pack(len(frame)) + frame for frame in frames)
+    return LENGTH.pack(len(message)) + message
 
 
 def _ready(pipe: IO[bytes], what: int, patience: float) -> bool:

@@ -11,6 +11,7 @@ import select
 import signal
 import struct
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,35 +123,60 @@ def _say(text: str) -> None:
 def _publish(outlet: Outlet, rest: bytes) -> None:
     poller = select.poll()
     poller.register(0, select.POLLIN)
-    waiting, told = bytearray(rest), ""
+    incoming, told = Incoming(rest), ""
     while True:
-        for frames in _messages(waiting):
+        for frames in incoming.messages():
             outlet.offer(frames)
         if outlet.trouble != told:
             told = outlet.trouble
             os.write(1, told.encode() + b"\n")
-        if poller.poll(_TURN):
-            part = os.read(0, _CHUNK)
-            if not part:
-                return
-            waiting += part
-        else:
+        if not poller.poll(_TURN):
             outlet.tend()
+        elif not incoming.read(0):
+            return
 
 
-def _messages(waiting: bytearray) -> list[Frames]:
-    """Take the whole messages out of what has come."""
-    found, at = [], 0
-    while len(waiting) - at >= LENGTH.size:
-        end = at + LENGTH.size + LENGTH.unpack_from(waiting, at)[0]
-        if len(waiting) < end:
-            break
-        at += LENGTH.size
-        frames = []
-        while at < end:
-            stop = at + LENGTH.size + LENGTH.unpack_from(waiting, at)[0]
-            frames.append(bytes(waiting[at + LENGTH.size : stop]))
-            at = stop
-        found.append(frames)
-    del waiting[:at]
-    return found
+class Incoming:
+    """What was read and not taken yet, in one piece of memory that is used again and again.
+
+    Parameters
+    ----------
+    begun : what was read already.
+    room : bytes at the beginning; it grows with the messages.
+    """
+
+    def __init__(self, begun: bytes = b"", room: int = 2 * _CHUNK) -> None:
+        self._memory = bytearray(max(room, len(begun)))
+        self._memory[: len(begun)] = begun
+        self._start, self._end = 0, len(begun)
+
+    def read(self, descriptor: int) -> int:
+        """Read what is there, or wait for it; return how many bytes came, 0 at the end."""
+        if self._start == self._end:
+            self._start = self._end = 0
+        elif 2 * self._end > len(self._memory):
+            left = self._memory[self._start : self._end]
+            self._start, self._end = 0, len(left)
+            if 2 * self._end > len(self._memory):
+                self._memory = bytearray(2 * len(self._memory))
+            self._memory[: self._end] = left
+        with memoryview(self._memory) as memory, memory[self._end :] as free:
+            came = os.readv(descriptor, [free])
+        self._end += came
+        return came
+
+    def messages(self) -> Iterator[Frames]:
+        """Take the whole messages out."""
+        memory = memoryview(self._memory)
+        while self._end - self._start >= LENGTH.size:
+            at = self._start + LENGTH.size
+            end = at + LENGTH.unpack_from(memory, self._start)[0]
+            if self._end < end:
+                return
+            frames = []
+            while at < end:
+                stop = at + LENGTH.size + LENGTH.unpack_from(memory, at)[0]
+                frames.append(bytes(memory[at + LENGTH.size : stop]))
+                at = stop
+            self._start = end
+            yield frames

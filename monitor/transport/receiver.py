@@ -121,7 +121,8 @@ class Receiver(Generic[Item]):
     def _collect(self, timeout: float, found: list[Found[Item]]) -> None:
         size = 0
         for number in range(_BATCH):
-            item = self._reading.take(0.0 if number else timeout)
+            # the sockets are looked at once: what comes meanwhile is for the next time
+            item = self._reading.take(timeout) if not number or self._reading.waiting else None
             if item is None:
                 return
             if isinstance(item, Arrival):

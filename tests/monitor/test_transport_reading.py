@@ -12,7 +12,7 @@ from monitor.transport.reading import Reading
 
 
 class Failing:
-    def wait(self, _milliseconds: int) -> None:
+    def messages(self, _most: int) -> None:
         raise KeyError("a fault")
 
 
@@ -31,11 +31,11 @@ class Sending:
     def __init__(self) -> None:
         self.frames: list[list[bytes]] = []
 
-    def wait(self, _milliseconds: int) -> list[bytes] | None:
-        return self.frames.pop(0) if self.frames else None
+    def messages(self, most: int) -> list[list[bytes]]:
+        taken, self.frames = self.frames[:most], self.frames[most:]
+        return taken
 
-    def messages(self, _most: int) -> list[list[bytes]]:
-        return []
+    def wait(self, _milliseconds: int) -> None: ...
 
     def notices(self) -> list[tuple[str, str]]:
         return []
@@ -49,5 +49,5 @@ def test_what_was_dropped_since_the_last_that_was_kept_is_told_from_what_a_gap_s
     long, short = [b"x" * 2000], [b"x"]
     for frames, expected in ((long, (1, 1)), (long, (2, 2)), (short, (2, 0)), (long, (3, 1))):
         link.frames.append(frames)
-        reading._turn()
+        reading._read(0.0)
         assert (reading.dropped, reading.dropped_last) == expected

@@ -33,6 +33,9 @@ class Failing:
     url, trouble = "tcp://127.0.0.1:1", ""
     closed = False
 
+    def offer_at_once(self, _frames):
+        return False
+
     def offer(self, _frames):
         raise KeyError("a fault")
 
