@@ -8,6 +8,7 @@ from monitor.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, Signals
 from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.tracking_pass import PassIndicator, TrackingPass
 from monitor.pair_signals import PairSignals
 from monitor.transfer import TransferBlock
 from monitor.transfer_monitor import TransferMonitor
@@ -32,9 +33,9 @@ class ActuatorMonitor:
         self._every = settings.every
         self._signals = PairSignals(stream, settings.bandpass)
         with_force = self._signals.with_force
-        self._indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=with_force)
+        indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=with_force)
         self.notes: tuple[str, ...] = ()
-        n_columns = len(pairs) * sum(len(indicator.outputs) for indicator in self._indicators)
+        n_columns = len(pairs) * sum(len(indicator.outputs) for indicator in indicators)
         if n_columns > MAX_COLUMNS:
             raise ValueError(f"{len(pairs)} actuators make {n_columns} columns: at most {MAX_COLUMNS} are published")
         self._transfer: TransferMonitor | None = None
@@ -46,7 +47,17 @@ class ActuatorMonitor:
                     raise ValueError(f"transfer_segment: {problem}") from problem
                 # nobody asked for it by name: the other measures go on without it
                 self.notes = (f"no transfer function: {problem}",)
-        outputs = [output for indicator in self._indicators for output in indicator.outputs]
+        outputs = [output for indicator in indicators for output in indicator.outputs]
+        self._n_pairs, self._n_outputs = len(pairs), len(outputs)
+        firsts = np.cumsum([0, *(len(indicator.outputs) for indicator in indicators)]).tolist()
+        sliding = {each: at for each, at in zip(indicators, firsts, strict=False) if isinstance(each, PassIndicator)}
+        self._pass = TrackingPass(sliding) if sliding else None
+        # those that look at whole windows now and then, and their columns
+        self._hopped = [
+            (each, slice(at, at + len(each.outputs)))
+            for each, at in zip(indicators, firsts, strict=False)
+            if each not in sliding
+        ]
         columns, meaningless = [], []
         for pair in pairs:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
@@ -67,12 +78,7 @@ class ActuatorMonitor:
         if broken:
             # a sample that is not there, seen as one that is NaN: windows across it are not valid
             self._take(self._signals.hole(), block.index - 1)
-        found = self._take(self._signals.take(block), block.index)
-        if not found:
-            return np.empty((len(range(-block.index % self._every, len(block), self._every)), 0))
-        # (n_rows, n_pairs, n_outputs) each: the outputs of an actuator stand side by side
-        together: Samples = np.concatenate(found, axis=2)
-        rows = together.reshape(len(together), len(self.columns))
+        rows = self._take(self._signals.take(block), block.index)
         if len(self._meaningless):
             rows[:, self._meaningless] = np.nan
         return rows
@@ -81,10 +87,17 @@ class ActuatorMonitor:
         """Return the transfer functions up to the end of `block`; None if all of them have been told."""
         return None if self._transfer is None else self._transfer.fresh(block)
 
-    def _take(self, signals: Signals, first: int) -> list[Samples]:
+    def _take(self, signals: Signals, first: int) -> Samples:
+        n_rows = (first + len(signals.x_c) - 1) // self._every - (first - 1) // self._every
+        # the outputs of an actuator stand side by side
+        out: Samples = np.empty((n_rows, self._n_pairs, self._n_outputs))
+        if self._pass is not None:
+            self._pass.advance(signals, first, out)
+        for indicator, columns in self._hopped:
+            out[:, :, columns] = indicator.advance(signals.x_c, signals.x_m, first, signals.f_m)
         if self._transfer is not None:
             self._transfer.advance(signals, first)
-        return [indicator.advance(signals.x_c, signals.x_m, first, signals.f_m) for indicator in self._indicators]
+        return out.reshape(n_rows, len(self.columns))
 
 
 def _unit(output: Output, command: Channel, measured: Channel, force: Channel | None) -> str:

@@ -30,6 +30,7 @@ class PairSignals:
             # an actuator without a force has its command there, until it is made NaN
             columns += [pair.command if pair.force is None else pair.force for pair in stream.pairs]
         self._columns = np.array(columns, dtype=np.intp)
+        self._apart = self._columns[: self._n], self._columns[self._n : 2 * self._n], self._columns[2 * self._n :]
         self._forceless = np.array([pair.force is None for pair in stream.pairs])
         self._filter: BandPass | None = None
         if bandpass is not None:
@@ -37,8 +38,10 @@ class PairSignals:
 
     def take(self, block: SignalBlock) -> Signals:
         """Return the signals of the next block, (n_samples, n_pairs) each."""
-        taken, n = np.take(block.samples, self._columns, axis=1), self._n
-        if self._filter is not None:
+        if self._filter is None:
+            x_c, x_m, f_m = (np.take(block.samples, columns, axis=1) for columns in self._apart)
+        else:
+            taken, n = np.take(block.samples, self._columns, axis=1), self._n
             # a bad sample of one signal restarts the filters of all that it is compared with: they must stay alike
             bad = ~(np.abs(taken) < LARGEST_SAMPLE)
             compared = bad[:, :n] | bad[:, n : 2 * n]
@@ -47,8 +50,7 @@ class PairSignals:
             if self.with_force:
                 taken[:, 2 * n :][compared | bad[:, 2 * n :]] = np.nan
             taken = self._filter.filter(taken)
-        x_c, x_m = taken[:, :n].copy(), taken[:, n : 2 * n].copy()
-        f_m = taken[:, 2 * n :].copy()
+            x_c, x_m, f_m = taken[:, :n].copy(), taken[:, n : 2 * n].copy(), taken[:, 2 * n :].copy()
         if self.with_force:
             f_m[:, self._forceless] = np.nan
         return Signals(x_c, x_m, f_m)

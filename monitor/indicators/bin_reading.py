@@ -66,8 +66,8 @@ def weigh_samples(
     offset = (near if k == 1 else 0.0) + (far if k == 2 else 0.0)
     n = of_phase.shape[0]
     cosine, sine = turns[0], turns[1]
-    # where the angles of the taper and of the bin are in the table, which begins after one sample
-    one, two, at = (start + n - 1) % n, (2 * start + n - 1) % n, (k * start + n - 1) % n
+    # where the angles of the taper and of the bin are in the table
+    one, two, at = start % n, 2 * start % n, k * start % n
     for t in range(start, stop):
         taper = 1.0 + 2.0 * near * cosine[one] + 2.0 * far * cosine[two]
         weight_t = complex(taper * cosine[at] - offset, -taper * sine[at])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
+from monitor.indicators.tracked_bins import BELOW
 from monitor.kernel import kernel, part
 
 # the bin itself and its neighbours under the widest taper
@@ -24,30 +25,19 @@ N_ROWS = 4
 
 
 @part
-def read_neighbours(
-    sums: Samples,
-    pair: int,
-    row: int,
-    k: int,
-    steps: Samples,
-    factors: Samples,
-    near: float,
-    far: float,
-    bins: Samples,
-) -> None:
-    """Fill in the bins around stored bin `k`, weighted as the taper weights them, phases from the oldest sample.
+def read_neighbours(tracked: Samples, row: int, near: float, far: float, bins: Samples) -> None:
+    """Fill in the bins around the peak, weighted as the taper weights them, phases from the oldest sample.
 
-    Bin 0, which holds the offset, is zero in the sums.
+    Parameters
+    ----------
+    tracked : of a pair, see `tracked_bins`.
+    row : of the signal's real parts; its imaginary parts are in the next one.
     """
-    n_bins = sums.shape[2] // 2
     for d in range(-2, 3):
         weight = 1.0 if d == 0 else near if abs(d) == 1 else far
         bins[RE, d + 2] = bins[IM, d + 2] = 0.0
         if weight != 0.0:
-            j, i = k + d, n_bins + k + d
-            turn = complex(factors[j], -factors[i]) * complex(steps[j], -steps[i])
-            x = weight * complex(sums[pair, row, j], sums[pair, row, i]) * turn
-            bins[RE, d + 2], bins[IM, d + 2] = x.real, x.imag
+            bins[RE, d + 2], bins[IM, d + 2] = weight * tracked[row, BELOW + d], weight * tracked[row + 1, BELOW + d]
 
 
 @part

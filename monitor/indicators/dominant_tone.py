@@ -16,68 +16,55 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.tapers import HANN, Turn, tapered
+from monitor.indicators.tapers import HANN
+from monitor.indicators.tracked_bins import C_IM, C_RE
 from monitor.kernel import part
 
-_NEAR, _FAR = HANN
+_NEAR = HANN.near
 
 
 @part
 def tone_between_bins(
-    sums: Samples,
-    pair: int,
-    row: int,
-    peak: int,
-    first_bin: int,
-    turn: Turn,
-    half: Samples,
-    factors: Samples,
-    n_window: int,
+    bins: Samples, bin_number: int, peak: int, first_bin: int, half: Samples, turns: Samples
 ) -> tuple[float, float]:
-    """Find the tone near the stored bin `peak`; stored bin 0 is bin `first_bin`.
+    """Find the tone near the command's peak.
+
+    Parameters
+    ----------
+    bins, bin_number : those that are tracked, and the number of the first of them.
+    peak : number of the peak's bin.
+    first_bin : number of the first bin of `half`.
 
     Returns
     -------
     frequency in cycles a window, and the sine of half its angle a sample.
     """
     # bin 1 has bin 0 for a neighbour, whose value the offset hides
-    low = max(peak - 1, 2 - first_bin)
-    square = half[0, max(peak, low)] ** 2
-    shift = _cosine_shift(sums, pair, row, low, square, turn, half, factors)
+    low = max(peak - 1, 2)
+    square = half[0, max(peak, low) - first_bin] ** 2
+    shift = _cosine_shift(bins, bin_number, low, square, first_bin, half, turns)
     # sin^2(theta/2), kept within one bin of the peak: noise or several tones must not throw it out
-    square = min(max(square + 0.5 * shift, half[0, peak - 1] ** 2), half[0, peak + 1] ** 2)
+    at = peak - first_bin
+    square = min(max(square + 0.5 * shift, half[0, at - 1] ** 2), half[0, at + 1] ** 2)
     sine = np.sqrt(square)
-    return n_window / np.pi * np.arcsin(sine), sine
+    return turns.shape[1] / np.pi * np.arcsin(sine), sine
 
 
 @part
 def _cosine_shift(
-    sums: Samples,
-    pair: int,
-    row: int,
-    low: int,
-    square: float,
-    turn: Turn,
-    half: Samples,
-    factors: Samples,
+    bins: Samples, bin_number: int, low: int, square: float, first_bin: int, half: Samples, turns: Samples
 ) -> float:
     """Return cos(lambda) - cos(theta) for the bin whose sin^2(lambda/2) is `square`, from three bins."""
-    cos, sin = turn
     sum_hh = sum_vh = sum_h = sum_v = sum_hh_im = sum_vh_im = 0.0
     for k in range(low, low + 3):
-        i = sums.shape[2] // 2 + k
-        middle = 2.0 * (square - half[0, k] ** 2)
-        left = half[0, k - 1] ** 2 - square
-        right = half[0, k + 1] ** 2 - square
-        l_re, l_im = left * sums[pair, row, k - 1], left * sums[pair, row, i - 1]
-        r_re, r_im = right * sums[pair, row, k + 1], right * sums[pair, row, i + 1]
-        v = complex(
-            middle * sums[pair, row, k] + cos * (l_re + r_re) + sin * (l_im - r_im),
-            middle * sums[pair, row, i] + cos * (l_im + r_im) + sin * (r_re - l_re),
-        )
-        newest = complex(factors[k], -factors[i])
-        h = tapered(sums, pair, row, k, turn, _NEAR, _FAR) * newest
-        v *= newest
+        j, at = k - bin_number, k - first_bin
+        middle = 2.0 * (square - half[0, at] ** 2)
+        left, right = half[0, at - 1] ** 2 - square, half[0, at + 1] ** 2 - square
+        x = complex(bins[C_RE, j], bins[C_IM, j])
+        before, after = complex(bins[C_RE, j - 1], bins[C_IM, j - 1]), complex(bins[C_RE, j + 1], bins[C_IM, j + 1])
+        # counted from the newest sample
+        newest = complex(turns[0, k], -turns[1, k])
+        h, v = (x + _NEAR * (before + after)) * newest, (middle * x + left * before + right * after) * newest
         sum_h += h.real
         sum_v += v.real
         sum_hh += h.real * h.real

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.indicators.base import (
     RATIO_UNIT,
     SIGNAL_UNIT,
     Output,
-    Signals,
-    WindowedIndicator,
     check_window,
 )
-from monitor.indicators.frequency_domain_kernel import N_HELD, N_ROOMS, advance_fdb
-from monitor.indicators.gate import Gate, gate_limits, new_gate
-from monitor.indicators.sliding_spectrum import Spectrum, choose_bins, new_spectrum
+from monitor.indicators.fourier import new_transform
+from monitor.indicators.frequency_domain_kernel import N_HELD, N_ROOMS, FdbState
+from monitor.indicators.gate import gate_limits, new_gate
 from monitor.indicators.tapers import TAPERS
+from monitor.indicators.tracked_bins import N_TRACKED, choose_bins, half_angles, turns_of
+from monitor.indicators.tracking_pass import FDB, PassIndicator
 
 # looks at the whole window while it slides by its length
 _LOOKS = 8
@@ -45,7 +44,7 @@ class FrequencyDomainError(NamedTuple):
     added_damping: float
 
 
-class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
+class FrequencyDomainIndicator(PassIndicator[FrequencyDomainError]):
     """Frequency-domain-based error indicators (Mirza Hessabi and Mercan), made exact for a steady tone.
 
     Parameters
@@ -87,7 +86,9 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     cycle a window that is no tone: no bin is free of the offset.
 
     The peak bin, the gate, the standard deviations and the rate at which the phase follows the delay are looked for
-    eight times a window, at every `hop`-th sample; the readings at that bin are made at every sample.
+    eight times a window, at every `hop`-th sample, in a transform of the whole window; from there on the bins around
+    the peak are followed from sample to sample (`tracked_bins`) and read at each. Where a spike of a million times
+    the motion goes, nothing is valid until the next look.
 
     Added damping (ours): a specimen of stiffness k that is moved by g A cos(wt + phase) instead of A cos(wt) takes
     E = integral of k x_m dx_c = pi k g A^2 sin(phase) a cycle; over 4 pi times its strain energy k g^2 A^2/2 that is
@@ -107,6 +108,7 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
     )
     value_type = FrequencyDomainError
     smallest_window = 32
+    part = FDB
 
     def __init__(
         self,
@@ -151,16 +153,16 @@ class FrequencyDomainIndicator(WindowedIndicator[FrequencyDomainError]):
             relative_gate=relative_gate,
         )
 
-    def _new_state(self) -> tuple[Spectrum, NDArray[np.int64], NDArray[np.int64], Samples, Samples, Gate]:
-        n = self.n_pairs
-        # good samples in a row; bin of the peak and whether the gate is open; what is held from look to look
-        good, found = np.zeros(n, dtype=np.int64), np.zeros((n, 2), dtype=np.int64)
-        held, work = np.zeros((n, N_HELD)), np.zeros((N_ROOMS, self.n_window))
-        return new_spectrum(self.n_window, n, self._bins), good, found, held, work, new_gate(n)
-
-    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        spectrum, good, found, held, work, gate = self._state
-        settings = (self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins)
-        # taken apart for the call: handing over a tuple of arrays as one takes 2 us more
-        state = (*spectrum, good, found, held, work, *gate)
-        advance_fdb(signals.x_c, signals.x_m, first, self.every, out, *settings, *state)
+    def new_arrays(self) -> FdbState:
+        """Return the arrays as they begin."""
+        n, pairs = self.n_window, self.n_pairs
+        arrays: list[NDArray[Any]] = [
+            np.array([self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins], np.float64),
+            *(half_angles(n, self._bins), turns_of(n), np.zeros((pairs, 2, 2 * n))),
+            *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
+            *(np.zeros(1, np.int64), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
+            *(np.zeros((pairs, N_HELD)), np.zeros((N_ROOMS, n))),
+            *new_transform(n),
+            *new_gate(pairs),
+        ]
+        return FdbState(*arrays)

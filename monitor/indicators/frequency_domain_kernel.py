@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,18 +24,23 @@ from monitor.indicators.delayed_bin import (
 from monitor.indicators.dominant_tone import tone_between_bins
 from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.gate import passes
+from monitor.indicators.memory import cube, matrix, vector
 from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, take_gain, with_chance
-from monitor.indicators.sliding_spectrum import (
-    COMMAND,
-    MEASURED,
-    add_sample,
-    advance_clock,
-    begin_pair,
+from monitor.indicators.tapers import tapered, tapered_peak
+from monitor.indicators.tracked_bins import (
+    BELOW,
+    C_RE,
+    M_RE,
+    SPAN,
+    STEP_C,
+    STEP_M,
     is_worn,
-    renew,
+    slide,
+    spread,
+    track,
+    transform_both,
 )
-from monitor.indicators.tapers import tapered_peak
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 
 _TRACE = 1e-12
 # rad, of the phase: beyond it nothing is known
@@ -51,94 +58,128 @@ _FREQUENCY_NOISE = 3.0 / np.pi**2
 # reading
 LAG, PACE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM = range(6)
 N_HELD = 6
-# rows of the work array: the window of both signals, and what a fit makes of them
-_C, _M, _LATER, _SLOPE, _REST, _BENT = range(6)
-N_ROOMS = 6
+# rows of the work array, for what a fit makes of the signals
+_LATER, _SLOPE, _REST, _BENT = range(4)
+N_ROOMS = 4
 # columns of the results
 _RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING = range(9)
 
 
+class FdbState(NamedTuple):
+    """The arrays of FDB.
+
+    ``half`` (2, n_bins) and ``turns`` (2, n_window): see `tracked_bins`; ``ring`` (n_pairs, 2, 2 n_window): command
+    and measured, written twice so that any window lies in one piece; ``bins`` (n_pairs, 4, 8): those that are
+    tracked; ``steps`` (n_pairs, 3): what came since the last transform; ``clock`` (1,): slot of the sample that comes
+    next; ``good`` (n_pairs,): good samples in a row; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is
+    open; ``held`` (n_pairs, 6) from look to look; ``work`` (4, n_window); ``radices`` .. ``rooms``: see `Transform`.
+    """
+
+    settings: Samples
+    half: Samples
+    turns: Samples
+    ring: Samples
+    bins: Samples
+    steps: Samples
+    clock: NDArray[np.int64]
+    good: NDArray[np.int64]
+    found: NDArray[np.int64]
+    held: Samples
+    work: Samples
+    radices: NDArray[np.int64]
+    table: Samples
+    chirp: Samples
+    chirp_spectrum: Samples
+    rooms: Samples
+    gate_loudest: Samples
+    gate_quietest: Samples
+    gate_began: NDArray[np.int64]
+
+
+@part
+def open_fdb(memory: Samples, words: NDArray[np.int64], n: int) -> FdbState:
+    """Return the arrays from number `n` on."""
+    return FdbState(
+        vector(memory, words, n),
+        matrix(memory, words, n + 1),
+        matrix(memory, words, n + 2),
+        cube(memory, words, n + 3),
+        cube(memory, words, n + 4),
+        matrix(memory, words, n + 5),
+        vector(words, words, n + 6),
+        vector(words, words, n + 7),
+        matrix(words, words, n + 8),
+        matrix(memory, words, n + 9),
+        matrix(memory, words, n + 10),
+        vector(words, words, n + 11),
+        matrix(memory, words, n + 12),
+        matrix(memory, words, n + 13),
+        matrix(memory, words, n + 14),
+        matrix(memory, words, n + 15),
+        vector(memory, words, n + 16),
+        vector(memory, words, n + 17),
+        vector(words, words, n + 18),
+    )
+
+
 @kernel
-def advance_fdb(
-    x_c: Samples,
-    x_m: Samples,
-    first: int,
-    every: int,
-    out: Samples,
-    hop: int,
-    sample_rate: float,
-    own_peaks: bool,
-    correct: bool,
-    of_motion: bool,
-    near: float,
-    far: float,
-    absolute: float,
-    relative: float,
-    first_bin: int,
-    low_bin: int,
-    high_bin: int,
-    last_bin: int,
-    steps: Samples,
-    factors: Samples,
-    turns: Samples,
-    half: Samples,
-    ring: Samples,
-    sums: Samples,
-    loudest: Samples,
-    age: NDArray[np.int64],
-    clock: NDArray[np.int64],
-    good: NDArray[np.int64],
-    found: NDArray[np.int64],
-    held: Samples,
-    work: Samples,
-    gate_loudest: Samples,
-    gate_quietest: Samples,
-    gate_began: NDArray[np.int64],
-) -> None:
-    """Take samples, write rows; the arguments are those of `FrequencyDomainIndicator` and its state."""
-    n_window = ring.shape[1]
+def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: FdbState) -> None:
+    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
+    (
+        settings, half, turns, ring, bins, steps, clock, good, found, held, work,
+        radices, table, chirp, chirp_spectrum, rooms, gate_loudest, gate_quietest, gate_began,
+    ) = state  # fmt: skip
+    hop, sample_rate = int(settings[0]), settings[1]
+    own_peaks, correct, of_motion = settings[2] > 0.0, settings[3] > 0.0, settings[4] > 0.0
+    near, far, absolute, relative = settings[5], settings[6], settings[7], settings[8]
+    first_bin, low_bin, high_bin = int(settings[9]), int(settings[10]), int(settings[11])
+    n_window, n_bins = turns.shape[1], half.shape[1]
     low, high = low_bin - first_bin, high_bin - first_bin
-    power = np.zeros(last_bin - first_bin + 1)
     bins_c, bins_m = np.empty((N_ROWS, NEIGHBOURS)), np.empty((N_ROWS, NEIGHBOURS))
     row = 0
     until = (-first) % every
     for i in range(x_c.shape[0]):
         give = until == 0
         until = every - 1 if give else until - 1
-        turn = turns[0, clock[0]], turns[1, clock[0]]
+        slot = clock[0]
+        begin, end = slot + 1, slot + 1 + n_window
         for pair in range(x_c.shape[1]):
             c, m = x_c[i, pair], x_m[i, pair]
             if abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE:
                 good[pair] += 1
-                if good[pair] == 1:
-                    begin_pair(pair, c, m, ring, sums, loudest)
-                add_sample(pair, clock[0], c, m, factors, ring, sums, loudest)
+                if good[pair] > n_window:
+                    d_c, d_m = c - ring[pair, 0, slot], m - ring[pair, 1, slot]
+                    slide(bins[pair], found[pair, 0] - BELOW, turns, d_c, d_m)
+                    steps[pair, STEP_C] = max(steps[pair, STEP_C], d_c * d_c)
+                    steps[pair, STEP_M] = max(steps[pair, STEP_M], d_m * d_m)
+                    steps[pair, SPAN] = max(steps[pair, SPAN], d_c * d_c)
+                ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
+                ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
             else:
                 good[pair] = 0
-            age[pair] += 1
             if give:
                 for j in range(out.shape[2]):
                     out[row, pair, j] = np.nan
             due = (first + i + pair) % hop == 0 or good[pair] == n_window
             if good[pair] < n_window or not (give or due):
                 continue
+            command, measured = ring[pair, 0, begin:end], ring[pair, 1, begin:end]
             if due:
-                found[pair, 0] = tapered_peak(sums, pair, COMMAND, low, high, turn, near, far, power)
-            peak = found[pair, 0]
-            read_neighbours(sums, pair, COMMAND, peak, steps, factors, near, far, bins_c)
-            read_neighbours(sums, pair, MEASURED, peak, steps, factors, near, far, bins_m)
+                size_c, size_m, span = transform_both(command, measured, radices, table, chirp, chirp_spectrum, rooms)
+                spread(rooms, n_window, first_bin, n_bins, size_c, False)
+                found[pair, 0] = first_bin + tapered_peak(rooms[2], rooms[3], low, high, near, far)
+                track(bins[pair], found[pair, 0] - BELOW, rooms, n_window, size_c, size_m)
+                steps[pair, STEP_C], steps[pair, STEP_M], steps[pair, SPAN] = 0.0, 0.0, span
+            k = found[pair, 0]
+            read_neighbours(bins[pair], C_RE, near, far, bins_c)
+            read_neighbours(bins[pair], M_RE, near, far, bins_m)
             raw_c, raw_m = whole_reading(bins_c), whole_reading(bins_m)
-            if is_worn(pair, square_of(raw_c), square_of(raw_m), loudest, age, n_window):
-                renew(pair, steps, ring, sums, loudest, age)
-                if due:
-                    peak = found[pair, 0] = tapered_peak(sums, pair, COMMAND, low, high, turn, near, far, power)
-                read_neighbours(sums, pair, COMMAND, peak, steps, factors, near, far, bins_c)
-                read_neighbours(sums, pair, MEASURED, peak, steps, factors, near, far, bins_m)
-                raw_c, raw_m = whole_reading(bins_c), whole_reading(bins_m)
-            frequency, sine = tone_between_bins(sums, pair, COMMAND, peak, first_bin, turn, half, factors, n_window)
-            scale, pole = tone_gains(peak, first_bin, frequency, sine, half, near, far, n_window, bins_c)
+            # until the next look
+            if is_worn(steps[pair, STEP_C], square_of(raw_c)):
+                continue
+            frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, turns)
+            scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
             copy_gains(bins_c, bins_m)
-            k = first_bin + peak
             tone_c = present_tone(bins_c, k, pole, near, far)
             tone_m = present_tone(bins_m, k, pole, near, far)
             if not due:
@@ -150,12 +191,14 @@ def advance_fdb(
                     gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude, good[pair], n_window
                 )
             # less than one cycle is no tone, nor is what rounding and leakage leave of a motion outside the band
-            if not (found[pair, 1] and frequency > 0.999 and amplitude * amplitude > _TRACE * loudest[pair, 2]):
+            if not (found[pair, 1] and frequency > 0.999 and amplitude * amplitude > _TRACE * steps[pair, SPAN]):
                 continue
             if give:
                 out[row, pair, _FREQUENCY], out[row, pair, _AMPLITUDE] = frequency * sample_rate / n_window, amplitude
             # below 1e-12 of the command a measured amplitude is the rounding of a dead channel
             if square_of(tone_c) == 0.0 or square_of(tone_m) <= 1e-24 * square_of(tone_c):
+                continue
+            if is_worn(steps[pair, STEP_M], square_of(raw_m)):
                 continue
             turned = tone_m * tone_c.conjugate()
             phase, angular = np.arctan2(turned.imag, turned.real), 2.0 * np.pi * frequency / n_window
@@ -164,9 +207,8 @@ def advance_fdb(
                 for step in range(_STEPS):
                     last = step == _STEPS - 1
                     if last and abs(lag) < n_window and _SLOWEST <= pace <= _FASTEST:
-                        _lay_out(ring, pair, clock[0], work)
                         start, stop, share, drift, fitted = fit_delayed(
-                            work[_C], work[_M], lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
+                            command, measured, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
                         )
                         if of_motion and np.isfinite(share):
                             # what drifts against the command is no part of the motion
@@ -184,7 +226,7 @@ def advance_fdb(
                 if (
                     share < UNRELATED
                     and _SLOWEST <= pace <= _FASTEST
-                    and not (hides_offset and impurity(work[_C], tone_c * (1.0 / scale), frequency) > _IMPURE)
+                    and not (hides_offset and impurity(command, tone_c * (1.0 / scale), frequency) > _IMPURE)
                 ):
                     held[pair, LAG], held[pair, PACE] = lag, pace
                     reading = tone_m if correct else raw_m
@@ -210,9 +252,10 @@ def advance_fdb(
             else:
                 if not correct:
                     if own_peaks:
-                        own = tapered_peak(sums, pair, MEASURED, low, high, turn, near, far, power)
-                        read_neighbours(sums, pair, MEASURED, own, steps, factors, near, far, bins_m)
-                        raw_m = whole_reading(bins_m)
+                        _, size_m, _ = transform_both(command, measured, radices, table, chirp, chirp_spectrum, rooms)
+                        spread(rooms, n_window, first_bin, n_bins, size_m, True)
+                        own = tapered_peak(rooms[2], rooms[3], low, high, near, far)
+                        raw_m = tapered(rooms[2], rooms[3], own, near, far)
                     turned = raw_m * raw_c.conjugate()
                     phase = np.arctan2(turned.imag, turned.real)
                     tone_c, tone_m = raw_c, raw_m
@@ -228,17 +271,6 @@ def advance_fdb(
             out[row, pair, _PHASE], out[row, pair, _PHASE_SD] = phase, phase_sd
             out[row, pair, _DELAY], out[row, pair, _DELAY_SD] = lag / sample_rate, delay_sd / sample_rate
             out[row, pair, _DAMPING] = 0.5 * ratio * np.sin(phase)
-        advance_clock(steps, factors, clock, n_window)
+        clock[0] = slot + 1 if slot + 1 < n_window else 0
         if give:
             row += 1
-
-
-@kernel
-def _lay_out(ring: Samples, pair: int, newest: int, work: Samples) -> None:
-    """Copy the window of both signals in one piece, oldest first."""
-    n = ring.shape[1]
-    older = n - 1 - newest
-    for t in range(older):
-        work[_C, t], work[_M, t] = ring[pair, newest + 1 + t, 0], ring[pair, newest + 1 + t, 1]
-    for t in range(newest + 1):
-        work[_C, older + t], work[_M, older + t] = ring[pair, t, 0], ring[pair, t, 1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ from monitor.blocks import Samples
 from monitor.kernel import part
 
 
-def new_extremes(n_window: int, n_pairs: int, n_queues: int) -> tuple[NDArray[Any], ...]:
+def new_extremes(n_window: int, n_pairs: int, n_queues: int) -> tuple[Samples, NDArray[np.int64], NDArray[np.int64]]:
     """Return (candidates, stamps, ends): the state of `n_queues` queues for every pair."""
     candidates = np.zeros((n_pairs, n_queues, n_window))
     stamps = np.zeros((n_pairs, n_queues, n_window), dtype=np.int64)

@@ -6,7 +6,7 @@ that the part of a cycle counts for little: within half a percent from 2.5 cycle
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,9 @@ class Loop(NamedTuple):
     drift: float
 
 
-def new_stored_window(n_window: int, n_pairs: int, n_signals: int) -> tuple[NDArray[Any], ...]:
+def new_stored_window(
+    n_window: int, n_pairs: int, n_signals: int
+) -> tuple[Samples, NDArray[np.int64], Samples, Samples, NDArray[np.int64], NDArray[np.int64], Samples]:
     """Return (ring, clock, hann, times, ends, side, last): the window, its weights, and room to look for crossings.
 
     ``ring`` (n_pairs, n_signals, 2 n_window) holds every sample twice, so that any window lies in one piece: from

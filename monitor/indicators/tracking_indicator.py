@@ -7,21 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE, SIGNAL_UNIT, Output, Signals, WindowedIndicator, check_window
-from monitor.indicators.fractional_lag import WEIGHTS
-from monitor.indicators.gate import gate_limits, new_gate, passes
-from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
-from monitor.indicators.sliding_extremes import largest, new_extremes, push_largest
-from monitor.indicators.swept_area import HOPS, Loop, loop_of, new_stored_window, sine_of_step, tick
-from monitor.indicators.windowed_sums import new_sums, push, total
-from monitor.kernel import kernel
-
-# a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
-_TRACE = 1e-24
-# rad, of the angle: beyond it nothing is known
-_LARGEST_SD = 0.3
-_ROOMS = 4
+from monitor.indicators.base import SIGNAL_UNIT, Output, check_window
+from monitor.indicators.gate import gate_limits, new_gate
+from monitor.indicators.sliding_extremes import new_extremes
+from monitor.indicators.swept_area import HOPS, new_stored_window
+from monitor.indicators.tracking_kernel import N_ROOMS, TrackingState
+from monitor.indicators.tracking_pass import TI, PassIndicator
+from monitor.indicators.windowed_sums import new_sums
 
 
 class TrackingArea(NamedTuple):
@@ -37,7 +29,7 @@ class TrackingArea(NamedTuple):
     angle_sd: float
 
 
-class TrackingIndicator(WindowedIndicator[TrackingArea]):
+class TrackingIndicator(PassIndicator[TrackingArea]):
     """Half the difference of the areas under and left of the synchronization subspace plot.
 
     Parameters
@@ -83,6 +75,7 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
     )
     value_type = TrackingArea
     smallest_window = 2
+    part = TI
 
     def __init__(
         self,
@@ -99,135 +92,17 @@ class TrackingIndicator(WindowedIndicator[TrackingArea]):
         self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // HOPS)
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
 
-    def _new_state(self) -> tuple[NDArray[Any], ...]:
+    def new_arrays(self) -> TrackingState:
+        """Return the arrays as they begin."""
         n, pairs = self.n_window, self.n_pairs
-        # a window of n samples has n - 1 segments
-        sums = new_sums(n - 1, pairs, 1)
-        # samples in all, and good ones in a row
-        counts = np.zeros((pairs, 2), dtype=np.int64)
-        running, angle = np.zeros(pairs), np.full((pairs, 2), np.nan)
-        extremes, stored = new_extremes(n, pairs, 1), new_stored_window(n, pairs, 2)
-        return (*sums, running, angle, counts, *extremes, *stored, *new_gate(pairs), np.zeros((_ROOMS, n)))
-
-    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        settings = (self.n_window, self.hop, *self._limits)
-        _advance_ti(signals.x_c, signals.x_m, first, self.every, out, *settings, *self._state)
-
-
-@kernel
-def _advance_ti(
-    x_c: Samples,
-    x_m: Samples,
-    first: int,
-    every: int,
-    out: Samples,
-    n_window: int,
-    hop: int,
-    absolute: float,
-    relative: float,
-    rows: Samples,
-    prefix: Samples,
-    since: NDArray[np.int64],
-    running: Samples,
-    angle: Samples,
-    counts: NDArray[np.int64],
-    candidates: Samples,
-    stamps: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    ring: Samples,
-    clock: NDArray[np.int64],
-    hann: Samples,
-    times: Samples,
-    crossing_ends: NDArray[np.int64],
-    side: NDArray[np.int64],
-    last: Samples,
-    loudest: Samples,
-    quietest: Samples,
-    began: NDArray[np.int64],
-    work: Samples,
-) -> None:
-    segment = np.empty(1)
-    row = 0
-    until = (-first) % every
-    for i in range(x_c.shape[0]):
-        give = until == 0
-        until = every - 1 if give else until - 1
-        at = clock[0]
-        for pair in range(x_c.shape[1]):
-            c, m = x_c[i, pair], x_m[i, pair]
-            fine = abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE
-            now = counts[pair, 0]
-            counts[pair, 0] = now + 1
-            counts[pair, 1] = counts[pair, 1] + 1 if fine else 0
-            full = counts[pair, 1] >= n_window
-            before = at + n_window - 1
-            c_0, m_0 = ring[pair, 0, before], ring[pair, 1, before]
-            # the same sum as in the definition, in the form that does not cancel on a large offset
-            segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
-            push(rows, prefix, since, pair, segment)
-            running[pair] += segment[0]
-            push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if fine else 0.0)
-            ring[pair, 0, at] = ring[pair, 0, at + n_window] = c
-            ring[pair, 1, at] = ring[pair, 1, at + n_window] = m
-            if not full:
-                angle[pair, 0] = angle[pair, 1] = np.nan
-            elif (first + i + pair) % hop == 0:
-                angle[pair, 0] = angle[pair, 1] = np.nan
-                command, measured = (
-                    ring[pair, 0, at + 1 : at + 1 + n_window],
-                    ring[pair, 1, at + 1 : at + 1 + n_window],
-                )
-                loop = loop_of(measured, command, hann)
-                amplitude = np.sqrt(2.0 * loop.square_b)
-                is_open = passes(
-                    loudest, quietest, began, absolute, relative, pair, amplitude, counts[pair, 1], n_window
-                )
-                if is_open and loop.square_a > _TRACE * loop.square_b:
-                    step = sine_of_step(command, np.sqrt(loop.square_b), loop.drift, times, crossing_ends, side, last)
-                    # NaN for a command without a frequency
-                    turned, sd = _angle(command, measured, loop, step, hann, work)
-                    if sd <= _LARGEST_SD:
-                        angle[pair, 0], angle[pair, 1] = turned, sd
-            if give:
-                square = largest(candidates, ends, pair, 0) ** 2
-                area = total(rows, prefix, since, pair, 0)
-                out[row, pair, 0] = area if full else np.nan
-                out[row, pair, 1] = running[pair]
-                out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
-                out[row, pair, 3], out[row, pair, 4] = angle[pair, 0], angle[pair, 1]
-        tick(clock, n_window)
-        if give:
-            row += 1
-
-
-@kernel
-def _angle(
-    command: Samples, measured: Samples, loop: Loop, step: float, hann: Samples, work: Samples
-) -> tuple[float, float]:
-    """Return the angle of the slope and its standard deviation; NaN where the two signals are unrelated."""
-    n = command.shape[0]
-    lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
-    start, stop, share, drift, _ = fit_delayed(command, measured, lag, WEIGHTS, work[0], work[1], work[2], work[3])
-    if not share < UNRELATED:
-        return np.nan, np.nan
-    # what drifts against the command sweeps an area of its own, which is known
-    level, of_angle = work[0], work[1]
-    for t in range(n):
-        level[t] = measured[t] - drift * t
-    own = loop_of(level, command, hann)
-    swept, common, weight, mean = own.swept / step, own.common, 0.0, 0.0
-    for t in range(n):
-        mean += hann[t] * (command[t] - command[0])
-    mean = command[0] + mean / n
-    for t in range(n - 1):
-        weight += hann[t] + hann[t + 1]
-    # what a sample of measured adds to the angle, by the swept area and by what the two have in common
-    size = swept * swept + common * common
-    by_swept, by_common = common / (size * step * weight), swept / (size * n)
-    for t in range(start, stop):
-        ahead = 0.5 * (hann[t] + hann[t + 1]) * (command[t + 1] - mean) if t + 1 < n else 0.0
-        behind = 0.5 * (hann[t - 1] + hann[t]) * (command[t - 1] - mean) if t > 0 else 0.0
-        of_angle[t] = by_swept * (ahead - behind) - by_common * hann[t] * (command[t] - mean)
-    sd = with_chance(scatter_of_sums(of_angle, of_angle, work[2], work[3], start, stop)[0], share)
-    turned = np.arctan2(loop.swept / step, loop.common)
-    return turned, np.hypot(sd, turned - np.arctan2(swept, common))
+        arrays: list[NDArray[Any]] = [
+            np.array([self.hop, *self._limits]),
+            # a window of n samples has n - 1 segments
+            *new_sums(n - 1, pairs, 1),
+            *(np.zeros(pairs), np.full((pairs, 2), np.nan), np.zeros((pairs, 2), np.int64)),
+            *new_extremes(n, pairs, 1),
+            *new_stored_window(n, pairs, 2),
+            *new_gate(pairs),
+            np.zeros((N_ROOMS, n)),
+        ]
+        return TrackingState(*arrays)

@@ -7,8 +7,6 @@ spike is gone when it leaves.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +14,7 @@ from monitor.blocks import Samples
 from monitor.kernel import part
 
 
-def new_moments(n_window: int, n_pairs: int) -> tuple[NDArray[Any], ...]:
+def new_moments(n_window: int, n_pairs: int) -> tuple[Samples, Samples, NDArray[np.int64]]:
     """Return (rows, prefix, taken): the state of a window of `n_window` values for every pair.
 
     ``rows`` (n_pairs, n_window, 2) and ``prefix`` (n_pairs, 2): mean and squares about it, where a row that came in

@@ -8,8 +8,6 @@ came in meanwhile are turned into the next suffix: one addition a sample, averag
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +15,7 @@ from monitor.blocks import Samples
 from monitor.kernel import part
 
 
-def new_sums(n_window: int, n_pairs: int, n_sums: int) -> tuple[NDArray[Any], ...]:
+def new_sums(n_window: int, n_pairs: int, n_sums: int) -> tuple[Samples, Samples, NDArray[np.int64]]:
     """Return (rows, prefix, since): the state of `n_sums` sums over `n_window` rows for every pair."""
     rows = np.zeros((n_pairs, n_window, n_sums))
     prefix = np.zeros((n_pairs, n_sums))

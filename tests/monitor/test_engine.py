@@ -33,13 +33,15 @@ from tests.contract.entries import noisy
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, WINDOW, N = 100.0, 0.5, 50
 KERNELS = (
+    tracking_pass.advance_pass,
     frequency_domain_kernel.advance_fdb,
-    phase_amplitude._advance_paei,
-    tracking_indicator._advance_ti,
-    rms_error._advance_nrmse,
-    peak_error._advance_peak,
-    adaptive_phase_amplitude._advance_adaptive,
-    energy_error._advance_hsem,
+    phase_amplitude_kernel.advance_paei,
+    tracking_kernel.advance_ti,
+    rms_kernel.advance_rms,
+    peak_kernel.advance_peak,
+    adaptive_kernel.advance_adaptive,
+    energy_kernel.advance_hsem,
+    fourier.transform,
     band_pass._advance_band_pass,
     hopped._advance_hopped,
     broadband_delay._advance_gate,
