@@ -118,7 +118,7 @@ def transform_both(
 
     Returns
     -------
-    size_c, size_m : 1 for a signal that does not move.
+    size_c, size_m : by which the bins are multiplied; 0 for a signal that does not move.
     span : squared range of the command.
     """
     n = c.shape[0]
@@ -127,8 +127,7 @@ def transform_both(
         low, high = min(low, c[t] - c[0]), max(high, c[t] - c[0])
         size_m = max(size_m, abs(m[t] - m[0]))
     size_c = max(-low, high)
-    size_c, size_m = size_c if size_c > 0.0 else 1.0, size_m if size_m > 0.0 else 1.0
-    by_c, by_m = 1.0 / size_c, 1.0 / size_m
+    by_c, by_m = 1.0 / size_c if size_c > 0.0 else 0.0, 1.0 / size_m if size_m > 0.0 else 0.0
     for t in range(n):
         rooms[0, t], rooms[1, t] = (c[t] - c[0]) * by_c, (m[t] - m[0]) * by_m
     transform(n, radices, table, chirp, chirp_spectrum, rooms)

@@ -13,19 +13,13 @@ from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
 from monitor.engine import Monitor
 from monitor.indicators import (
-    adaptive_phase_amplitude,
     band_pass,
     broadband_delay,
     cross_correlation,
-    energy_error,
-    frequency_domain_kernel,
     hopped,
     multitaper,
-    peak_error,
-    phase_amplitude,
     residual,
-    rms_error,
-    tracking_indicator,
+    tracking_pass,
 )
 from monitor.indicators.catalogue import all_indicators
 from tests.contract.entries import noisy
@@ -34,14 +28,6 @@ pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, WINDOW, N = 100.0, 0.5, 50
 KERNELS = (
     tracking_pass.advance_pass,
-    frequency_domain_kernel.advance_fdb,
-    phase_amplitude_kernel.advance_paei,
-    tracking_kernel.advance_ti,
-    rms_kernel.advance_rms,
-    peak_kernel.advance_peak,
-    adaptive_kernel.advance_adaptive,
-    energy_kernel.advance_hsem,
-    fourier.transform,
     band_pass._advance_band_pass,
     hopped._advance_hopped,
     broadband_delay._advance_gate,
