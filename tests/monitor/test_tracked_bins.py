@@ -1,0 +1,64 @@
+"""The bins that slide are those of the window's transform, whatever offsets and spikes have passed through it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.indicators import tracked_bins
+from monitor.indicators.fourier import new_transform
+from monitor.indicators.frequency_domain import FrequencyDomainIndicator
+from monitor.indicators.tracked_bins import C_IM, C_RE, M_IM, M_RE, N_TRACKED
+from tests.oracles.tones import Tones
+
+RATE, N = 100.0, 60
+
+
+def tracked_of(x_c, x_m, first):
+    bins, plan = np.zeros((4, N_TRACKED)), new_transform(N)
+    size_c, size_m, span = tracked_bins.transform_both(x_c, x_m, *plan)
+    assert span == np.ptp(x_c) ** 2
+    tracked_bins.track(bins, first, plan.rooms, N, size_c, size_m)
+    return bins
+
+
+@given(first=st.integers(-1, 20), seed=st.integers(0, 99), offset=st.sampled_from([0.0, 1e6]))
+def test_they_are_those_of_the_transform_and_stay_so(first, seed, offset):
+    rng = np.random.default_rng(seed)
+    x_c, x_m = rng.normal(size=2 * N) + offset, 1e-6 * rng.normal(size=2 * N) - offset
+    turns, bins = tracked_bins.turns_of(N), tracked_of(x_c[:N], x_m[:N], first)
+    for end in range(N, 2 * N):
+        tracked_bins.slide(bins, first, turns, x_c[end] - x_c[end - N], x_m[end] - x_m[end - N])
+        for x, re, im in ((x_c, C_RE, C_IM), (x_m, M_RE, M_IM)):
+            window = x[end + 1 - N : end + 1]
+            expected = np.fft.fft(window - window.mean())[np.arange(first, first + N_TRACKED)]
+            # the offset is no motion
+            expected[np.arange(first, first + N_TRACKED) == 0] = 0.0
+            scale = np.abs(window - window.mean()).max()
+            np.testing.assert_allclose(bins[re] + 1j * bins[im], expected, atol=(1e-12 * scale + 2e-16 * offset) * N)
+
+
+def test_a_signal_that_does_not_move_has_none_beside_one_that_does():
+    moves = np.sin(0.3 * np.arange(N))
+    still = np.full(N, 7.0)
+    assert not tracked_of(still, moves, 3)[[C_RE, C_IM]].any()
+    assert not tracked_of(moves, still, 3)[[M_RE, M_IM]].any()
+
+
+@pytest.mark.parametrize("spike", [1e3, 1e9, 1e14])
+@pytest.mark.usefixtures("warm_kernels")
+def test_a_spike_that_has_left_makes_no_value_wrong_and_is_gone_after_the_next_look(spike):
+    tones = Tones(6.3, 2.0, 0.9, -0.3, 0.4, 5.0, -2.0)
+    x_c, x_m = tones.signals(400, RATE)
+    x_c[100] += spike
+    x_m[100] -= spike
+    rows = FrequencyDomainIndicator(RATE, N / RATE).update_block(x_c, x_m)
+    clean = FrequencyDomainIndicator(RATE, N / RATE).update_block(*tones.signals(400, RATE))
+    left, hop = 100 + N, N // 8
+    valid = ~np.isnan(rows[left:, 0])
+    np.testing.assert_allclose(rows[left:][valid, 1], tones.phase, atol=1e-8)
+    assert valid[hop:].all() and valid[-1]
+    # whatever was once in the window: to the last bit
+    np.testing.assert_array_equal(rows[left + hop :, :5], clean[left + hop :, :5])
