@@ -19,7 +19,7 @@ RATE, N = 100.0, 60
 def tracked_of(x_c, x_m, first):
     bins, plan = np.zeros((4, N_TRACKED)), new_transform(N)
     size_c, size_m, span = tracked_bins.transform_both(x_c, x_m, *plan)
-    assert span == np.ptp(x_c) ** 2
+    assert span == pytest.approx(np.ptp(x_c) ** 2, rel=1e-9)
     tracked_bins.track(bins, first, plan.rooms, N, size_c, size_m)
     return bins
 
