@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
+from gui.plain_text import PlainLabel
 from monitor.requests import MAX_NOTE
 
 
@@ -24,11 +25,11 @@ class NoteBar(QWidget):
         super().__init__()
         self._instant = 0.0
         self._before: QWidget | None = None
-        self._label = QLabel()
+        self._label = PlainLabel()
         self._text = QLineEdit(placeholderText="what happened; Enter stores it with the run, Esc forgets it")
         self._text.setAccessibleName("text of the note")
         self._store = QPushButton("Store")
-        self._left = QLabel()
+        self._left = PlainLabel()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 4, 8, 4)
         for widget in (self._label, self._text, self._left, self._store):

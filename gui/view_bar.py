@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from gui.history.history import History
 from gui.level import Level
 from gui.level_colour import level_colour
+from gui.plain_text import PlainLabel
 from gui.shell.actions import Actions
 from gui.shell.quantities import duration_text
 from gui.theme import Theme
@@ -34,7 +35,7 @@ class ViewBar(QToolBar):
         self._view, self.theme = view, theme
         self._coloured: Level | None = None
         self._history: History | None = None
-        self._state = QLabel()
+        self._state = PlainLabel()
         self._state.setAccessibleName("live or paused")
         self._state.setMinimumWidth(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8)
         self._spans = QComboBox()
@@ -52,8 +53,7 @@ class ViewBar(QToolBar):
             # a click leaves the keys where they are: Space and Left are not meant for a list
             box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._of_actuators: list[QAction] = []
-        self._title = QLabel()
-        self._title.setTextFormat(Qt.TextFormat.PlainText)
+        self._title = PlainLabel()
         view.moved.connect(self.refresh)
         view.chosen.connect(self._choose)
         self.refresh()
@@ -66,9 +66,9 @@ class ViewBar(QToolBar):
             if isinstance(button, QToolButton):
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.addWidget(self._state)
-        for part in (QLabel("Span "), self._spans):
+        for part in (PlainLabel("Span "), self._spans):
             self.addWidget(part)
-        self._of_actuators = [self.addWidget(part) for part in (QLabel("   Actuator "), self._actuators)]
+        self._of_actuators = [self.addWidget(part) for part in (PlainLabel("   Actuator "), self._actuators)]
         space = QWidget()
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(space)

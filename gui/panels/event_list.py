@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
@@ -26,6 +25,7 @@ from gui.numbers import count
 from gui.panels.event_table import EventTable, Wanted
 from gui.panels.listed import look_like_a_list
 from gui.panels.menu_button import MenuButton
+from gui.plain_text import PlainLabel
 from gui.theme import Theme
 from monitor.blocks import EventKind
 
@@ -59,7 +59,7 @@ class EventList(QWidget):
         self._kinds.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._kinds.setToolTip("which kinds of events are shown")
         self._kinds.setMenu(self._kind_menu())
-        self._count = QLabel()
+        self._count = PlainLabel()
         note = QPushButton("Note…")
         note.setToolTip("store a line of text with the run, at the instant that is shown (N)")
         note.clicked.connect(self.note_wanted)

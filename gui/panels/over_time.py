@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from gui.history.history import History, PlacedEvent
 from gui.panels.base import Panel
 from gui.panels.row_menu import Choice, RowMenu
+from gui.plain_text import PlainLabel
 from gui.plots.time_frame import Frame, Reader, RowData, nothing_read
 from gui.plots.time_row import Row
 from gui.plots.time_stack import TimeStack
@@ -38,8 +38,7 @@ class TimePanel(Panel):
         self._shown: tuple[str, ...] | None = None
         self.stack = TimeStack(view, theme, self)
         self.stack.message = nothing
-        self.heading = QLabel(self)
-        self.heading.setTextFormat(Qt.TextFormat.PlainText)
+        self.heading = PlainLabel(self)
         self.controls = QHBoxLayout()
         self.controls.setContentsMargins(6, 2, 6, 0)
         self.controls.setSpacing(8)

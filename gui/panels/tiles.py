@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QStackedLayout
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout
 
 from gui.history.history import History
 from gui.limits import Limits
@@ -15,6 +15,7 @@ from gui.panels.base import Panel
 from gui.panels.site_face import site_face
 from gui.panels.tile_board import TileBoard
 from gui.panels.tile_moment import tile_moment
+from gui.plain_text import PlainLabel
 from gui.theme import Theme
 from gui.view import View
 
@@ -40,7 +41,7 @@ class TilesPanel(Panel):
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidget(self._board)
-        self._nothing = QLabel(_NOTHING, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self._nothing = PlainLabel(_NOTHING, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._nothing)
         self._stack.addWidget(self._scroll)

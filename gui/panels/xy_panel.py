@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.history.history import History
 from gui.instant_text import instant_text
 from gui.painting import painting
 from gui.panels.base import Panel
 from gui.panels.moment import Moment, moment
-from gui.plain_text import plain_tip
+from gui.plain_text import PlainLabel, plain_tip
 from gui.plots.xy_ink import tabular
 from gui.plots.xy_pane import XYPane
 from gui.plots.xy_plot import XYPlot
@@ -98,11 +98,11 @@ def forgotten(history: History, begin: float) -> str:
     return f"drawn from {since} on: of what was before, not every sample is kept"
 
 
-class _Line(QLabel):
+class _Line(PlainLabel):
     """A line of text that never makes the panel wider: what has no room ends in an ellipsis."""
 
     def __init__(self) -> None:
-        super().__init__(" ", textFormat=Qt.TextFormat.PlainText)
+        super().__init__(" ")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name

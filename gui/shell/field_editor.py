@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.shell.setting_field import SettingField
 
 
@@ -38,7 +39,7 @@ class FieldEditor(QWidget):
     def _end(self) -> None:
         """Put the unit behind what is there; the rest of the row stays empty where nothing takes it."""
         if self.field.unit:
-            self._row.addWidget(QLabel(self.field.unit))
+            self._row.addWidget(PlainLabel(self.field.unit))
         self._row.addStretch(1)
 
     def _line(self, name: str = "", *, width: int = 0) -> QLineEdit:

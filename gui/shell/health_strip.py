@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from gui.history.history import History
 from gui.level import Level
 from gui.level_colour import level_colour
-from gui.plain_text import plain_tip
+from gui.plain_text import PlainLabel, plain_tip
 from gui.shell.health_items import HealthItem, fit, health_items
 from gui.theme import Theme
 
@@ -92,10 +92,9 @@ class HealthStrip(QWidget):
         return self._metrics.horizontalAdvance(text) + 2 * _PADDING + 1
 
     def _label(self, key: str) -> QLabel:
-        label = self._labels[key] = QLabel(self)
+        label = self._labels[key] = PlainLabel(self)
         label.setFont(self._font)
         label.setMargin(_PADDING)
-        label.setTextFormat(Qt.TextFormat.PlainText)
         label.setAutoFillBackground(True)
         return label
 

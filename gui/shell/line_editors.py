@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtWidgets import QFileDialog, QLabel
+from PySide6.QtWidgets import QFileDialog
 
+from gui.plain_text import PlainLabel
 from gui.shell.field_editor import FieldEditor
 from gui.shell.setting_field import SettingField
 
@@ -51,7 +52,7 @@ class PairEditor(FieldEditor):
     def __init__(self, field: SettingField) -> None:
         super().__init__(field)
         self.low = self._line("from", width=_NARROW)
-        self._row.addWidget(QLabel("to"))
+        self._row.addWidget(PlainLabel("to"))
         self.high = self._line("to", width=_NARROW)
         for line in (self.low, self.high):
             line.setPlaceholderText("")

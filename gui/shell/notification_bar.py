@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPalette
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from gui.instant_text import instant_text
 from gui.level_colour import level_colour
+from gui.plain_text import PlainLabel
 from gui.shell.elided_label import ElidedLabel
 from gui.shell.notices import Notices
 from gui.theme import Theme
@@ -26,7 +27,7 @@ class NotificationBar(QWidget):
         self._theme = theme
         self.notices = Notices()
         self._text = ElidedLabel()
-        self._further = QLabel()
+        self._further = PlainLabel()
         self._all = QPushButton("All…", flat=True)
         self._all.setToolTip("the last messages, with their times")
         self._all.clicked.connect(self.show_all)

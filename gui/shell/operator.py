@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow, QToolBar, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.shell.actions import Actions
 
 _HINT = "Operator mode: read-only. F11 or Esc leaves."
@@ -41,7 +42,7 @@ class OperatorMode(QObject):
         self._features: dict[QDockWidget, QDockWidget.DockWidgetFeature] = {}
         self._before = (window.windowState(), self._desk.saveState(), window.contextMenuPolicy(), window.geometry())
         self.on = False
-        self.hint = QLabel(_HINT, window)
+        self.hint = PlainLabel(_HINT, window)
         self.hint.setObjectName("operator-hint")
         self.hint.setFrameShape(QLabel.Shape.Box)
         self.hint.setAutoFillBackground(True)

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.plain_text import PlainLabel
 from gui.shell.roomy_rows import make_roomy
 from gui.shell.service_fields import SERVICE_SECTIONS
 from gui.shell.settings import LimitSettings, WindowSettings
@@ -78,7 +78,7 @@ class SettingsDialog(QDialog):
             self.stack.addWidget(area)
             page.changed.connect(self._judge)
         self.list.currentRowChanged.connect(self.stack.setCurrentIndex)
-        self.told = QLabel()
+        self.told = PlainLabel()
         self.told.setWordWrap(True)
         self.told.setForegroundRole(QPalette.ColorRole.BrightText)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.shell.field_editor import FieldEditor
 from gui.shell.field_editors import editor_of
 from gui.shell.setting_field import SettingField, SettingsSection
@@ -25,16 +26,16 @@ class _Row:
     def __init__(self, field: SettingField, grid: QGridLayout) -> None:
         self.field = field
         self.editor: FieldEditor = editor_of(field)
-        self.label = QLabel(field.label)
+        self.label = PlainLabel(field.label)
         self.label.setBuddy(self.editor)
         # its line of text beside that of the editor
         self.label.setContentsMargins(0, 5, 8, 0)
         # two lines have no room to say it in
         empty = f" Empty: {field.empty}." if field.kind == "pair" else ""
-        self.does = QLabel(field.does + empty)
+        self.does = PlainLabel(field.does + empty)
         self.does.setWordWrap(True)
         self.does.setForegroundRole(QPalette.ColorRole.PlaceholderText)
-        self.problem = QLabel()
+        self.problem = PlainLabel()
         self.problem.setWordWrap(True)
         self.problem.setForegroundRole(QPalette.ColorRole.BrightText)
         self.problem.hide()
@@ -78,9 +79,9 @@ class SettingsPage(QWidget):
         super().__init__()
         self.section = section
         layout = QVBoxLayout(self)
-        about = QLabel(section.about)
+        about = PlainLabel(section.about)
         about.setWordWrap(True)
-        self.problem = QLabel()
+        self.problem = PlainLabel()
         self.problem.setWordWrap(True)
         self.problem.setForegroundRole(QPalette.ColorRole.BrightText)
         self.problem.hide()

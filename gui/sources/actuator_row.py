@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QToolButton, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.sources.column_choice import ActuatorColumns, Field
 from gui.sources.description import DescribedColumn
 from gui.theme import Theme
@@ -52,9 +53,9 @@ class ActuatorRow(QWidget):
         super().__init__()
         self.theme = theme
         self.boxes = {role: ColumnBox(columns) for role in ROLES}
-        self.faults = {role: QLabel() for role in ROLES}
-        self.heads = {role: QLabel(role if role != "force" else "force, where there is one") for role in ROLES}
-        self.title = QLabel()
+        self.faults = {role: PlainLabel() for role in ROLES}
+        self.heads = {role: PlainLabel(role if role != "force" else "force, where there is one") for role in ROLES}
+        self.title = PlainLabel()
         self.remove = QToolButton()
         self.remove.setText("✕")
         self.remove.setAutoRaise(True)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.plain_text import PlainLabel
 from gui.sources.actuator_row import ActuatorRow
 from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
 from gui.sources.column_preview import ColumnPreview
@@ -64,9 +65,8 @@ class ColumnChooser(QDialog):
         self._asking = False
         self.rows: list[ActuatorRow] = []
         self.setWindowTitle(f"Columns of {title}")
-        self.heading = QLabel(_question(description.problem))
+        self.heading = PlainLabel(_question(description.problem))
         self.heading.setWordWrap(True)
-        self.heading.setTextFormat(Qt.TextFormat.PlainText)
         self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
         self.auxiliary.setChecked(choice.auxiliary)
         self.add = QPushButton("&Add an actuator")
@@ -138,9 +138,8 @@ class ColumnChooser(QDialog):
         self.resize(760, 560)
 
     def _problem_label(self) -> QLabel:
-        label = QLabel(self)
+        label = PlainLabel(self)
         label.setWordWrap(True)
-        label.setTextFormat(Qt.TextFormat.PlainText)
         label.setStyleSheet(f"color: {self.theme.bad}")
         label.hide()
         return label

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QVBoxLayout, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.sources.recent import Recent
 from gui.theme import Theme
 from monitor.transport.endpoint import TransportError, check, is_local
@@ -41,7 +42,7 @@ class EndpointField(QWidget):
         self.box.setMinimumContentsLength(18)
         known = () if recent is None else recent.texts
         self.box.addItems(list(dict.fromkeys((*known, usual))))
-        self.fault = QLabel()
+        self.fault = PlainLabel()
         self.fault.setWordWrap(True)
         self.fault.hide()
         layout = QVBoxLayout(self)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.sources.flow_layout import FlowLayout
 from gui.sources.hand_faults import DELAY_STEP, GAP, KINDS, FaultKind, HandFaults, read_hand_faults
 from gui.sources.player import Player
@@ -28,7 +29,7 @@ class FaultBar(QWidget):
         self._player: Player | None = None
         self._waiting = 0
         layout = FlowLayout(self)
-        layout.addWidget(QLabel("Faults"))
+        layout.addWidget(PlainLabel("Faults"))
         self.switches = {kind.key: _Switch(kind, self) for kind in KINDS}
         for switch in self.switches.values():
             switch.changed.connect(self._switch)
@@ -39,7 +40,7 @@ class FaultBar(QWidget):
         self.off = self._button("All off", "let nothing go wrong any more")
         for button in (self.gap, self.restart, self.delay, self.off):
             layout.addWidget(button)
-        self.on = QLabel()
+        self.on = PlainLabel()
         self.on.setAccessibleName("faults that are on")
         layout.addWidget(self.on)
         self.gap.clicked.connect(self._make_gap)

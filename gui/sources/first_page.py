@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.plain_text import plain_tip
+from gui.plain_text import PlainLabel, plain_tip
 from gui.shell.roomy_rows import make_roomy
 from gui.sources.media_icons import media_icon
 from gui.sources.offers import Offers, SimulationOffer
@@ -170,7 +170,7 @@ class FirstPage(QScrollArea):
         self.recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def _sentence(self, text: str) -> QLabel:
-        label = _low(QLabel(text, wordWrap=True))
+        label = _low(PlainLabel(text, wordWrap=True))
         self._muted.append(label)
         return label
 
@@ -203,7 +203,7 @@ class FirstPage(QScrollArea):
 
 
 def _title(text: str) -> QLabel:
-    label = QLabel(text)
+    label = PlainLabel(text)
     font = QFont(label.font())
     font.setPointSizeF(2.0 * font.pointSizeF())
     label.setFont(font)
@@ -211,7 +211,7 @@ def _title(text: str) -> QLabel:
 
 
 def _heading(text: str) -> QLabel:
-    label = QLabel(text)
+    label = PlainLabel(text)
     font = QFont(label.font())
     font.setBold(True)
     font.setPointSizeF(1.15 * font.pointSizeF())

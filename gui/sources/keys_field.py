@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSettings, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.theme import Theme
 from monitor.transport.key_files import KeyFileError, keys_of
 
@@ -31,11 +32,11 @@ class KeysField(QWidget):
         self.folder.setAccessibleName("folder of the keys")
         self.browse = QPushButton("Browse…")
         self.browse.setAutoDefault(False)
-        self.fault = QLabel()
+        self.fault = PlainLabel()
         self.fault.setWordWrap(True)
         self.fault.hide()
         row = QHBoxLayout()
-        row.addWidget(QLabel("keys in"))
+        row.addWidget(PlainLabel("keys in"))
         row.addWidget(self.folder, 1)
         row.addWidget(self.browse)
         layout = QVBoxLayout(self)

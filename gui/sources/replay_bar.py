@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.sources.media_icons import media_icon
 from gui.sources.player import Player
 from gui.sources.run_timeline import RunTimeline
@@ -36,7 +37,7 @@ class ReplayBar(QWidget):
         self.loop = self._button("loop", "Loop: begin again at the end", checkable=True)
         self.speed = SpeedBox(theme)
         self.timeline = RunTimeline(theme)
-        self.place = QLabel()
+        self.place = PlainLabel()
         self.place.setAccessibleName("place in the run")
         self.place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         layout = QHBoxLayout(self)

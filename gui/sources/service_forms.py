@@ -11,13 +11,13 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.plain_text import PlainLabel
 from gui.sources.connection import ConnectToService
 from gui.sources.endpoint_field import EndpointField
 from gui.sources.keys_field import KeysField
@@ -102,7 +102,7 @@ class ServeForm(QWidget):
         self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as the settings say")
         self.folder.setAccessibleName("folder of the recordings")
         self.browse = QPushButton("Browse…")
-        self.fault = QLabel()
+        self.fault = PlainLabel()
         self.fault.setWordWrap(True)
         self.fault.hide()
         self.go = QPushButton("Start")
@@ -112,7 +112,7 @@ class ServeForm(QWidget):
         layout.addWidget(self.endpoint, 0, 1)
         layout.addWidget(self.go, 0, 2)
         layout.addWidget(self.insecure, 1, 1)
-        layout.addWidget(QLabel("record in"), 2, 0)
+        layout.addWidget(PlainLabel("record in"), 2, 0)
         layout.addWidget(self.folder, 2, 1)
         layout.addWidget(self.browse, 2, 2)
         layout.addWidget(self.fault, 3, 1)

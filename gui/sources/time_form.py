@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFormLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
+from gui.plain_text import PlainLabel
 from gui.sources.actuator_row import ColumnBox
 from gui.sources.description import DescribedColumn
 from gui.theme import Theme
@@ -29,7 +30,7 @@ class TimeForm(QWidget):
         self.column.setAccessibleName("time column")
         self.rate = QLineEdit(rate, placeholderText="only where no column tells the time")
         self.rate.setAccessibleName("sample rate in Hz")
-        self.fault = QLabel()
+        self.fault = PlainLabel()
         self.fault.setStyleSheet(f"color: {theme.bad}")
         layout = QFormLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
