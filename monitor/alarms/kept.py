@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 import msgspec
@@ -10,6 +12,8 @@ from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmState
 
 _VERSION = 1
 _MOST_BYTES = 1 << 20
+MOST_RIGS = 16
+"""Whose alarms are put aside."""
 
 
 class KeptAlarm(msgspec.Struct, frozen=True):
@@ -28,20 +32,36 @@ class KeptAlarm(msgspec.Struct, frozen=True):
     acknowledge: bool
 
 
+_Alarms = Annotated[tuple[KeptAlarm, ...], msgspec.Meta(max_length=MAX_ALARMS)]
+
+
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of them, and the number of the last transition."""
+    """All of them, and the number of the last transition.
+
+    Parameters
+    ----------
+    rig : whose they are; empty: not known.
+    aside : those of other rigs, by the rig's name, until it is followed again.
+    """
 
     version: int
     number: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
-    alarms: Annotated[tuple[KeptAlarm, ...], msgspec.Meta(max_length=MAX_ALARMS)]
+    alarms: _Alarms
+    rig: str = ""
+    aside: Annotated[dict[str, _Alarms], msgspec.Meta(max_length=MOST_RIGS)] = {}
 
 
 _decoder = msgspec.json.Decoder(Kept)
 
 
-def encode(number: int, alarms: tuple[KeptAlarm, ...]) -> bytes:
+def encode(
+    number: int,
+    alarms: tuple[KeptAlarm, ...],
+    rig: str = "",
+    aside: Mapping[str, tuple[KeptAlarm, ...]] = MappingProxyType({}),
+) -> bytes:
     """Return the JSON form."""
-    return msgspec.json.encode(Kept(_VERSION, number, alarms))
+    return msgspec.json.encode(Kept(_VERSION, number, alarms, rig, dict(aside)))
 
 
 def decode(kept: bytes) -> Kept:
@@ -54,10 +74,11 @@ def decode(kept: bytes) -> Kept:
         raise ValueError(f"the alarms that were kept cannot be read: {problem}") from None
     if found.version != _VERSION:
         raise ValueError(f"the alarms that were kept are of version {found.version}, not {_VERSION}")
-    names = [each.alarm.name for each in found.alarms]
-    if len(set(names)) != len(names):
-        raise ValueError("the alarms that were kept have names in common")
-    for each in found.alarms:
-        if each.beneath in (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE):
-            raise ValueError(f"the alarms that were kept have {each.alarm.name!r} {each.beneath} twice")
+    for alarms in (found.alarms, *found.aside.values()):
+        names = [each.alarm.name for each in alarms]
+        if len(set(names)) != len(names):
+            raise ValueError("the alarms that were kept have names in common")
+        for each in alarms:
+            if each.beneath in (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE):
+                raise ValueError(f"the alarms that were kept have {each.alarm.name!r} {each.beneath} twice")
     return found

@@ -18,6 +18,8 @@ from monitor.config import AlarmSettings
 from monitor.health import Health
 from monitor.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
 
+_MOST_NAME = 60
+
 
 class AlarmMonitor:
     """Judge results and health by limits.
@@ -39,6 +41,11 @@ class AlarmMonitor:
         self._settings = settings
         self._stale_after = stale_after
         self._number = 0
+        # whose the alarms are, and those of other rigs that were kept
+        self._rig, self._aside = "", dict[str, tuple[kept.KeptAlarm, ...]]()
+        self._begin()
+
+    def _begin(self) -> None:
         self._alarms: dict[str, StandingAlarm] = {}
         # those that are not normal and not watched, or not yet
         self._orphans: dict[str, StandingAlarm] = {}
@@ -49,8 +56,8 @@ class AlarmMonitor:
         self._gone = False
         self._notes: list[str] = []
         self._service: list[ServiceWatch] = []
-        if settings is not None:
-            watches, _ = plan(settings, stale_after, ())
+        if self._settings is not None:
+            watches, _ = plan(self._settings, self._stale_after, ())
             self._service = [ServiceWatch(watch) for watch in watches]
             self._alarms = {each.standing.name: each.standing for each in self._service}
 
@@ -62,10 +69,14 @@ class AlarmMonitor:
         return tuple(standing.alarm for standing in self._all())
 
     def follow(self, stream: ResultStream) -> tuple[str, ...]:
-        """Watch the columns of a new stream; return what there is to note, one line each."""
+        """Watch the columns of a new stream; return what there is to note, one line each.
+
+        Where the alarms that were kept are those of another rig, they are put aside until that one is followed again.
+        """
+        aside = self._change_rig(stream.rig)
         self._stream = stream
         if self._settings is None:
-            return ()
+            return aside
         _ = self.alarms
         before = {each.name: each for each in self._all()}
         watches = self._planned(before, stream.columns)
@@ -80,7 +91,23 @@ class AlarmMonitor:
         self._alarms = {standing.name: standing for standing in alarms}
         self._orphans = {n: each for n, each in before.items() if n not in self._alarms and each.worth_keeping}
         self._gone = bool(self._orphans)
-        return tuple(self._notes)
+        return (*aside, *self._notes)
+
+    def _change_rig(self, rig: str) -> tuple[str, ...]:
+        former, self._rig = self._rig, rig
+        if former in ("", rig):
+            return ()
+        mine = self._worth_keeping()
+        self._begin()
+        self._take_up(self._aside.pop(rig, ()))
+        if not mine:
+            return ()
+        self._aside = {**self._aside, former: mine}
+        while len(self._aside) > kept.MOST_RIGS:
+            del self._aside[next(iter(self._aside))]
+        return (
+            f"{len(mine)} alarms that were kept are of rig {former[:_MOST_NAME]!r}: put aside until it comes again",
+        )
 
     def judge(self, results: ResultBlock) -> tuple[Transition, ...]:
         """Judge the rows of the stream that is followed; raises ValueError for those of another."""
@@ -144,16 +171,23 @@ class AlarmMonitor:
 
     def snapshot(self) -> bytes:
         """Return what must outlive the service."""
+        return kept.encode(self._number, self._worth_keeping(), self._rig, self._aside)
+
+    def _worth_keeping(self) -> tuple[kept.KeptAlarm, ...]:
         _ = self.alarms
-        return kept.encode(self._number, tuple(each.kept for each in self._all() if each.worth_keeping))
+        return tuple(each.kept for each in self._all() if each.worth_keeping)
 
     def restore(self, state: bytes) -> None:
         """Take over what `snapshot` returned, in another service; raises ValueError for anything else."""
         found = kept.decode(state)
-        self._number = found.number
+        self._number, self._aside = found.number, dict(found.aside)
+        self._rig = found.rig
+        self._take_up(found.alarms)
+
+    def _take_up(self, alarms: Sequence[kept.KeptAlarm]) -> None:
         if self._settings is None:
             return
-        before = {standing.name: standing for standing in map(StandingAlarm.of, found.alarms)}
+        before = {standing.name: standing for standing in map(StandingAlarm.of, alarms)}
         self._planned(before)
         self._alarms = {
             each.name: each for each in (*(s.standing for s in self._service), *(s for _, s in self._rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -150,6 +151,42 @@ def test_a_limit_that_is_gone_is_not_a_value_that_is_gone() -> None:
     without.follow(STREAM)
     (step,) = without.judge(rows(2.0))
     assert (step.name, step.reason) == ("n.v.warn", "n v has no such limit any more")
+
+
+def test_alarms_of_another_rig_are_put_aside_until_it_comes_again() -> None:
+    service, _ = made({"value": "v", "actuator": "n", "warn": 1.0, "latching": True})
+    service.judge(rows(2.0))
+    other = replace(STREAM, rig="another")
+
+    later = AlarmMonitor(service._settings)
+    later.restore(service.snapshot())
+    told = later.follow(other)
+    assert told == (f"alarms of rig {STREAM.rig!r} were kept (1): put aside until it comes again",)
+    assert not any(alarm.standing for alarm in later.alarms)
+    # an alarm of its own is its own
+    (step,) = later.judge(rows(3.0, stream=other))
+    assert (step.name, step.previous, step.number) == ("n.v.warn", AlarmState.NORMAL, 2)
+
+    back = AlarmMonitor(service._settings)
+    back.restore(later.snapshot())
+    assert back.follow(STREAM) == ("alarms of rig 'another' were kept (1): put aside until it comes again",)
+    (alarm,) = [alarm for alarm in back.alarms if alarm.standing]
+    assert (alarm.name, alarm.last) == ("n.v.warn", 2.0)
+    again = AlarmMonitor(service._settings)
+    again.restore(back.snapshot())
+    assert again.follow(STREAM) == ()
+    assert [alarm.standing for alarm in again.alarms if alarm.name == "n.v.warn"] == [True]
+
+
+def test_what_was_kept_before_rigs_were_is_taken_up() -> None:
+    service, _ = made({"value": "v", "warn": 1.0, "latching": True})
+    service.judge(rows(2.0))
+    old = msgspec.json.decode(service.snapshot())
+    del old["rig"], old["aside"]
+    later = AlarmMonitor(service._settings)
+    later.restore(msgspec.json.encode(old))
+    assert later.follow(STREAM) == ()
+    assert any(alarm.standing for alarm in later.alarms)
 
 
 def test_a_condition_of_the_service_goes_on_where_it_was_restored() -> None:
