@@ -105,9 +105,7 @@ class AlarmMonitor:
         self._aside = {**self._aside, former: mine}
         while len(self._aside) > kept.MOST_RIGS:
             del self._aside[next(iter(self._aside))]
-        return (
-            f"{len(mine)} alarms that were kept are of rig {former[:_MOST_NAME]!r}: put aside until it comes again",
-        )
+        return (f"alarms of rig {former[:_MOST_NAME]!r} were kept ({len(mine)}): put aside until it comes again",)
 
     def judge(self, results: ResultBlock) -> tuple[Transition, ...]:
         """Judge the rows of the stream that is followed; raises ValueError for those of another."""
