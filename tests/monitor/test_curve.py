@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 import zmq
@@ -16,6 +18,7 @@ from monitor.health import Health
 from monitor.requests import NoteRequest
 from monitor.transport.allow_list import AllowList
 from monitor.transport.curve import Keys
+from monitor.transport.endpoint import host_and_port
 from monitor.transport.gatekeeper import Gatekeeper
 from monitor.transport.key_files import client_keys, read_public, service_keys
 from monitor.transport.key_folder import KeyFolder
@@ -322,3 +325,69 @@ def test_a_question_that_is_not_understood_is_answered_with_no(house, frames):
     assert (version, status) == (b"1.0", b"400")
     assert number == (frames[1] if len(frames) > 1 else b"")
     assert house.gatekeeper.alive
+
+
+class Relay:
+    """Passes bytes on between a client and a server, and keeps what the client sent."""
+
+    def __init__(self, url: str) -> None:
+        self._server = host_and_port(url)
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.url = f"tcp://127.0.0.1:{self._door.getsockname()[1]}"
+        self.sent: list[bytearray] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._door.accept()
+                server, said = socket.create_connection(self._server), bytearray()
+                self.sent.append(said)
+                for ends in ((client, server, said), (server, client, bytearray())):
+                    threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    @staticmethod
+    def _pass_on(one: socket.socket, other: socket.socket, said: bytearray) -> None:
+        with suppress(OSError):
+            while part := one.recv(1 << 16):
+                said += part
+                other.sendall(part)
+        with suppress(OSError):
+            other.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._door.close()
+
+
+def test_a_session_that_is_replayed_byte_for_byte_is_not_heard(house, counting, gather, subscribed):
+    desk = house.client("desk")
+    with ExitStack() as stack:
+        source = ZmqSource(bind=[LOOPBACK], security=house.keys, context=house.context)
+        stack.callback(source.close)
+        relay = Relay(source.endpoints[0])
+        stack.callback(relay.close)
+        rig = SignalPublisher(connect=relay.url, security=desk)
+        stack.callback(rig.close, 0.0)
+        subscribed(rig, source)
+        for number in range(20):
+            rig.send(counting(number))
+        heard = gather(source, lambda found: len(found) == 20)
+        assert [block.index for block in heard] == list(range(20))
+        rig.close(0.0)
+        (said,) = [bytes(each) for each in relay.sent if len(each) > 1000]
+        # all at once, or little by little, as the server answers
+        for size, pause in ((len(said), 0.0), (64, 0.001)):
+            stranger = socket.create_connection(host_and_port(source.endpoints[0]), timeout=2.0)
+            with stranger, suppress(OSError):
+                for start in range(0, len(said), size):
+                    stranger.sendall(said[start : start + size])
+                    sleep(pause)
+                while stranger.recv(1 << 16):
+                    pass
+        assert not [item for item in source.receive(0.5) if isinstance(item, SignalBlock)]
+        # the door is still open for who has the key
+        again = SignalPublisher(connect=source.endpoints[0], security=desk)
+        stack.callback(again.close, 0.0)
+        subscribed(again, source)
+        again.send(counting(20))
+        assert gather(source, lambda found: any(isinstance(item, SignalBlock) for item in found))[-1].index == 20
