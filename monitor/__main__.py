@@ -50,6 +50,10 @@ def main(words: list[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 1
+    except MemoryError as problem:
+        why = printable(str(problem)) or "there is none left"
+        print(f"{name}: out of memory: {why}; give it more, or work with shorter windows", file=sys.stderr)
+        return 1
     except (ValueError, OSError) as problem:
         print(f"{name}: {printable(str(problem))}", file=sys.stderr)
         return 2

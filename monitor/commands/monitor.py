@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from monitor.commands.alarm_keeping import names_folder
 from monitor.commands.broker import open_broker
-from monitor.commands.security import Guard, allow_descriptors, guarded, in_plain
+from monitor.commands.process_limits import allow_descriptors, must_have_memory
+from monitor.commands.security import Guard, guarded, in_plain
 from monitor.commands.service_manager import open_service_manager
 from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.commands.stopping import StopSignals, leave_at_once
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop, or look whether that could be done."""
     if arguments.json and not arguments.check:
         raise ValueError("--json goes with --check")
+    must_have_memory()
     if arguments.check:
         from monitor.commands.check import check
 

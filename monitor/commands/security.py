@@ -78,18 +78,3 @@ def in_plain(settings: Settings) -> str:
         return ""
     far = [url for url in settings.stream.connect if not is_local(url)]
     return f"{', '.join(far)}: heard without encryption, for there is no --rig-key" if far else ""
-
-
-def allow_descriptors() -> None:
-    """Let this process have as many connections open as the system lets it: 1024 are soon taken by a hostile peer."""
-    try:
-        import resource
-    except ImportError:
-        # not on Windows, which has no such limit
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    except (ValueError, OSError):
-        # a container may forbid it; then it stays as it was
-        return

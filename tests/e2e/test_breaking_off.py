@@ -74,3 +74,31 @@ def test_a_failure_once_it_listens_is_exit_code_1_with_a_traceback():
     assert done.returncode == 1, done.stderr
     assert "Traceback" in done.stderr
     assert "the service broke off: a block that nobody thought of" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_too_little_memory_is_said_before_anything_is_loaded():
+    limited = f"ulimit -v 400000; exec '{sys.executable}' -m monitor monitor --bind tcp://127.0.0.1:*"
+    done = subprocess.run(["/bin/sh", "-c", limited], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("synchroscope monitor: the address space is limited to 390 MB")
+    assert len(done.stderr.splitlines()) == 1
+
+
+_RUNS_OUT = """
+import sys
+from monitor.__main__ import main
+from monitor.service import Service
+def run(*_, **__):
+    bytearray(1 << 60)
+Service.run = run
+sys.exit(main(["monitor", "--bind", "tcp://127.0.0.1:*", "--publish", "tcp://127.0.0.1:*", "--quiet"]))
+"""
+
+
+@pytest.mark.usefixtures("warm_kernels")
+def test_memory_that_runs_out_is_one_line():
+    words = [sys.executable, "-c", _RUNS_OUT]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert done.stderr.startswith("synchroscope monitor: out of memory:")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from monitor.commands.checks.finding import Finding, ok, warn
-from monitor.commands.security import allow_descriptors
+from monitor.commands.process_limits import allow_descriptors
 from monitor.config import IndicatorSettings
 
 _COARSE = 1e-3  # s: about what a block of a rig lasts
