@@ -16,6 +16,7 @@ from monitor.health import Broker, Counts, Health, Recording
 from monitor.requests import NoteRequest, Request
 from monitor.sample_account import SampleAccount
 from monitor.stop_deadlines import StopDeadlines
+from monitor.transport.allowance import Allowance
 from monitor.transport.base import Inlet, LiveSource, Sink
 from monitor.transport.beginnings import Beginnings
 from monitor.vitals import Vitals
@@ -23,6 +24,7 @@ from monitor.vitals import Vitals
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.2
 _REQUEST_INTERVAL = 0.05
+_TROUBLES = 5, 0.1  # notes of trouble at once, and a second
 _AT_ONCE = 1 << 13  # numbers between two looks at requests and health: a tenth of a second of work at most
 
 
@@ -70,6 +72,7 @@ class Service:
         self._recording = recording
         self._broker, self._unpublished = broker, unpublished
         self._trouble, self._told_trouble = trouble, ""
+        self._troubles = Allowance(*_TROUBLES, clock)
         self._inlets = tuple(inlets)
         self._clock = clock
         self._columns: ResultStream | None = None
@@ -227,7 +230,8 @@ class Service:
         # those that no other followed
         if count := self._beginnings.told():
             self._refused(count)
-        if (trouble := self._trouble()) and trouble != self._told_trouble:
+        # the newest words are not lost where they come too often: they are told later
+        if (trouble := self._trouble()) and trouble != self._told_trouble and self._troubles.take():
             self._told_trouble = trouble
             self._note(Event(EventKind.NOTE, *self._vitals.where, 0, trouble))
         now = self._clock()

@@ -23,6 +23,8 @@ from monitor.commands.until_closed import stop_when_closed
 from monitor.commands.viewers import open_viewers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from monitor.config import ResultSettings, Settings
     from monitor.health import Recording
     from monitor.recording import RunWriter
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
 _TURN = 0.1  # s
+_LONG = 1.0  # s of waiting without a word
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
 
@@ -119,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
         stack.callback(broker.close)
         recorder = _recorder(settings) if settings.record.path else None
         if recorder is not None:
-            stack.push(lambda kind, *_: _close(recorder, stop, broke_off=kind is not None))
+            stack.push(lambda kind, *_: _close(recorder, stop, say, broke_off=kind is not None))
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
         say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
@@ -193,14 +196,17 @@ def _leave_a_disk_that_hangs(problem: BaseException | None, recorder: RunWriter 
         leave_at_once(1)
 
 
-def _close(recorder: RunWriter, stop: StopSignals, *, broke_off: bool) -> None:
+def _close(recorder: RunWriter, stop: StopSignals, say: Callable[[str], None], *, broke_off: bool) -> None:
     """Close the recording: of a service that broke off it is not whole, whatever came."""
     from monitor.recording.layout import TRUNCATED
 
     outcome = TRUNCATED if broke_off else None
     # a run that ends by itself is written, however long the disk takes; who does not want to wait says so
+    ended, told = time.monotonic(), False
     while not recorder.end(outcome, _TURN) and not broke_off and not stop.told:
-        pass
+        if not told and time.monotonic() - ended > _LONG:
+            told = True
+            say(f"waiting until the disk has taken {recorder.path}: stop the service to give up what it has not")
     used = time.monotonic() - stop.since if stop.told else 0.0
     recorder.close(outcome, patience=max(1.0, _CLOSED_WITHIN - used))
 

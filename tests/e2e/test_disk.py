@@ -61,8 +61,10 @@ def test_a_run_file_that_is_removed_is_told_and_the_run_goes_on_in_another(start
         assert any("was removed" in note for note in notes)
 
 
-def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path):
+@pytest.mark.parametrize("once", [False, True])
+def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path, once):
     words = ["monitor", "--bind", ANY_PORT, "--publish", ANY_PORT, "--record", tmp_path / "run.h5"]
+    words += ["--once"] if once else []
     errors = tmp_path / "err"
     with errors.open("wb") as out:
         service = subprocess.Popen(
@@ -81,8 +83,15 @@ def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path):
                 sleep(0.02)
 
         until("listening on")
-        rig = start("replay", "hybrid", "--connect", errors.read_text().split("listening on ")[1].split(";")[0])
-        until("alarm: recording.warn")
+        rig = start(
+            "replay",
+            "hybrid",
+            *(["--speed", "max"] if once else []),
+            "--connect",
+            errors.read_text().split("listening on ")[1].split(";")[0],
+        )
+        # one that ends by itself waits, and says for what
+        until("waiting until the disk has taken" if once else "alarm: recording.warn")
         service.terminate()
         assert service.wait(PATIENCE) == 1
         rig.kill()

@@ -304,3 +304,11 @@ def test_the_first_block_tells_the_columns_even_when_it_is_empty() -> None:
     _, sink = serve([block(0, 0), block(0, 0), block(0)], IndicatorSettings(window=0.5, every=200))
     assert [len(b) for b in sink.results_seen] == [0, 1]
     assert len(sink.signals_seen) == 3
+
+
+def test_trouble_that_changes_at_every_look_is_noted_now_and_then_and_its_last_words_too() -> None:
+    times = iter(range(1000))
+    _, sink = watch([0.5] * 40 + [20.0], trouble=lambda: f"restarted {min(next(times), 39)} times")
+    notes = [event.detail for event in sink.events_seen if event.kind is EventKind.NOTE]
+    assert len(notes) <= 5 + 20 * 0.1 + 2 and notes[:5] == [f"restarted {i} times" for i in range(5)]
+    assert notes[-1] == "restarted 39 times"
