@@ -35,7 +35,7 @@ class RunWriter:
     path : the run file; where it exists, ``name-2``, ``name-3`` ... is written instead. A stream with other
         channels or another rate goes to the next free name.
     settings : what the run was computed with; anything that JSON can say.
-    flush_interval : s from one flush to the next; a kill loses no more than that.
+    flush_interval : s that a kill may lose; a flush begins when half of them have passed.
     queue_seconds, queue_bytes : for how long the oldest sample may wait in memory, and how much may.
 
     Raises
@@ -189,7 +189,8 @@ class RunWriter:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self._wake.wait(self._interval)
+            # the other half is for the writing itself, on a machine that is busy
+            self._wake.wait(self._interval / 2)
             self._wake.clear()
             if self._files.ready():
                 self._drain()

@@ -20,7 +20,7 @@ SETTINGS = """[indicators]
 measures = ["nrmse"]
 window = 0.05
 """
-_LOOK = 0.2  # s between looks at the memory
+_LOOK = 0.5  # s between looks at the memory
 _SHOWN = 400
 
 
@@ -160,11 +160,13 @@ def attempt(trial: Trial, seed: int, folder: Path) -> Tally:
 
 def family(pid: int) -> list[int]:
     """Return a process and its children."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return [pid]
-    return [pid, *map(int, children)]
+    children = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        # a process may end meanwhile; its name, in brackets, may have blanks
+        with suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                children.append(int(stat.parent.name))
+    return [pid, *children]
 
 
 def most_memory(pid: int) -> float:

@@ -17,6 +17,7 @@ import pytest
 
 from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunReader, RunWriter, growing, retry_delay
+from monitor.recording import writer as writer_module
 from monitor.recording.backlog import Backlog
 from monitor.recording.growing import GrowingFile
 from monitor.recording.retry_delay import RetryDelay
@@ -308,3 +309,21 @@ def test_a_recording_may_be_ended_without_giving_up_what_a_slow_disk_has_not_tak
     assert writer.end(timeout=30.0)
     assert (writer.recorded, writer.unrecorded, writer.outcome) == (1000, 0, "clean")
     writer.close()
+
+
+def test_what_a_kill_may_lose_leaves_half_of_it_for_the_writing(tmp_path, monkeypatch) -> None:
+    slept: list[float] = []
+
+    class Watched(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if timeout is not None:
+                slept.append(timeout)
+            return super().wait(timeout)
+
+    monkeypatch.setattr(writer_module.threading, "Event", Watched)
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.02)
+    feed(writer, 0, 100)
+    until(lambda: writer.recorded == 100)
+    writer.close()
+    # a sample that comes just after a flush waits for the sleep, and then for the disk and for the processor
+    assert 0.0 < max(slept) <= 0.01

@@ -1,0 +1,44 @@
+"""A service that records a good stream from its first sample to its last, while something else is tried on it."""
+
+from __future__ import annotations
+
+from monitor.transport.curve import Keys
+from monitor.transport.key_files import client_keys
+from monitor.transport.key_folder import KeyFolder
+from tests.campaign.account import Kept, LastWords, balance, kept_in
+from tests.campaign.bench import Bench
+from tests.campaign.numbered_rig import NumberedRig
+from tests.e2e.running import ANY_PORT, Running
+
+
+def keys_of(bench: Bench, name: str) -> tuple[str, Keys]:
+    """Make a folder of keys; return its path and the keys of a client."""
+    folder = KeyFolder(bench.folder / "keys")
+    folder.prepare()
+    return str(bench.folder / "keys"), client_keys(folder.client(name))
+
+
+def judge_whole(bench: Bench, service: Running, rig: NumberedRig, runs: str) -> Kept:
+    """End the stream and the service in good order, and look for every sample."""
+    rig.stop(last=True)
+    service.wait()
+    kept = kept_in(bench.folder / runs)
+    words = LastWords.of(service.err)
+    account = balance(kept, [(1, 0, rig.sent)], words.missing(kept.backlog()) if words else 0)
+    bench.check(not kept.wrong and not kept.unreadable, f"{kept.wrong} rows wrong, {kept.unreadable}")
+    bench.check(set(kept.outcomes) == {"clean"}, f"outcomes {kept.outcomes}")
+    bench.tally.kept += account.kept
+    bench.tally.announced += account.announced
+    if account.unannounced:
+        bench.tally.unannounced += account.unannounced
+        bench.fault(f"{account} of {rig.sent}: {service.err}")
+    return kept
+
+
+def steady(bench: Bench, *words: object, keys: Keys | None = None) -> tuple[Running, NumberedRig]:
+    """Start a service that records until the stream ends, and a rig."""
+    service = bench.service("--bind", ANY_PORT, "--record", f"{bench.folder / 'runs'}/", "--once", *words)
+    rig = NumberedRig(connect=service.listening, security=keys)
+    bench.stack.callback(rig.close)
+    rig.start()
+    return service, rig
