@@ -58,7 +58,7 @@ class GrowingFile:
     def __init__(self, wanted: Path, stream: Stream, results: ResultStream | None, settings: bytes) -> None:
         temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
         # version 1.10 of the format is the oldest with SWMR, so the most programs can read it
-        self._file = h5py.File(temporary, "w", libver=("v110", "v110"))
+        self._file = h5py.File(temporary, "w", libver=("v110", "v110"), rdcc_nbytes=layout.CHUNK_CACHE)
         self._descriptor: int = self._file.id.get_vfd_handle()
         self._outcome_at: int | None = None
         self._may_reserve = sys.platform == "linux"

@@ -39,6 +39,8 @@ EVENT_TYPE = np.dtype(
 _DATA_CHUNK = 1 << 18
 _ROWS_CHUNK = 1 << 13
 _EVENTS_CHUNK = 1 << 8
+CHUNK_CACHE = 2 * _DATA_CHUNK
+"""Bytes that HDF5 keeps of a dataset that is written: the chunk that grows, not the 8 MB that it takes by itself."""
 
 Table = NDArray[np.void]
 
