@@ -9,6 +9,7 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from time import monotonic
@@ -33,6 +34,7 @@ def run(words: list[str] | None = None) -> int:
     names = arguments.only.split(",")
     if unknown := set(names) - set(CLASSES):
         parser.error(f"no class {', '.join(sorted(unknown))}: there are {', '.join(CLASSES)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     began, rows = monotonic(), {}
     for name in names:
         trials = importlib.import_module(f"tests.campaign.{name}").trials(arguments.short)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 
 from tests.campaign.bench import Trial, attempt, busy
@@ -38,17 +40,28 @@ def results(trials: Iterable[Trial], seed: int, at_once: int) -> Iterator[tuple[
 def _together(group: list[Trial], seed: int, at_once: int) -> Iterator[tuple[Trial, Tally]]:
     # processes, so that a crash of HDF5 or ZeroMQ in one of them is seen and ends no other
     while group:
-        with ProcessPoolExecutor(at_once, mp_context=get_context("spawn")) as pool:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(at_once, mp_context=context, initializer=_end_with_all) as pool:
             futures: dict[Future[Tally], Trial] = {pool.submit(carry_out, trial, seed): trial for trial in group}
             broken = []
-            for future in as_completed(futures):
-                try:
-                    yield futures[future], future.result()
-                except BrokenProcessPool:
-                    broken.append(futures[future])
+            try:
+                for future in as_completed(futures):
+                    try:
+                        yield futures[future], future.result()
+                    except BrokenProcessPool:
+                        broken.append(futures[future])
+            except BaseException:
+                for process in multiprocessing.active_children():
+                    process.terminate()
+                raise
         group = [trial for trial in group if trial in broken]
         if group and at_once == 1:
             yield group[0], Tally(tried=1, aborts=1, faults=[f"{group[0].name}: the trial itself crashed"])
             group = group[1:]
         # which of them it was is seen once they run one after the other
         at_once = 1
+
+
+def _end_with_all() -> None:
+    # where the campaign is ended, a trial ends the processes that it has started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
