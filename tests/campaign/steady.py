@@ -35,10 +35,10 @@ def judge_whole(bench: Bench, service: Running, rig: NumberedRig, runs: str) -> 
     return kept
 
 
-def steady(bench: Bench, *words: object, keys: Keys | None = None) -> tuple[Running, NumberedRig]:
+def steady(bench: Bench, *words: object, keys: Keys | None = None, rig: str = "rig") -> tuple[Running, NumberedRig]:
     """Start a service that records until the stream ends, and a rig."""
     service = bench.service("--bind", ANY_PORT, "--record", f"{bench.folder / 'runs'}/", "--once", *words)
-    rig = NumberedRig(connect=service.listening, security=keys)
-    bench.stack.callback(rig.close)
-    rig.start()
-    return service, rig
+    numbered = NumberedRig(connect=service.listening, security=keys, rig=rig)
+    bench.stack.callback(numbered.close)
+    numbered.start()
+    return service, numbered
