@@ -65,7 +65,7 @@ class RunWriter:
         self._queue_seconds = queue_seconds
         self._queue_bytes = queue_bytes
         self._offered = self._dropped = 0
-        self._lossy = self._full = False
+        self._lossy = self._full = self._begun = False
         self._outcome: str | None = None
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -139,7 +139,10 @@ class RunWriter:
 
     def results(self, block: ResultBlock) -> None:
         """Take indicator values; the first ones tell what the columns are."""
-        self._put(block)
+        if self._put(block) and not self._begun:
+            # a file takes a while to be made: it is begun at once
+            self._begun = True
+            self._wake.set()
 
     def transfer(self, block: TransferBlock) -> None:
         """Do nothing: it can be made again from the signals."""

@@ -28,14 +28,18 @@ class Kept:
     Parameters
     ----------
     numbers : by epoch, the numbers of the samples, in order, each once.
-    wrong : rows whose values are not those of their number, or that are not in order within their file.
+    rows : by epoch, how many rows there are, also of the same number.
+    wrong : rows whose values are not those of their number.
+    backwards : how often numbers go back within a file.
     outcomes : of each file, as it was found.
     events : of all files.
     unreadable : files that could not be read, each with why.
     """
 
     numbers: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    rows: dict[int, int] = field(default_factory=dict)
     wrong: int = 0
+    backwards: int = 0
     outcomes: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
@@ -69,6 +73,7 @@ def kept_in(*folders: Path) -> Kept:
                 numbers[epoch].append(index)
         except RunFileError as problem:
             found.unreadable.append(str(problem))
+    found.rows = {epoch: sum(map(len, parts)) for epoch, parts in numbers.items()}
     found.numbers = {epoch: np.unique(np.concatenate(parts)) for epoch, parts in numbers.items()}
     return found
 
@@ -86,7 +91,7 @@ def _rows_of(path: Path, found: Kept) -> Iterable[tuple[int, NDArray[np.int64]]]
             epoch, index = block.stream.epoch, block.index + np.arange(len(block))
             same = block.samples.view(np.int64) == values(epoch, index).view(np.int64)
             found.wrong += int(np.count_nonzero(~same.all(axis=1)))
-            found.wrong += block.index <= before.get(epoch, -1)
+            found.backwards += block.index <= before.get(epoch, -1)
             before[epoch] = block.index + len(block) - 1
             yield epoch, index
 

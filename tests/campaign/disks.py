@@ -12,12 +12,12 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from tests.campaign.account import LastWords, balance, kept_in
+from tests.campaign.bad_disk import compiled, obey
 from tests.campaign.bench import Bench, Trial
 from tests.campaign.numbered_rig import NumberedRig
 from tests.e2e.running import ANY_PORT, Running
 
 _FULL, _SHORT = 20, 2
-_SOURCE = Path(__file__).with_name("bad_disk.c")
 _UNDER_WAY = 0.5  # s in which a sample has come from the rig to the service
 _SETTINGS = """[indicators]
 measures = ["nrmse"]
@@ -120,24 +120,16 @@ def take_away(bench: Bench, *, what: str) -> None:
     end_and_judge(bench, service, rig, *folders)
 
 
-def shim(bench: Bench) -> tuple[Path, dict[str, str]]:
-    """Compile what stands between the service and its disk; return what it obeys, and the environment."""
-    library, word = bench.folder / "bad_disk.so", bench.folder / "word"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, _SOURCE, "-ldl"], check=True)
+def bad_disk(bench: Bench) -> tuple[Path, dict[str, str]]:
+    """Put a disk under the service that obeys the file that is returned first; the second is its environment."""
+    word = bench.folder / "word"
     obey(word, "ok")
-    return word, {"LD_PRELOAD": str(library), "BAD_DISK": str(word)}
-
-
-def obey(word: Path, what: str) -> None:
-    """Let the disk do something else from now on; never is half a word there."""
-    new = word.with_suffix(".new")
-    new.write_text(what)
-    new.replace(word)
+    return word, {"LD_PRELOAD": str(compiled(bench.folder)), "BAD_DISK": str(word)}
 
 
 def misbehave(bench: Bench, *, word: str, to_the_end: bool = False) -> None:
     """Let the disk refuse, hang or be slow from a random moment on, for a while or until after the end."""
-    control, environment = shim(bench)
+    control, environment = bad_disk(bench)
     runs = bench.folder / "runs"
     if bench.chance.random() < 0.2:
         # from the first file on
@@ -155,7 +147,7 @@ def misbehave(bench: Bench, *, word: str, to_the_end: bool = False) -> None:
 
 def misbehave_in_turn(bench: Bench) -> None:
     """Let the disk change its mind again and again."""
-    control, environment = shim(bench)
+    control, environment = bad_disk(bench)
     runs = bench.folder / "runs"
     service, rig = recording(bench, runs, **environment)
     end = monotonic() + 8.0

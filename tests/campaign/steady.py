@@ -18,20 +18,43 @@ def keys_of(bench: Bench, name: str) -> tuple[str, Keys]:
     return str(bench.folder / "keys"), client_keys(folder.client(name))
 
 
-def judge_whole(bench: Bench, service: Running, rig: NumberedRig, runs: str) -> Kept:
-    """End the stream and the service in good order, and look for every sample."""
+def judge_whole(
+    bench: Bench,
+    service: Running,
+    rig: NumberedRig,
+    runs: str,
+    *,
+    before: NumberedRig | None = None,
+    said: int | None = None,
+) -> Kept:
+    """End the stream and the service in good order, and look for every sample.
+
+    Parameters
+    ----------
+    runs : the folder in that of the trial.
+    before : a rig that sent before, and has ended.
+    said : how many samples may be missing; by default as many as the service says.
+    """
     rig.stop(last=True)
     service.wait()
     kept = kept_in(bench.folder / runs)
     words = LastWords.of(service.err)
-    account = balance(kept, [(1, 0, rig.sent)], words.missing(kept.backlog()) if words else 0)
+    if said is None:
+        said = words.missing(kept.backlog()) if words else 0
+    rigs = [each for each in (before, rig) if each is not None]
+    account = balance(kept, [(each.stream.epoch, each.first, each.sent) for each in rigs], said)
+    # of two rigs with the same numbers, both must be there
+    twice = sum(each.sent for each in rigs) - sum(
+        kept.rows.get(epoch, 0) for epoch in {each.stream.epoch for each in rigs}
+    )
     bench.check(not kept.wrong and not kept.unreadable, f"{kept.wrong} rows wrong, {kept.unreadable}")
     bench.check(set(kept.outcomes) == {"clean"}, f"outcomes {kept.outcomes}")
     bench.tally.kept += account.kept
     bench.tally.announced += account.announced
-    if account.unannounced:
-        bench.tally.unannounced += account.unannounced
-        bench.fault(f"{account} of {rig.sent}: {service.err}")
+    unannounced = max(account.unannounced, twice - said)
+    if unannounced > 0:
+        bench.tally.unannounced += unannounced
+        bench.fault(f"{account} of {rig.sent}, {twice} rows too few: {service.err}")
     return kept
 
 
