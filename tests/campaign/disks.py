@@ -17,7 +17,7 @@ from tests.campaign.bench import Bench, Trial
 from tests.campaign.numbered_rig import NumberedRig
 from tests.e2e.running import ANY_PORT, Running
 
-_FULL, _SHORT = 20, 2
+_FULL, _SHORT = 10, 1
 _UNDER_WAY = 0.5  # s in which a sample has come from the rig to the service
 _SETTINGS = """[indicators]
 measures = ["nrmse"]

@@ -40,21 +40,20 @@ def judge_whole(
     kept = kept_in(bench.folder / runs)
     words = LastWords.of(service.err)
     if said is None:
-        said = words.missing(kept.backlog()) if words else 0
+        said = words.missing(kept.backlog()) + words.doubled + words.late if words else 0
     rigs = [each for each in (before, rig) if each is not None]
     account = balance(kept, [(each.stream.epoch, each.first, each.sent) for each in rigs], said)
     # of two rigs with the same numbers, both must be there
-    twice = sum(each.sent for each in rigs) - sum(
-        kept.rows.get(epoch, 0) for epoch in {each.stream.epoch for each in rigs}
-    )
+    epochs = {each.stream.epoch for each in rigs}
+    too_few = sum(each.sent for each in rigs) - sum(kept.rows.get(epoch, 0) for epoch in epochs)
     bench.check(not kept.wrong and not kept.unreadable, f"{kept.wrong} rows wrong, {kept.unreadable}")
     bench.check(set(kept.outcomes) == {"clean"}, f"outcomes {kept.outcomes}")
     bench.tally.kept += account.kept
-    bench.tally.announced += account.announced
-    unannounced = max(account.unannounced, twice - said)
+    bench.tally.announced += max(account.announced, min(said, too_few))
+    unannounced = max(account.unannounced, too_few - said)
     if unannounced > 0:
         bench.tally.unannounced += unannounced
-        bench.fault(f"{account} of {rig.sent}, {twice} rows too few: {service.err}")
+        bench.fault(f"{account} of {rig.sent}, {too_few} rows too few: {service.err}")
     return kept
 
 

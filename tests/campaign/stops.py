@@ -12,7 +12,7 @@ from tests.campaign.bench import Bench, Trial
 from tests.campaign.numbered_rig import NumberedRig
 from tests.e2e.running import ANY_PORT, Running
 
-_FULL, _SHORT = 40, 4
+_FULL, _SHORT = 20, 2
 _UNDER_WAY = 0.25  # s in which a sample has come from the rig to the service, on a machine that is busy
 _START, _RUN = 1.8, 2.0  # s
 _EVERYTHING = """[indicators]
