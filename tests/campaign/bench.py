@@ -166,11 +166,11 @@ def attempt(trial: Trial, seed: int, folder: Path) -> Tally:
 def family(pid: int) -> list[int]:
     """Return a process and its children."""
     children = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for place in Path("/proc").iterdir():
         # a process may end meanwhile; its name, in brackets, may have blanks
         with suppress(OSError):
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
-                children.append(int(stat.parent.name))
+            if place.name.isdecimal() and int((place / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                children.append(int(place.name))
     return [pid, *children]
 
 
