@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # as many processes test as there are cores: threads of linear algebra in each would only be in each other's way
-test: export OPENBLAS_NUM_THREADS := 1
-test: export OMP_NUM_THREADS := 1
+test test-all campaign soak: export OPENBLAS_NUM_THREADS := 1
+test test-all campaign soak: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test campaign benchmark pictures clean
+.PHONY: demo test test-all campaign soak benchmark pictures clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/synchroscope demo $(ARGS)
@@ -19,10 +19,17 @@ test: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 
-# half an hour: tens of thousands of damaged files through every reader
+# everything of `make test`, and ten minutes of the campaign
+test-all: test
+	$(BIN)/python -m tests.campaign --short
+
+# most of an hour: kills, stops, messages, disks, peers, brokers and files, thousands of times, in one table (docs/campaign.md)
 campaign: $(VENV)/dev.stamp
-	$(BIN)/python -m tests.campaign.damaged_run_files --files 20000
-	$(BIN)/python -m tests.campaign.damaged_tables --files 20000
+	$(BIN)/python -m tests.campaign $(ARGS)
+
+# a service with fifty subscribers for forty minutes
+soak: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.campaign.soak
 
 benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

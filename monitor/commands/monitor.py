@@ -171,6 +171,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise RuntimeError(f"the service broke off: {problem}") from problem
         if recorder is not None:
             recorder.leave_out(service.dropped)
+    stop.ignore()
     counts = service.counts
     say(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "

@@ -24,8 +24,15 @@ class StopSignals:
         self.told = False
         self.since = 0.0  # s, monotonic
         self._at_once = False
-        for number in numbers or (signal.SIGINT, signal.SIGTERM):
+        self._numbers = numbers or (signal.SIGINT, signal.SIGTERM)
+        for number in self._numbers:
             signal.signal(number, self._take)
+
+    def ignore(self) -> None:
+        """Ignore them from now on: the program ends, and its exit code says how."""
+        # the interpreter gives up handlers before it has ended, and then a signal would end it
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_IGN)
 
     def check(self) -> None:
         """Raise `KeyboardInterrupt` if told to stop: an import in which it was raised may have swallowed it."""

@@ -57,25 +57,29 @@ class GrowingFile:
 
     def __init__(self, wanted: Path, stream: Stream, results: ResultStream | None, settings: bytes) -> None:
         temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
-        # version 1.10 of the format is the oldest with SWMR, so the most programs can read it
-        self._file = h5py.File(temporary, "w", libver=("v110", "v110"))
-        self._descriptor: int = self._file.id.get_vfd_handle()
+        image = layout.image(stream, results, settings, datetime.now(UTC))
+        self._file: h5py.File | None = None
         self._outcome_at: int | None = None
         self._may_reserve = sys.platform == "linux"
         self._sound = False
+        self._fixed = len(image) + _SLACK
         try:
-            self._reserve(_SLACK)
-            layout.create(self._file, stream, results, settings, datetime.now(UTC))
-            self._file.flush()
+            # not by HDF5, which crashes at exit where a disk refuses while it makes a file
+            temporary.write_bytes(image)
+            self._file = h5py.File(temporary, "r+", libver=layout.LIBRARY_VERSION, rdcc_nbytes=layout.CHUNK_CACHE)
+            self._descriptor: int = self._file.id.get_vfd_handle()
+            self._reserve(self._fixed)
             self._file.swmr_mode = True
-            self._outcome_at = self._file[layout.OUTCOME].id.get_offset()
+            # held as long as the file: HDF5 crashes, too, where what is let go cannot be written
+            self._outcome = self._file[layout.OUTCOME]
+            self._outcome_at = self._outcome.id.get_offset()
             self.path = place(temporary, wanted)
             self._placed = self.path.stat()
         except TROUBLE:
             self.abandon(layout.TRUNCATED)
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
             raise
-        self._fixed: int = self._file.id.get_filesize() + _SLACK
         self._series = {
             name: [self._file[name][column] for column in layout.series_names(name)]
             for name in layout.DATA
@@ -143,7 +147,8 @@ class GrowingFile:
         OSError, RuntimeError, ValueError : the disk refuses; call `give_up`.
         """
         self._sound = False
-        self._file[layout.OUTCOME][()] = outcome.encode()
+        assert self._file is not None
+        self._outcome[()] = outcome.encode()
         self._file.flush()
         self._sound = True
         with self._opened_beside() as file:

@@ -36,9 +36,14 @@ EVENT_TYPE = np.dtype(
     ]
 )
 
+LIBRARY_VERSION = ("v110", "v110")
+"""Of HDF5: 1.10 is the oldest with SWMR, so the most programs can read such a file."""
+
 _DATA_CHUNK = 1 << 18
 _ROWS_CHUNK = 1 << 13
 _EVENTS_CHUNK = 1 << 8
+CHUNK_CACHE = 2 * _DATA_CHUNK
+"""Bytes that HDF5 keeps of a dataset that is written: the chunk that grows, not the 8 MB that it takes by itself."""
 
 Table = NDArray[np.void]
 
@@ -50,6 +55,15 @@ class RunFileError(ValueError):
 def series_names(group: str) -> tuple[str, str, str, str]:
     """Return the datasets of `group` in the order of writing: a row exists once its index is there."""
     return DATA[group], "time", "epoch", "index"
+
+
+def image(stream: Stream, results: ResultStream | None, settings: bytes, created: datetime) -> bytes:
+    """Return the bytes of a new run file, made in memory: as `create` makes it, without a row."""
+    with h5py.File("image", "w", libver=LIBRARY_VERSION, driver="core", backing_store=False) as file:
+        create(file, stream, results, settings, created)
+        file.flush()
+        made: bytes = file.id.get_file_image()
+    return made
 
 
 def create(file: h5py.File, stream: Stream, results: ResultStream | None, settings: bytes, created: datetime) -> None:

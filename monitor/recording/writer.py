@@ -35,7 +35,7 @@ class RunWriter:
     path : the run file; where it exists, ``name-2``, ``name-3`` ... is written instead. A stream with other
         channels or another rate goes to the next free name.
     settings : what the run was computed with; anything that JSON can say.
-    flush_interval : s from one flush to the next; a kill loses no more than that.
+    flush_interval : s that a kill may lose; a flush begins when half of them have passed.
     queue_seconds, queue_bytes : for how long the oldest sample may wait in memory, and how much may.
 
     Raises
@@ -65,7 +65,7 @@ class RunWriter:
         self._queue_seconds = queue_seconds
         self._queue_bytes = queue_bytes
         self._offered = self._dropped = 0
-        self._lossy = self._full = False
+        self._lossy = self._full = self._begun = False
         self._outcome: str | None = None
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -144,7 +144,10 @@ class RunWriter:
 
     def results(self, block: ResultBlock) -> None:
         """Take indicator values; the first ones tell what the columns are."""
-        self._put(block)
+        if self._put(block) and not self._begun:
+            # a file takes a while to be made: it is begun at once
+            self._begun = True
+            self._wake.set()
 
     def transfer(self, block: TransferBlock) -> None:
         """Do nothing: it can be made again from the signals."""
@@ -194,7 +197,8 @@ class RunWriter:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self._wake.wait(self._interval)
+            # the other half is for the writing itself, on a machine that is busy
+            self._wake.wait(self._interval / 2)
             self._wake.clear()
             if self._files.ready():
                 self._drain()

@@ -2,115 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import monotonic, sleep
 
 import numpy as np
 import pytest
 
 from tests.e2e.desktop import Desktop, Screen
-
-ROOT = Path(__file__).parents[2]
-PATIENCE = 90.0
-ANY_PORT = "tcp://127.0.0.1:*"
-_ENDPOINT = r"tcp://127\.0\.0\.1:\d+"
-
-
-class Running:
-    """One ``synchroscope`` command at work."""
-
-    def __init__(self, folder: Path, words: tuple[object, ...], environment: dict[str, str]) -> None:
-        self.words = [str(word) for word in words]
-        self._out, self._err = folder / "out", folder / "err"
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "monitor", *self.words],
-                cwd=ROOT,
-                env={**os.environ, **environment},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
-
-    @property
-    def out(self) -> str:
-        return self._out.read_text(encoding="utf-8")
-
-    @property
-    def err(self) -> str:
-        return self._err.read_text(encoding="utf-8")
-
-    def until(self, pattern: str) -> str:
-        """Wait until standard error matches, and return the match or its first group."""
-        deadline = monotonic() + PATIENCE
-        while True:
-            over = self.process.poll() is not None
-            found = re.search(pattern, self.err)
-            if found:
-                return found[found.re.groups and 1]
-            assert not over, f"{self.words} ended without saying {pattern!r}: {self.err}"
-            assert monotonic() < deadline, f"{self.words} never said {pattern!r}: {self.err}"
-            sleep(0.01)
-
-    @property
-    def listening(self) -> str:
-        """Where a monitor takes signals."""
-        return self.until(rf"listening on ({_ENDPOINT})")
-
-    @property
-    def results(self) -> str:
-        """Where a monitor publishes."""
-        return self.until(rf"results on ({_ENDPOINT})")
-
-    @property
-    def publishing(self) -> str:
-        """Where a replay publishes."""
-        return self.until(rf"publishing on ({_ENDPOINT})")
-
-    def wait(self, code: int | None = 0) -> Running:
-        """Wait for the end; it must end with `code`, unless that is None."""
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self.words} does not end: {self.err}") from None
-        assert code in (None, self.process.returncode), (self.words, self.process.returncode, self.err)
-        return self
-
-    def stop(self, number: int = signal.SIGTERM, code: int | None = 0) -> Running:
-        """Send a signal and wait for the end."""
-        self.process.send_signal(number)
-        return self.wait(code)
-
-    def kill(self) -> Running:
-        """End it as a power cut would."""
-        return self.stop(signal.SIGKILL, -signal.SIGKILL)
-
-    def finish(self) -> list[str]:
-        """Return what is wrong with what is left, and end it."""
-        wrong = []
-        if self.process.poll() is None:
-            wrong.append(f"{self.words} is still running: {self.err}")
-            self.process.kill()
-        self.process.wait()
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            wrong.append(f"{self.words} left a process behind")
-        except ProcessLookupError:
-            pass
-        # of a child of its own, too; ours never mean to raise
-        if "Traceback" in self.err or "Exception ignored" in self.err:
-            wrong.append(f"{self.words}: {self.err}")
-        return wrong
-
+from tests.e2e.running import ANY_PORT as ANY_PORT
+from tests.e2e.running import PATIENCE as PATIENCE
+from tests.e2e.running import ROOT as ROOT
+from tests.e2e.running import Running
 
 Start = Callable[..., Running]
 

@@ -25,6 +25,7 @@ from monitor.blocks import (
     Stream,
 )
 from monitor.recording import RunFileError, RunReader, RunWriter
+from monitor.recording.growing import GrowingFile
 
 CHANNELS = (
     Channel("north.command", Role.COMMAND, "m", "north"),
@@ -255,6 +256,23 @@ def test_faster_than_real_time_nothing_is_dropped(tmp_path: Path) -> None:
     writer.close()
     with RunReader(writer.path) as run:
         assert (run.n_samples, run.outcome) == (200 * 4096, "clean")
+
+
+def test_what_hdf5_keeps_in_memory_of_a_long_run_is_little(tmp_path: Path) -> None:
+    columns = tuple(Column(f"v{number}", "1", "a") for number in range(147))
+    file = GrowingFile(tmp_path / "run.h5", stream(), result_stream(columns=columns), b"{}")
+    kept: list[int] = []
+    file._file.visititems(
+        lambda _, item: (
+            kept.append(item.id.get_access_plist().get_chunk_cache()[1])
+            if isinstance(item, h5py.Dataset) and item.chunks
+            else None
+        )
+    )
+    file.finish("clean")
+    # signals, results, events and checksums; of each the chunk that grows must fit
+    assert len(kept) == 10
+    assert min(kept) >= 1 << 18 and sum(kept) <= 8 << 20
 
 
 def test_nothing_comes_and_nothing_is_left(tmp_path: Path) -> None:

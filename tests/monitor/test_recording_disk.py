@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,8 +16,9 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.recording import RunReader, RunWriter, growing, retry_delay
+from monitor.recording import writer as writer_module
 from monitor.recording.backlog import Backlog
 from monitor.recording.growing import GrowingFile
 from monitor.recording.retry_delay import RetryDelay
@@ -308,3 +310,63 @@ def test_a_recording_may_be_ended_without_giving_up_what_a_slow_disk_has_not_tak
     assert writer.end(timeout=30.0)
     assert (writer.recorded, writer.unrecorded, writer.outcome) == (1000, 0, "clean")
     writer.close()
+
+
+def test_what_a_kill_may_lose_leaves_half_of_it_for_the_writing(tmp_path, monkeypatch) -> None:
+    slept: list[float] = []
+
+    class Watched(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if timeout is not None:
+                slept.append(timeout)
+            return super().wait(timeout)
+
+    monkeypatch.setattr(writer_module.threading, "Event", Watched)
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.02)
+    feed(writer, 0, 100)
+    until(lambda: writer.recorded == 100)
+    writer.close()
+    # a sample that comes just after a flush waits for the sleep, and then for the disk and for the processor
+    assert 0.0 < max(slept) <= 0.01
+
+
+def test_a_file_is_begun_with_the_first_results(tmp_path) -> None:
+    # no flush is due for a minute
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=120.0)
+    writer.signals(block(0))
+    writer.results(
+        ResultBlock(ResultStream("rig", 7, 1000.0, 1, (Column("v", "1", "a"),)), 0, 0.0, np.zeros((10, 1)))
+    )
+    until(lambda: writer.recorded == 10)
+    writer.close()
+
+
+MADE = """
+import resource, signal, sys
+from pathlib import Path
+from monitor.blocks import Channel, Column, ResultStream, Role, Stream
+from monitor.recording import growing
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+folder, stop = Path(sys.argv[1]), int(sys.argv[2])
+limit = lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+abandon = growing.GrowingFile.abandon
+# the limit holds for memory files too, a full disk does not
+growing.GrowingFile.abandon = lambda self, outcome: (limit(resource.RLIM_INFINITY), abandon(self, outcome))
+growing.GrowingFile._reserve = lambda *_: None
+of = Stream("rig", 1, 1000.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(16)))
+results = ResultStream("rig", 1, 1000.0, 1, tuple(Column(f"v{k}", "1", "a") for k in range(40)))
+refused = 0
+for size in range(0, stop, 500):
+    limit(size)
+    try:
+        growing.GrowingFile(folder / "run.h5", of, results, b"{}")
+    except growing.TROUBLE:
+        refused += 1
+print(refused, [path.name for path in folder.iterdir()])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
+def test_a_disk_that_refuses_while_a_file_is_made_ends_nothing_and_leaves_nothing_behind(tmp_path) -> None:
+    done = subprocess.run([sys.executable, "-c", MADE, tmp_path, "8000"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "16 []\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -46,3 +48,23 @@ def test_one_that_something_swallowed_is_told_again(stop):
             signal.raise_signal(signal.SIGINT)
         except BaseException:  # noqa: BLE001 - as imports of others do
             stop.check()
+
+
+LATE = """
+import os, signal, sys
+from monitor.commands.stopping import StopSignals
+stop = StopSignals()
+class Late:
+    def __del__(self, kill=os.kill, own=os.getpid()):
+        # the interpreter is about to end, and has no handlers any more
+        kill(own, signal.SIGTERM)
+        kill(own, signal.SIGINT)
+late = Late()
+
+stop.ignore()
+sys.exit(3)
+"""
+
+
+def test_one_that_comes_as_the_program_ends_does_not_change_its_exit_code():
+    assert subprocess.run([sys.executable, "-c", LATE]).returncode == 3
