@@ -83,18 +83,13 @@ def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path, once):
                 sleep(0.02)
 
         until("listening on")
-        rig = start(
-            "replay",
-            "hybrid",
-            *(["--speed", "max"] if once else []),
-            "--connect",
-            errors.read_text().split("listening on ")[1].split(";")[0],
-        )
+        url = errors.read_text().split("listening on ")[1].split(";")[0]
+        rig = start("replay", "hybrid", "--connect", url, *(["--speed", "max"] if once else []))
         # one that ends by itself waits, and says for what
         until("waiting until the disk has taken" if once else "alarm: recording.warn")
         service.terminate()
         assert service.wait(PATIENCE) == 1
-        rig.kill()
+        rig.wait() if once else rig.kill()
     finally:
         service.kill()
         service.wait()
