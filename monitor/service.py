@@ -102,8 +102,11 @@ class Service:
             self._receive(_LONGEST_WAIT, deadlines)
         if deadlines.told(self._clock()):
             self._receive(0.0, deadlines)
-            while self._source.waiting and not deadlines.over(self._now):
-                self._receive(0.0, deadlines)
+            while not self._source.ended and not deadlines.over(self._now):
+                on_the_way = deadlines.on_the_way(self._now)
+                if not self._source.waiting and not on_the_way:
+                    break
+                self._receive(on_the_way, deadlines)
             self._tell_backlog()
         self._serve()
         if count := self._beginnings.told(at_once=True):
