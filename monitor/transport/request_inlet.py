@@ -15,7 +15,8 @@ from monitor.transport import endpoint
 from monitor.transport.allowance import Allowance
 from monitor.transport.curve import Keys
 
-_QUEUE = 64  # messages that may wait: requests for the service's loop, answers for each client
+_QUEUE = 64  # requests that may wait for the service's loop
+_ANSWERS = 1024  # that may wait for a client: credit comes back in halves, and late on a busy machine
 _AT_ONCE = 32  # requests carried out in one turn of the service's loop
 _LINGER = 0.2
 _RATE = 20.0  # requests per second that are carried out, in the long run
@@ -68,7 +69,7 @@ class RequestInlet:
         """Why no requests are read any more; empty while they are."""
         self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
         try:
-            endpoint.prepare(self._socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
+            endpoint.prepare(self._socket, _ANSWERS / endpoint.MESSAGES_PER_SECOND)
             self._socket.setsockopt(zmq.MAXMSGSIZE, 2 * MAX_REQUEST)
             self.endpoint = endpoint.attach(self._socket, bind, bind=True, insecure=insecure, security=security)
             between = f"inproc://synchroscope-requests-{next(_numbers)}"

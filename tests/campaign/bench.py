@@ -21,7 +21,7 @@ measures = ["nrmse"]
 window = 0.05
 """
 _LOOK = 0.5  # s between looks at the memory
-_SHOWN = 400
+_SHOWN = 300  # characters of either end of a line about a fault
 
 
 class Bench:
@@ -83,7 +83,10 @@ class Bench:
 
     def fault(self, text: str) -> None:
         """Note a line about something that was counted."""
-        self.tally.faults.append(f"{self.name}: {' '.join(text.split())[-_SHOWN:]}")
+        line = " ".join(text.split())
+        # what it is stands first, and what was said last at the end
+        short = line if len(line) <= 2 * _SHOWN else f"{line[:_SHOWN]} ... {line[-_SHOWN:]}"
+        self.tally.faults.append(f"{self.name}: {short}")
 
     def check(self, condition: object, text: str) -> None:
         """Note `text` unless the condition holds."""

@@ -19,6 +19,7 @@ from tests.e2e.running import PATIENCE, HangError
 _FULL, _SHORT = 1_000_000, 40_000
 _EACH = 50_000
 _BATCH = 1000
+_ANSWERED = 10.0  # s
 _SHARES = {"native": 0.4, "plain": 0.3, "requests": 0.2, "results": 0.1}
 GOOD = "good"
 
@@ -100,7 +101,7 @@ def send_requests(bench: Bench, *, count: int) -> None:
 
 
 def _answered(socket: zmq.Socket[bytes], wanted: int) -> int:
-    found, deadline = 0, monotonic() + PATIENCE
+    found, deadline = 0, monotonic() + _ANSWERED
     while found < wanted and monotonic() < deadline:
         if socket.poll(1000):
             socket.recv_multipart()

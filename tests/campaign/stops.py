@@ -14,6 +14,7 @@ from tests.e2e.running import ANY_PORT, Running
 
 _FULL, _SHORT = 20, 2
 _UNDER_WAY = 0.25  # s in which a sample has come from the rig to the service, on a machine that is busy
+_DELIVERED = 5.0  # s
 _START, _RUN = 1.8, 2.0  # s
 _EVERYTHING = """[indicators]
 window = 0.05
@@ -92,8 +93,10 @@ def stop_while_paused(bench: Bench, *, after: bool = False) -> None:
     sleep(bench.chance.uniform(0.1, 3.0))
     if after:
         bench.send(service, signal.SIGCONT)
-        sleep(bench.chance.uniform(0.0, 0.5) + _UNDER_WAY)
-        before = monotonic()
+        # TCP may take as long again to deliver what waited: only then it has arrived
+        arrived = bench.chance.random() < 0.5
+        sleep(bench.chance.uniform(0.0, 0.5) + (_DELIVERED if arrived else 0.0))
+        before = monotonic() if arrived else paused
         bench.send(service, some_signal(bench))
     else:
         # what came while it did not run had not arrived when it was stopped

@@ -289,3 +289,21 @@ def test_a_service_without_requests_or_with_its_own_machine_s_only_is_told() -> 
         requests_url("", "tcp://127.0.0.1:5556")
     with pytest.raises(TransportError, match="on its own machine only"):
         requests_url("tcp://127.0.0.1:7001", "tcp://10.0.0.5:5556")
+
+
+def test_who_asks_a_thousand_times_at_once_gets_as_many_answers():
+    inlet = RequestInlet("tcp://127.0.0.1:*")
+    with zmq.Context() as context, context.socket(zmq.DEALER) as client:
+        client.setsockopt(zmq.LINGER, 0)
+        client.connect(inlet.endpoint)
+        for _ in range(10):
+            for number in range(1000):
+                client.send(b'{"request":"none","id":%d}' % number)
+            found, deadline = 0, monotonic() + 20.0
+            while found < 1000:
+                assert monotonic() < deadline, f"{found} answers"
+                inlet.serve(lambda _: None)
+                while client.poll(1):
+                    client.recv_multipart()
+                    found += 1
+    inlet.close()
