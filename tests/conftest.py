@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -19,6 +20,11 @@ def pytest_collection_finish() -> None:
     # what is imported stays, and every later look for garbage would go through all of it
     gc.collect()
     gc.freeze()
+
+
+# a shell that runs the tests in the background has Ctrl-C ignored, also by all that they start
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

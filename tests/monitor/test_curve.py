@@ -332,19 +332,25 @@ class Relay:
 
     def __init__(self, url: str) -> None:
         self._server = host_and_port(url)
-        self._door = socket.create_server(("127.0.0.1", 0))
-        self.url = f"tcp://127.0.0.1:{self._door.getsockname()[1]}"
+        self._open = [socket.create_server(("127.0.0.1", 0))]
+        self.url = f"tcp://127.0.0.1:{self._open[0].getsockname()[1]}"
         self.sent: list[bytearray] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._threads: list[threading.Thread] = []
+        self._begin(self._accept)
+
+    def _begin(self, what: Callable[..., None], *arguments: object) -> None:
+        self._threads.append(threading.Thread(target=what, args=arguments, daemon=True))
+        self._threads[-1].start()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
-                client, _ = self._door.accept()
+                client, _ = self._open[0].accept()
                 server, said = socket.create_connection(self._server), bytearray()
+                self._open += [client, server]
                 self.sent.append(said)
-                for ends in ((client, server, said), (server, client, bytearray())):
-                    threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+                self._begin(self._pass_on, client, server, said)
+                self._begin(self._pass_on, server, client, bytearray())
 
     @staticmethod
     def _pass_on(one: socket.socket, other: socket.socket, said: bytearray) -> None:
@@ -352,11 +358,15 @@ class Relay:
             while part := one.recv(1 << 16):
                 said += part
                 other.sendall(part)
-        with suppress(OSError):
-            other.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        self._door.close()
+        for each in self._open:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+        for each in self._open:
+            each.close()
 
 
 def test_a_session_that_is_replayed_byte_for_byte_is_not_heard(house, counting, gather, subscribed):
