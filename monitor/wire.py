@@ -32,21 +32,26 @@ def topic(kind: str, rig: str = "") -> bytes:
 
 
 class Encoder:
-    """Blocks -> frames; keeps the header of the stream that it saw last."""
+    """Blocks -> frames; a block is encoded once, however many ask for it, and the header of a stream too."""
 
     def __init__(self) -> None:
-        self._stream: AnyStream | None = None
-        self._head: tuple[bytes, bytes] = (b"", b"")
+        self._newest: dict[type[AnyBlock], tuple[AnyBlock, Frames]] = {}
 
     def encode(self, block: AnyBlock) -> Frames:
-        """Return ``[topic, stream header, position, payload]``."""
-        if block.stream is not self._stream:
-            self._head = topic(kind(block.stream), block.stream.rig), encode_header(block.stream)
-            self._stream = block.stream
+        """Return ``[topic, stream header, position, payload]``; not to be changed."""
+        before, frames = self._newest.get(type(block), (None, []))
+        if before is block:
+            return frames
+        if before is not None and before.stream is block.stream:
+            head = frames[:2]
+        else:
+            head = [topic(kind(block.stream), block.stream.rig), encode_header(block.stream)]
         rows = block.samples if isinstance(block, SignalBlock) else block.values
         position = _POSITION.pack(block.index, block.time, len(rows), _LAST if block.last else 0)
         payload = np.ascontiguousarray(rows, dtype="<f8").tobytes()
-        return [*self._head, position, payload]
+        frames = [*head, position, payload]
+        self._newest[type(block)] = block, frames
+        return frames
 
 
 class Decoder:

@@ -13,7 +13,7 @@ from monitor.health import Broker
 
 if TYPE_CHECKING:
     from monitor.config import Settings
-    from monitor.recording import RunWriter
+    from monitor.recording import Recorder
     from monitor.transport.base import Inlet, Sink
     from monitor.transport.mqtt.summary import Ending
 
@@ -66,7 +66,7 @@ def broker_overrides(arguments: argparse.Namespace) -> dict[str, object]:
     return given if port is None else given | {"port": port}
 
 
-def open_broker(settings: Settings, recorder: Callable[[], RunWriter | None], say: Callable[[str], None]) -> Told:
+def open_broker(settings: Settings, recorder: Callable[[], Recorder | None], say: Callable[[str], None]) -> Told:
     """Begin to tell the broker, if the settings name one.
 
     Parameters
@@ -109,7 +109,7 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def _ending(recorder: RunWriter | None) -> Ending | None:
+def _ending(recorder: Recorder | None) -> Ending | None:
     if recorder is None:
         return None
     from monitor.transport.mqtt.summary import Ending

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from monitor.config import ResultSettings, Settings
     from monitor.health import Recording
-    from monitor.recording import RunWriter
+    from monitor.recording import Recorder
     from monitor.recording.disk_space import DiskSpace
     from monitor.transport.zeromq import RequestInlet
+    from monitor.wire import Encoder
 
 _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
 _TURN = 0.1  # s
@@ -73,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.service import Service
     from monitor.transport.base import Troubled
     from monitor.transport.zeromq import ZmqResultSink, ZmqSource
+    from monitor.wire import Encoder
 
     say = (lambda _text: None) if arguments.quiet else _say
     stream = settings.stream
@@ -85,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     must_be_published(settings, plan)
     allow_descriptors()
-    recorder: RunWriter | None = None
+    recorder: Recorder | None = None
     with ExitStack() as stack:
         stack.push(lambda _, problem, __: _leave_a_disk_that_hangs(problem, recorder))
         guard = stack.enter_context(guarded(settings.security.keys, settings.security.rig_key, say))
@@ -104,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         stack.callback(source.close)
         publish = settings.results
+        encoder = Encoder()
         results = ZmqResultSink(
             publish.publish,
             signals=publish.signals,
@@ -111,6 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
             security=guard.keys,
             apart=True,
             clients=guard.clients,
+            encoder=encoder,
         )
         stack.callback(results.close)
         inlet = _inlet(publish, arguments.insecure, guard)
@@ -120,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         # closed after the recording, whose outcome it tells
         broker = open_broker(settings, lambda: recorder, say)
         stack.callback(broker.close)
-        recorder = _recorder(settings) if settings.record.path else None
+        recorder = _recorder(settings, encoder) if settings.record.path else None
         if recorder is not None:
             stack.push(lambda kind, *_: _close(recorder, stop, say, broke_off=kind is not None))
             disk = DiskSpace(recorder.path.parent)
@@ -169,7 +173,7 @@ def run(arguments: argparse.Namespace) -> int:
         except (ValueError, OSError) as problem:
             # no mistake of the user's: with 2, systemd would leave the service down in mid-test
             raise RuntimeError(f"the service broke off: {problem}") from problem
-        if recorder is not None:
+        if recorder is not None and service.dropped:
             recorder.leave_out(service.dropped)
     stop.ignore()
     counts = service.counts
@@ -191,13 +195,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-def _leave_a_disk_that_hangs(problem: BaseException | None, recorder: RunWriter | None) -> None:
+def _leave_a_disk_that_hangs(problem: BaseException | None, recorder: Recorder | None) -> None:
     if problem is not None and recorder is not None and recorder.hangs:
         traceback.print_exception(problem)
         leave_at_once(1)
 
 
-def _close(recorder: RunWriter, stop: StopSignals, say: Callable[[str], None], *, broke_off: bool) -> None:
+def _close(recorder: Recorder, stop: StopSignals, say: Callable[[str], None], *, broke_off: bool) -> None:
     """Close the recording: of a service that broke off it is not whole, whatever came."""
     from monitor.recording.layout import TRUNCATED
 
@@ -212,7 +216,7 @@ def _close(recorder: RunWriter, stop: StopSignals, say: Callable[[str], None], *
     recorder.close(outcome, patience=max(1.0, _CLOSED_WITHIN - used))
 
 
-def _missing(recorder: RunWriter) -> str:
+def _missing(recorder: Recorder) -> str:
     """Return what of the run is not in its file, in one line; empty: all of it is."""
     lost = f"{recorder.unrecorded} samples were not recorded" if recorder.unrecorded else ""
     if recorder.hangs:
@@ -224,8 +228,9 @@ def _missing(recorder: RunWriter) -> str:
     return lost and f"{recorder.path}: {lost}"
 
 
-def _recorder(settings: Settings) -> RunWriter:
-    from monitor.recording import RunWriter
+def _recorder(settings: Settings, encoder: Encoder) -> Recorder:
+    from monitor.recording import RecorderProcess, RunWriter
+    from monitor.worker_process import POSSIBLE
 
     # whoever is told of it may run in another folder, and this one may go
     path = Path(settings.record.path).absolute()
@@ -236,7 +241,8 @@ def _recorder(settings: Settings) -> RunWriter:
             why = problem.strerror or problem
             raise ValueError(f"record.path: the folder {path} cannot be made: {why}; record in another") from problem
         path /= f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}.h5"
-    return RunWriter(path, settings.model_dump(mode="json"), settings.record.flush_interval)
+    stored, interval = settings.model_dump(mode="json"), settings.record.flush_interval
+    return RecorderProcess(path, stored, interval, encoder=encoder) if POSSIBLE else RunWriter(path, stored, interval)
 
 
 def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInlet | None:
@@ -247,7 +253,7 @@ def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInle
     return RequestInlet(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
 
 
-def _kept(recorder: RunWriter, disk: DiskSpace, left: int) -> Recording:
+def _kept(recorder: Recorder, disk: DiskSpace, left: int) -> Recording:
     from monitor.health import Recording
 
     return Recording(

@@ -20,7 +20,25 @@ from monitor.recording.notes import Notes
 from monitor.recording.run_files import RunFiles
 from monitor.transfer import TransferBlock
 
+_MUCH = 1 << 26  # bytes that wait: the writer must not sleep
 _LAST_WORDS = 1.0  # s for closing the file once the disk has used up the patience of `close`
+
+
+def stored_settings(path: str | os.PathLike[str], settings: Mapping[str, Any]) -> bytes:
+    """Return `settings` as JSON; raise RunFileError where that cannot be done, or no file can be made at `path`."""
+    folder = Path(path).parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise layout.RunFileError(f"{path}: the folder does not exist or cannot be written to")
+    try:
+        return msgspec.json.encode(dict(settings))
+    except (TypeError, ValueError) as problem:
+        raise layout.RunFileError(f"{path}: the settings cannot be stored as JSON: {problem}") from problem
+
+
+def check_outcome(outcome: str | None) -> None:
+    """Raise ValueError where `outcome` is too long for the run file."""
+    if len((outcome or "").encode()) > layout.OUTCOME_BYTES:
+        raise ValueError(f"outcome {outcome!r}: at most {layout.OUTCOME_BYTES} bytes")
 
 
 class RunWriter:
@@ -51,16 +69,9 @@ class RunWriter:
         queue_seconds: float = 30.0,
         queue_bytes: int = 1 << 28,
     ) -> None:
-        folder = Path(path).parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise layout.RunFileError(f"{path}: the folder does not exist or cannot be written to")
         self.notes = Notes()
         self._backlog = Backlog()
-        try:
-            stored = msgspec.json.encode(dict(settings))
-        except (TypeError, ValueError) as problem:
-            raise layout.RunFileError(f"{path}: the settings cannot be stored as JSON: {problem}") from problem
-        self._files = RunFiles(Path(path), stored, self._backlog, self.notes)
+        self._files = RunFiles(Path(path), stored_settings(path, settings), self._backlog, self.notes)
         self._interval = flush_interval
         self._queue_seconds = queue_seconds
         self._queue_bytes = queue_bytes
@@ -102,6 +113,11 @@ class RunWriter:
         return 0 if self._stop.is_set() else self._backlog.samples
 
     @property
+    def idle(self) -> bool:
+        """Nothing that was taken waits."""
+        return self._backlog.n_bytes == 0
+
+    @property
     def breaks(self) -> int:
         """How often the recording broke: the disk refused, or the file was moved or removed."""
         return self._files.breaks
@@ -129,7 +145,7 @@ class RunWriter:
         """Take samples; blocks come from one thread, in the order of the stream."""
         waiting = self._backlog.n_bytes
         self._full = waiting >= self._queue_bytes or self._backlog.age >= self._queue_seconds
-        if waiting >= self._queue_bytes / 4:
+        if waiting >= min(self._queue_bytes / 4, _MUCH):
             # faster than real time: the writer must not sleep while the queue fills
             self._wake.set()
         self._offered += len(block)
@@ -140,7 +156,7 @@ class RunWriter:
         """Count samples that came but were not given to `signals`."""
         self._offered += samples
         self._dropped += samples
-        self._lossy |= samples > 0
+        self._lossy = True
 
     def results(self, block: ResultBlock) -> None:
         """Take indicator values; the first ones tell what the columns are."""
@@ -186,8 +202,7 @@ class RunWriter:
 
     def end(self, outcome: str | None = None, timeout: float = 0.0) -> bool:
         """Begin what `close` does, give up nothing, and tell whether it is done within `timeout` s."""
-        if len((outcome or "").encode()) > layout.OUTCOME_BYTES:
-            raise ValueError(f"outcome {outcome!r}: at most {layout.OUTCOME_BYTES} bytes")
+        check_outcome(outcome)
         if not self._stop.is_set():
             self._outcome = outcome
             self._stop.set()

@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 import select
 import signal
-import struct
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,16 +18,12 @@ import msgspec
 
 from monitor.transport.curve import Keys
 from monitor.transport.endpoint import TransportError
-from monitor.wire import Frames
+from monitor.worker_process import Incoming, first_line
 
 if TYPE_CHECKING:
     from monitor.transport.outlet import Outlet
 
-LENGTH = struct.Struct("<I")
-"""Before each message and each of its frames."""
-
 _MOST_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
-_CHUNK = 1 << 20
 _TURN = 50  # ms
 
 
@@ -57,7 +51,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _limit_memory()
-    head, _, rest = _first_line()
+    head, rest = first_line()
     settings = msgspec.json.decode(head, type=Settings)
     with ExitStack() as stack:
         try:
@@ -68,16 +62,6 @@ def main() -> None:
         os.write(1, msgspec.json.encode(Opened(url=outlet.url)) + b"\n")
         _publish(outlet, rest)
         outlet.close(settings.linger)
-
-
-def _first_line() -> tuple[bytes, bytes, bytes]:
-    said = b""
-    while b"\n" not in said:
-        part = os.read(0, _CHUNK)
-        if not part:
-            raise SystemExit
-        said += part
-    return said.partition(b"\n")
 
 
 def _limit_memory() -> None:
@@ -134,49 +118,3 @@ def _publish(outlet: Outlet, rest: bytes) -> None:
             outlet.tend()
         elif not incoming.read(0):
             return
-
-
-class Incoming:
-    """What was read and not taken yet, in one piece of memory that is used again and again.
-
-    Parameters
-    ----------
-    begun : what was read already.
-    room : bytes at the beginning; it grows with the messages.
-    """
-
-    def __init__(self, begun: bytes = b"", room: int = 2 * _CHUNK) -> None:
-        self._memory = bytearray(max(room, len(begun)))
-        self._memory[: len(begun)] = begun
-        self._start, self._end = 0, len(begun)
-
-    def read(self, descriptor: int) -> int:
-        """Read what is there, or wait for it; return how many bytes came, 0 at the end."""
-        if self._start == self._end:
-            self._start = self._end = 0
-        elif 2 * self._end > len(self._memory):
-            left = self._memory[self._start : self._end]
-            self._start, self._end = 0, len(left)
-            if 2 * self._end > len(self._memory):
-                self._memory = bytearray(2 * len(self._memory))
-            self._memory[: self._end] = left
-        with memoryview(self._memory) as memory, memory[self._end :] as free:
-            came = os.readv(descriptor, [free])
-        self._end += came
-        return came
-
-    def messages(self) -> Iterator[Frames]:
-        """Take the whole messages out."""
-        memory = memoryview(self._memory)
-        while self._end - self._start >= LENGTH.size:
-            at = self._start + LENGTH.size
-            end = at + LENGTH.unpack_from(memory, self._start)[0]
-            if self._end < end:
-                return
-            frames = []
-            while at < end:
-                stop = at + LENGTH.size + LENGTH.unpack_from(memory, at)[0]
-                frames.append(bytes(memory[at + LENGTH.size : stop]))
-                at = stop
-            self._start = end
-            yield frames

@@ -18,9 +18,10 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.number_tree import NumberTree
 from monitor.transport.outlet import Outlet
-from monitor.transport.outlet_process import POSSIBLE, OutletProcess
+from monitor.transport.outlet_process import OutletProcess
 from monitor.transport.sending import Sending
 from monitor.transport.wall_time import WallTime
+from monitor.worker_process import POSSIBLE
 
 DEFAULT_PLOTJUGGLER = "tcp://127.0.0.1:9872"
 """What PlotJuggler connects to unless told otherwise."""

@@ -17,9 +17,10 @@ from monitor.health import Health
 from monitor.transfer import TransferBlock
 from monitor.transport.curve import Keys
 from monitor.transport.outlet import Outlet
-from monitor.transport.outlet_process import POSSIBLE, OutletProcess
+from monitor.transport.outlet_process import OutletProcess
 from monitor.transport.sending import Sending
 from monitor.wire import Encoder
+from monitor.worker_process import POSSIBLE
 
 
 class ZmqResultSink:
@@ -37,6 +38,7 @@ class ZmqResultSink:
     context : of the caller, who then terminates it; by default an own one.
     apart : in a process of its own, which subscribers may end or fill, and not this one.
     clients : folder of the public keys of who is let in there, where there are keys.
+    encoder : shared with others who send the same blocks.
 
     Raises
     ------
@@ -54,6 +56,7 @@ class ZmqResultSink:
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         apart: bool = False,
         clients: Path | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
         outlet: Outlet | OutletProcess
         if apart and POSSIBLE:
@@ -64,7 +67,7 @@ class ZmqResultSink:
             outlet = Outlet(bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context)
         self._sending = Sending(outlet)
         self._forward = signals
-        self._signals, self._results, self._transfers = Encoder(), Encoder(), Encoder()
+        self._encoder = encoder or Encoder()
         self._rig = ""
 
     @property
@@ -86,16 +89,16 @@ class ZmqResultSink:
         """Publish the accepted samples, where that is wanted."""
         self._rig = block.stream.rig
         if self._forward:
-            self._sending.offer(self._signals.encode(block))
+            self._sending.offer(self._encoder.encode(block))
 
     def results(self, block: ResultBlock) -> None:
         """Publish indicator values."""
         self._rig = block.stream.rig
-        self._sending.offer(self._results.encode(block))
+        self._sending.offer(self._encoder.encode(block))
 
     def transfer(self, block: TransferBlock) -> None:
         """Publish transfer functions."""
-        self._sending.offer(self._transfers.encode(block))
+        self._sending.offer(self._encoder.encode(block))
 
     def event(self, event: Event) -> None:
         """Publish an event under the rig of the latest block."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from monitor.recording import RunReader
+from tests.e2e.hanging_disk import hanging_disk
 
 _BREAKS = """
 import sys
@@ -20,17 +22,16 @@ Service.run = run
 sys.exit(main(["monitor", "--bind", "tcp://127.0.0.1:*", "--publish", "tcp://127.0.0.1:*", "--quiet"]))
 """
 _BREAKS_WHILE_IT_RECORDS = """
-import os, shutil, sys, time
+import os, shutil, sys
 import numpy as np
 from monitor import engine
 from monitor.__main__ import main
 from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.recording import RunWriter
-from monitor.recording.growing import GrowingFile
+from monitor.recording import RecorderProcess, RunWriter
 from monitor.service import Service
 folder, what = sys.argv[1:]
 def run(service, *_, **__):
-    (writer,) = (sink for sink in service._sinks if isinstance(sink, RunWriter))
+    (writer,) = (sink for sink in service._sinks if isinstance(sink, RunWriter | RecorderProcess))
     writer.signals(SignalBlock(Stream("rig", 1, 100.0, (Channel("a", Role.AUXILIARY),)), 0, 0.0, np.ones((50, 1))))
     if what == "removed":
         shutil.rmtree(folder)
@@ -38,8 +39,6 @@ def run(service, *_, **__):
     raise KeyError("a block that nobody thought of")
 Service.run = run
 engine.warm_up = lambda *_, **__: None
-if what == "hangs":
-    GrowingFile.append = lambda *_: time.sleep(3600.0)
 os.chdir(folder)
 words = ["--bind", "tcp://127.0.0.1:*", "--publish", "tcp://127.0.0.1:*", "--record", "run.h5", "--quiet"]
 sys.exit(main(["monitor", *words]))
@@ -49,7 +48,8 @@ sys.exit(main(["monitor", *words]))
 def _broken_off(folder: Path, what: str) -> None:
     folder.mkdir()
     words = [sys.executable, "-c", _BREAKS_WHILE_IT_RECORDS, str(folder), what]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    environment = {**os.environ, **(hanging_disk(folder.with_name("hanging")) if what == "hangs" else {})}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, env=environment)
     assert done.returncode == 1, done.stderr
     assert "KeyError: 'a block that nobody thought of'" in done.stderr
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-from time import monotonic, sleep
+from time import monotonic
 
 import pytest
 
@@ -13,15 +11,8 @@ from monitor.blocks import EventKind
 from monitor.health import Health
 from monitor.recording import RunReader
 from monitor.transport.subscriber import ResultSubscriber
-from tests.e2e.conftest import ANY_PORT, PATIENCE, ROOT
-
-HANGING = """
-import sys, time
-from monitor.__main__ import main
-from monitor.recording.growing import GrowingFile
-GrowingFile.append = lambda *_: time.sleep(3600.0)
-sys.exit(main(sys.argv[1:]))
-"""
+from tests.e2e.conftest import ANY_PORT, PATIENCE
+from tests.e2e.hanging_disk import hanging_disk
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, an open file cannot be removed")
@@ -64,36 +55,21 @@ def test_a_run_file_that_is_removed_is_told_and_the_run_goes_on_in_another(start
 @pytest.mark.parametrize("once", [False, True])
 def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path, once):
     words = ["monitor", "--bind", ANY_PORT, "--publish", ANY_PORT, "--record", tmp_path / "run.h5"]
-    words += ["--once"] if once else []
-    errors = tmp_path / "err"
-    with errors.open("wb") as out:
-        service = subprocess.Popen(
-            [sys.executable, "-c", HANGING, *map(str, words)],
-            cwd=ROOT,
-            env=dict(os.environ),
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-        )
-    try:
-
-        def until(text: str) -> None:
-            deadline = monotonic() + PATIENCE
-            while text not in errors.read_text():
-                assert service.poll() is None and monotonic() < deadline, errors.read_text()
-                sleep(0.02)
-
-        until("listening on")
-        url = errors.read_text().split("listening on ")[1].split(";")[0]
-        rig = start("replay", "hybrid", "--connect", url, *(["--speed", "max"] if once else []))
-        # one that ends by itself waits, and says for what
-        until("waiting until the disk has taken" if once else "alarm: recording.warn")
-        service.terminate()
-        assert service.wait(PATIENCE) == 1
-        rig.wait() if once else rig.kill()
-    finally:
-        service.kill()
-        service.wait()
-    said = errors.read_text()
-    assert "the disk does not answer and the file is not closed" in said
-    assert "samples were not recorded" in said
-    assert "Traceback" not in said
+    environment = hanging_disk(tmp_path / "hanging")
+    service = start(*words, *(["--once"] if once else []), **environment)
+    client = ResultSubscriber(service.results, kinds=("health",))
+    rig = start("replay", "hybrid", "--connect", service.listening, *(["--speed", "max"] if once else []))
+    # one that ends by itself waits, and says for what
+    service.until("waiting until the disk has taken" if once else r"alarm: recording\.warn")
+    if not once:
+        heard = [item.counts.received for item in client.receive(1.0) if isinstance(item, Health)]
+        while len(heard) < 5:
+            heard += [item.counts.received for item in client.receive(1.0) if isinstance(item, Health)]
+        # the stream goes on meanwhile
+        assert heard[-1] > heard[-2] > heard[-3]
+    client.close()
+    service.stop(code=1)
+    rig.wait() if once else rig.kill()
+    assert "the disk does not answer and the file is not closed" in service.err
+    assert "samples were not recorded" in service.err
+    assert "Traceback" not in service.err

@@ -12,9 +12,10 @@ import pytest
 
 from monitor.requests import NoteRequest, encode
 from monitor.transport import outlet_process
-from monitor.transport.outlet_process import POSSIBLE, OutletProcess
+from monitor.transport.outlet_process import OutletProcess
 from monitor.transport.sending import Sending
 from monitor.transport.zeromq import RequestInlet
+from monitor.worker_process import POSSIBLE
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 apart = pytest.mark.skipif(not POSSIBLE, reason="pipes cannot be written to without waiting there")
