@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from tests.campaign.tally import Tally
-from tests.e2e.running import ANY_PORT, COMMAND, PATIENCE, HangError, Running
+from tests.e2e.running import ANY_PORT, COMMAND, PATIENCE, HangError, Running, family
 
 SETTINGS = """[indicators]
 measures = ["nrmse"]
@@ -72,9 +72,14 @@ class Bench:
         running.process.send_signal(number)
 
     def kill(self, running: Running) -> None:
-        """End a process as a power cut would, and wait for that."""
+        """End a process, and nothing that it has started."""
         self.send(running, signal.SIGKILL)
         running.wait(None)
+
+    def power_cut(self, running: Running) -> None:
+        """End a process and all that it has started."""
+        self._signals.setdefault(running.process.pid, set()).add(signal.SIGKILL)
+        running.power_cut()
 
     def wrong(self, text: str) -> None:
         """Note what is not as it should be."""
@@ -166,15 +171,12 @@ def attempt(trial: Trial, seed: int, folder: Path) -> Tally:
     return bench.tally
 
 
-def family(pid: int) -> list[int]:
-    """Return a process and its children."""
-    children = []
-    for place in Path("/proc").iterdir():
-        # a process may end meanwhile; its name, in brackets, may have blanks
-        with suppress(OSError):
-            if place.name.isdecimal() and int((place / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
-                children.append(int(place.name))
-    return [pid, *children]
+def alive(pid: int) -> bool:
+    """Tell whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def most_memory(pid: int) -> float:
@@ -197,9 +199,18 @@ def _memory(pid: int, key: str) -> float:
 
 def publishing_process(service: Running) -> int:
     """Return the number of the process in which a service publishes; 0 while there is no such."""
+    return _part(service, b"outlet_program")
+
+
+def recording_process(service: Running) -> int:
+    """Return the number of the process in which a service records; 0 while there is no such."""
+    return _part(service, b"recorder_program")
+
+
+def _part(service: Running, name: bytes) -> int:
     for pid in family(service.process.pid)[1:]:
         with suppress(OSError):
-            if b"outlet_program" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if name in Path(f"/proc/{pid}/cmdline").read_bytes():
                 return pid
     return 0
 

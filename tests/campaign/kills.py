@@ -9,17 +9,18 @@ from monitor.health import Health
 from monitor.transport.curve import Keys
 from monitor.transport.zeromq import ResultSubscriber
 from tests.campaign.account import Kept, kept_in
-from tests.campaign.bench import Bench, Trial
+from tests.campaign.bench import Bench, Trial, alive, recording_process
 from tests.campaign.kills_beside import (
     IN_A_ROW,
     kill_publishing_process,
+    kill_recorder,
     kill_replays,
     kill_subscribers,
     kill_those_who_ask,
 )
 from tests.campaign.numbered_rig import NumberedRig
 from tests.campaign.steady import keys_of
-from tests.e2e.running import ANY_PORT
+from tests.e2e.running import ANY_PORT, Running
 
 MOST_LOST = 0.5  # s
 _FULL, _SHORT = 200, 24
@@ -34,11 +35,13 @@ def trials(short: bool) -> list[Trial]:
     kills = _SHORT if short else _FULL
     found = [Trial(f"kills/service-{number}", kill_service) for number in range(kills)]
     found += [Trial(f"kills/keyed-{number}", partial(kill_service, keyed=True)) for number in range(kills)]
+    found += [Trial(f"kills/alone-{number}", partial(kill_service, alone=True)) for number in range(kills)]
     loaded = 8 if short else _LOADED_FULL
     found += [Trial(f"kills/loaded-{number}", kill_service, load=_LOADED) for number in range(loaded)]
     rows = max(1, kills // IN_A_ROW)
     for kind, run in (
         ("publishing", kill_publishing_process),
+        ("recorder", kill_recorder),
         ("replay", kill_replays),
         ("subscriber", kill_subscribers),
         ("asking", kill_those_who_ask),
@@ -53,8 +56,8 @@ def recorded(client: ResultSubscriber, timeout: float) -> int:
     return max([item.recorded for item in client.receive(timeout) if isinstance(item, Health)], default=0)
 
 
-def kill_service(bench: Bench, *, keyed: bool = False) -> None:
-    """Kill a service that records, and look for every sample that it had."""
+def kill_service(bench: Bench, *, keyed: bool = False, alone: bool = False) -> None:
+    """Kill a service that records, with or without its recorder, and look for every sample that it had."""
     rate, runs = bench.chance.choice((200.0, 1024.0, 4096.0)), bench.folder / "runs"
     words: list[object] = ["--bind", ANY_PORT, "--record", f"{runs}/"]
     keys: Keys | None = None
@@ -65,7 +68,7 @@ def kill_service(bench: Bench, *, keyed: bool = False) -> None:
     bench.tally.tried += 1
     if bench.chance.random() < _EARLY:
         sleep(bench.chance.uniform(0.0, _START))
-        bench.kill(service)
+        end_of(bench, service, alone=alone)
         if runs.is_dir():
             judge_killed(bench, kept_in(runs), 0, 0, rate)
         return
@@ -78,11 +81,21 @@ def kill_service(bench: Bench, *, keyed: bool = False) -> None:
     while (left := end - monotonic()) > 0.0:
         acknowledged = max(acknowledged, recorded(client, min(left, 0.1)))
     before = monotonic()
-    bench.kill(service)
+    end_of(bench, service, alone=alone)
     rig.stop()
     # what it had said before it died
     acknowledged = max(acknowledged, recorded(client, 0.2), recorded(client, 0.0))
     judge_killed(bench, kept_in(runs), rig.sent_before(before), acknowledged, rate)
+
+
+def end_of(bench: Bench, service: Running, *, alone: bool) -> None:
+    """Kill all that belongs to a service, or itself alone: its recorder then writes what it has, and ends."""
+    if not alone:
+        bench.power_cut(service)
+        return
+    recorder = recording_process(service)
+    bench.kill(service)
+    bench.until(lambda: not recorder or not alive(recorder), "the recorder ends")
 
 
 def judge_killed(bench: Bench, kept: Kept, sent: int, acknowledged: int, rate: float) -> None:

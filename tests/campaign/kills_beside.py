@@ -11,9 +11,11 @@ from time import monotonic, sleep
 import numpy as np
 
 from monitor.blocks import EventKind, SignalBlock
+from monitor.health import Health
 from monitor.recording import RunReader
 from monitor.transport.zeromq import ResultSubscriber, requests_url
-from tests.campaign.bench import Bench, publishing_process
+from tests.campaign.account import balance, kept_in
+from tests.campaign.bench import Bench, publishing_process, recording_process
 from tests.campaign.programs import ASKING, SUBSCRIBERS
 from tests.campaign.steady import judge_whole, keys_of, steady
 from tests.e2e.running import ANY_PORT, Running
@@ -38,6 +40,38 @@ def kill_publishing_process(bench: Bench, *, keyed: bool = False) -> None:
         client.receive(0.0)
     kept = judge_whole(bench, service, rig, "runs")
     bench.check(any("had to be started again" in note for note in kept.notes()), f"not noted: {kept.notes()}")
+
+
+def kill_recorder(bench: Bench) -> None:
+    """Kill the process that records, again and again: not a sample is lost, and every death is told."""
+    service, rig = steady(bench)
+    client = ResultSubscriber(service.results, kinds=("health",))
+    bench.stack.callback(client.close)
+    breaks = 0
+
+    def told() -> bool:
+        nonlocal breaks
+        looks = [item.recording_breaks for item in client.receive(0.1) if isinstance(item, Health)]
+        breaks = max([breaks, *looks])
+        return breaks >= kill
+
+    for kill in range(IN_A_ROW):
+        bench.until(told, f"death {kill} is told")
+        bench.until(lambda: recording_process(service), "the recorder is started again")
+        sleep(bench.chance.uniform(0.0, 1.5))
+        with suppress(ProcessLookupError):
+            os.kill(recording_process(service), signal.SIGKILL)
+        bench.tally.tried += 1
+    rig.stop(last=True)
+    service.wait()
+    kept = kept_in(bench.folder / "runs")
+    account = balance(kept, [(rig.stream.epoch, rig.first, rig.sent)], 0)
+    bench.check(not kept.wrong and not kept.unreadable, f"{kept.wrong} rows wrong, {kept.unreadable}")
+    bench.check(any("the process that records died" in note for note in kept.notes()), f"not noted: {kept.notes()}")
+    bench.tally.kept += account.kept
+    if account.unannounced:
+        bench.tally.unannounced += account.unannounced
+        bench.fault(f"{account} of {rig.sent}: {service.err}")
 
 
 def kill_replays(bench: Bench) -> None:

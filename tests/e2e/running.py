@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -100,8 +101,15 @@ class Running:
         return self.wait(code)
 
     def kill(self) -> Running:
-        """End it as a power cut would."""
+        """End it, and nothing that it has started."""
         return self.stop(signal.SIGKILL, -signal.SIGKILL)
+
+    def power_cut(self) -> Running:
+        """End it and all that it has started."""
+        for pid in family(self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return self.wait(None)
 
     def finish(self) -> list[str]:
         """Return what is wrong with what is left, and end it."""
@@ -119,3 +127,14 @@ class Running:
         if "Traceback" in self.err or "Exception ignored" in self.err:
             wrong.append(f"{self.words}: {self.err}")
         return wrong
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and its children."""
+    children = []
+    for place in Path("/proc").iterdir():
+        # a process may end meanwhile; its name, in brackets, may have blanks
+        with suppress(OSError):
+            if place.name.isdecimal() and int((place / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                children.append(int(place.name))
+    return [pid, *children]

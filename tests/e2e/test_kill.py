@@ -56,7 +56,7 @@ def test_what_was_acknowledged_survives(start, tmp_path: Path, batch: int) -> No
             looks = [item.recorded for item in clients[number].receive(0.002) if isinstance(item, Health)]
             acknowledged[number] = max([acknowledged[number], *looks])
             if now > moments[number] and acknowledged[number]:
-                services[number].kill()
+                services[number].power_cut()
                 # of what it had said before it died
                 looks = [item.recorded for item in clients[number].receive(0.0) if isinstance(item, Health)]
                 acknowledged[number] = max([acknowledged[number], *looks])
