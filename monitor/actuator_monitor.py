@@ -8,6 +8,7 @@ from monitor.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, Signals
 from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.hopped import HoppedIndicator
 from monitor.indicators.tracking_pass import PassIndicator, TrackingPass
 from monitor.pair_signals import PairSignals
 from monitor.transfer import TransferBlock
@@ -56,7 +57,7 @@ class ActuatorMonitor:
         self._hopped = [
             (each, slice(at, at + len(each.outputs)))
             for each, at in zip(indicators, firsts, strict=False)
-            if each not in sliding
+            if isinstance(each, HoppedIndicator)
         ]
         columns, meaningless = [], []
         for pair in pairs:
@@ -86,6 +87,10 @@ class ActuatorMonitor:
     def fresh_transfer(self, block: SignalBlock) -> TransferBlock | None:
         """Return the transfer functions up to the end of `block`; None if all of them have been told."""
         return None if self._transfer is None else self._transfer.fresh(block)
+
+    def work(self) -> bool:
+        """Do a part of what is told later, less than a millisecond's worth; return whether there was any."""
+        return any(each.work() for each, _ in self._hopped) or (self._transfer is not None and self._transfer.work())
 
     def _take(self, signals: Signals, first: int) -> Samples:
         n_rows = (first + len(signals.x_c) - 1) // self._every - (first - 1) // self._every

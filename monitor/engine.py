@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -45,14 +46,22 @@ class Monitor:
     ----------
     settings : of the indicators.
     plan : of the model that is judged; None: there is none.
+    most_rows : rows of results a second, at most, where the settings do not say ``every``; None: one a sample.
 
     Notes
     -----
     Any way of cutting the stream into blocks gives the same rows of results, bit for bit.
     """
 
-    def __init__(self, settings: IndicatorSettings | None = None, plan: ReliabilityPlan | None = None) -> None:
+    def __init__(
+        self,
+        settings: IndicatorSettings | None = None,
+        plan: ReliabilityPlan | None = None,
+        *,
+        most_rows: float | None = None,
+    ) -> None:
         self.settings = settings or IndicatorSettings()
+        self._most_rows = None if "every" in self.settings.model_fields_set else most_rows
         self._plan = plan
         self._continuity = Continuity()
         self._actuators: ActuatorMonitor | None = None
@@ -98,6 +107,14 @@ class Monitor:
             raise UnfitSettingsError(str(unfit), update) from unfit
         return update
 
+    def work(self) -> bool:
+        """Do a part of what is to be told later, in time that is to spare; return whether there was any.
+
+        It is less than a millisecond's worth, for windows of a few thousand samples. Nothing depends on it but how
+        long an `update` takes, which does what is due and has not been done.
+        """
+        return self._actuators is not None and self._actuators.work()
+
     def keep(self, block: SignalBlock) -> Update:
         """Put a block in order, but compute nothing, for want of time; no block can be computed after it."""
         arrival = self._continuity.accept(block)
@@ -106,6 +123,9 @@ class Monitor:
     def _start(self, stream: Stream) -> tuple[tuple[str, ...], ValueError | None]:
         """Make everything anew for a stream; return what there is to note, and why there are no indicators."""
         self._actuators, self._reliability, self._results = None, None, None
+        if self._most_rows is not None:
+            every = max(1, ceil(stream.sample_rate / self._most_rows))
+            self.settings = self.settings.model_copy(update={"every": every})
         notes: tuple[str, ...] = ()
         unfit: ValueError | None = None
         if stream.pairs:

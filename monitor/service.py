@@ -99,7 +99,8 @@ class Service:
         deadlines = StopDeadlines(stop)
         self._tell()
         while not deadlines.told(self._clock()) and not self._source.ended and not (once and self._vitals.ended):
-            self._receive(_LONGEST_WAIT, deadlines)
+            # one part at a time: what comes meanwhile waits for it
+            self._receive(0.0 if self._monitor.work() else _LONGEST_WAIT, deadlines)
         if deadlines.told(self._clock()):
             self._receive(0.0, deadlines)
             while not self._source.ended and not deadlines.over(self._now):

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
-from monitor.blocks import Column, SignalBlock, Stream, ratio_unit
+from monitor.blocks import Column, Samples, SignalBlock, Stream, ratio_unit
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import Signals
-from monitor.indicators.transfer_function import TransferFunction
+from monitor.indicators.transfer_function import Averages, TransferFunction
 from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+
+# the part of a hop after which transfer functions are told
+_LATER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """Transfer functions while they are made: of these averages, as of this sample, until that one."""
+
+    averages: Averages
+    index: int
+    time: float
+    until: int
+    last: bool
+    curves: list[Samples] = field(default_factory=list)
 
 
 class TransferMonitor:
@@ -31,6 +48,7 @@ class TransferMonitor:
             memory=settings.transfer_memory,
             band=settings.band,
             max_delay=settings.max_delay,
+            later=round(settings.transfer_segment * stream.sample_rate) // 16,
             n_pairs=len(stream.pairs),
         )
         columns = [FREQUENCY]
@@ -38,24 +56,51 @@ class TransferMonitor:
             ratio = ratio_unit(stream.channels[pair.command], stream.channels[pair.measured])
             columns += [Column(name, unit or ratio, pair.actuator) for name, unit in QUANTITIES]
         self._stream = TransferStream(stream.rig, stream.epoch, stream.sample_rate, tuple(columns))
-        self._hop = self._told = 0
+        self._hop = self._taken = 0
+        self._being_made: _Estimate | None = None
 
     def advance(self, signals: Signals, first: int) -> None:
         """Take the next samples, of which the first has the number `first`."""
         self._function.advance(signals.x_c, signals.x_m, first)
 
+    def work(self) -> bool:
+        """Do a part of what is told later, about a third of a millisecond's worth; return whether there was any."""
+        if self._function.work():
+            return True
+        made = self._being_made
+        if made is None or len(made.curves) == self._function.n_pairs:
+            return False
+        made.curves.append(self._function.column(made.averages, len(made.curves)))
+        return True
+
     def fresh(self, block: SignalBlock) -> TransferBlock | None:
-        """Return the transfer functions up to the end of `block`; None if all of them have been told."""
-        # the pairs take their segments one after the other, all of them within the hop that ends with the first one's
-        hop, taken = (block.index + len(block) - 1) // self._function.hop, int(self._function.taken.sum())
-        if taken == self._told or (hop == self._hop and not block.last):
-            return None
-        self._hop, self._told = hop, taken
-        found = self._function.estimate
-        curves = [getattr(found, name).reshape(len(found.frequency), -1) for name, _ in QUANTITIES]
-        # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator stand side by side
-        by_pair = np.stack(curves, axis=2).reshape(len(found.frequency), -1)
-        values = np.column_stack([found.frequency, by_pair])
+        """Return transfer functions that have been made anew; None if there are none.
+
+        They are those at the end of the block with which a segment ended, and are told `_LATER` of a hop after it,
+        at the stream's last block at once.
+        """
         index = block.index + len(block) - 1
-        time = block.time + (len(block) - 1) * block.stream.dt
-        return TransferBlock(self._stream, index, time, values, block.last)
+        told = None
+        if self._being_made is not None and index >= self._being_made.until:
+            told = self._told()
+        # the pairs take their segments one after the other, all of them within the hop that ends with the first one's
+        if block.last or index // self._function.hop != self._hop:
+            self._hop = index // self._function.hop
+            averages, before = self._function.averages, self._taken
+            self._taken = int(self._function.taken.sum())
+            if self._taken != before:
+                time = block.time + (len(block) - 1) * block.stream.dt
+                self._being_made = _Estimate(averages, index, time, index + self._function.hop // _LATER, block.last)
+            if block.last and self._being_made is not None:
+                told = self._told()
+        return told
+
+    def _told(self) -> TransferBlock:
+        while self.work():
+            pass
+        made, self._being_made = self._being_made, None
+        assert made is not None
+        # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator stand side by side
+        by_pair = np.stack(made.curves).transpose(2, 0, 1).reshape(len(self._function.frequency), -1)
+        values = np.column_stack([self._function.frequency, by_pair])
+        return TransferBlock(self._stream, made.index, made.time, values, made.last)

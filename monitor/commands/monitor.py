@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
 _TURN = 0.1  # s
+_MOST_ROWS = 200.0  # of results a second, where nobody says `every`
 _LONG = 1.0  # s of waiting without a word
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
@@ -149,7 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
         source.listen()
         service = Service(
             source,
-            Monitor(settings.indicators, plan),
+            Monitor(settings.indicators, plan, most_rows=_MOST_ROWS),
             [results, *kept, *broker.sinks, *viewers, Announcer(say), *told],
             alarms=alarms,
             rig=stream.rig,

@@ -22,7 +22,8 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
         metavar=("LOW", "HIGH"),
         help="where to seek the dominant frequency, Hz",
     )
-    group.add_argument("--every", type=int, metavar="N", help="give results at every N-th sample")
+    at_most = "give results at every N-th sample (by default, 200 times a second at most)"
+    group.add_argument("--every", type=int, metavar="N", help=at_most)
     group.add_argument("--peak", choices=("command", "own"), help="read FDB at the command's peak, or each its own")
     tapers = ("hann", "hamming", "blackman", "rectangular")
     group.add_argument("--taper", choices=tapers, help="window function of FDB; hann by default")

@@ -72,6 +72,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     gate : smallest command amplitude, in the signal's unit, for which a value is given: the root of twice the
         variance, which is the amplitude of a tone.
     relative_gate : the same as a fraction of the largest command amplitude that has lasted two windows.
+    later : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -108,6 +109,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         band: tuple[float, float] | None = None,
         gate: float = 0.0,
         relative_gate: float = 0.02,
+        later: int = 0,
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
@@ -127,6 +129,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
             sample_rate,
             window,
             hop=n_window // _LOOKS,
+            later=later,
             n_pairs=n_pairs,
             every=every,
             max_delay=max_delay,
@@ -138,11 +141,10 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     def _new_memory(self) -> Gate:
         return new_gate(self.n_pairs)
 
-    def _evaluate(self, pair: int, window: Centred, number: int) -> Samples:  # noqa: ARG002
+    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> Samples:  # noqa: ARG002
         result: Samples = np.full(len(_OUTPUTS), np.nan)
         c, m, size_c, size_m = window
         amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))
-        good = int(self._state[2][pair])
         loudest, quietest, began = self._memory
         is_open = _advance_gate(pair, amplitude, good, self.n_window, *self._limits, loudest, quietest, began)
         if not is_open or size_m == 0.0:

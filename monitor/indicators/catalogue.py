@@ -36,7 +36,9 @@ def all_indicators(
         "image_correction": settings.image_correction,
         "delay_of": settings.delay_of,
     }
-    broadband = gated | {"band": settings.band, "max_delay": settings.max_delay}
+    # a sixteenth of a window in which to find a value, when there is time
+    hopped = {"later": round(settings.window * sample_rate) // 16}
+    broadband = gated | hopped | {"band": settings.band, "max_delay": settings.max_delay}
     kinds: dict[Measure, tuple[type[WindowedIndicator[Any]], dict[str, Any]]] = {
         "fdb": (FrequencyDomainIndicator, spectral),
         "paei": (PhaseAmplitudeIndices, ellipse),
@@ -46,7 +48,7 @@ def all_indicators(
         "peak_error": (PeakError, common),
         "hsem": (HybridSimulationErrorMonitor, gated),
         "broadband": (BroadbandDelayIndicator, broadband),
-        "fei": (FrequencyEvaluationIndex, common),
+        "fei": (FrequencyEvaluationIndex, common | hopped),
     }
     return tuple(
         kind(sample_rate, settings.window, **keywords)

@@ -99,6 +99,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     ----------
     sample_rate : Hz.
     window : s, the length of a segment.
+    later : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -131,7 +132,9 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     value_type = FrequencyEvaluationSoFar
     smallest_window = SMALLEST_FIT
 
-    def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
+    def __init__(
+        self, sample_rate: float, window: float = 2.0, *, later: int = 0, n_pairs: int = 1, every: int = 1
+    ) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
         self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
@@ -139,7 +142,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
         self._times: Samples = np.asarray(np.arange(n_window) - 0.5 * (n_window - 1), dtype=np.float64)
         nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
         _sums(nothing, nothing, self._frequencies)
-        super().__init__(sample_rate, window, hop=n_window // 2, n_pairs=n_pairs, every=every)
+        super().__init__(sample_rate, window, hop=n_window // 2, later=later, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
         # sums over the segments: of the command's power and of power times frequency, up to half the sample rate and
@@ -148,7 +151,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
         n = self.n_pairs
         return np.zeros((n, 4)), np.zeros((n, 2), dtype=np.complex128), np.zeros((n, 4))
 
-    def _evaluate(self, pair: int, window: Centred, number: int) -> FrequencyEvaluationSoFar:  # noqa: ARG002
+    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> FrequencyEvaluationSoFar:  # noqa: ARG002
         powers, cross, doubts = self._memory
         c, m, size_c, size_m = window
         last = self.n_window // 2

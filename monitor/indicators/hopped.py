@@ -8,6 +8,7 @@ for the evaluations of all pairs.
 from __future__ import annotations
 
 from abc import abstractmethod
+from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -32,32 +33,71 @@ class Centred(NamedTuple):
     size_m: float
 
 
+class _Look(IntEnum):
+    """The columns of what is known of the window that a pair has held."""
+
+    UNTIL = 0  # number of the sample at which the values are told
+    NUMBER = 1  # of the sample that ends it
+    GOOD = 2  # samples in a row until then
+    STAGE = 3
+    CLEAN = 4  # no bad sample has come since
+
+
+_WAITS, _FOUND = 1, 2
+
+
+class _Held(NamedTuple):
+    """Windows that wait for their evaluation (n_pairs, 2, n_window), what is known of them, and what was found."""
+
+    windows: Samples
+    looks: NDArray[np.int64]
+    found: Samples
+
+
 class HoppedIndicator(WindowedIndicator[Value]):
     """An indicator whose values are made anew every `hop` samples.
 
     Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a set part of a hop earlier;
     besides, where `at_once`, each as soon as its window is full, one sample after the pair before it.
     A value is not valid from the first bad sample in the window until an evaluation finds the window clean.
+
+    Parameters
+    ----------
+    later : so many samples after the end of its window a value is told. In the meantime `work` may find it, when
+        there is time; it is found when it is to be told at the latest, and is the same.
     """
 
     at_once: ClassVar[bool] = False
 
     def __init__(
-        self, sample_rate: float, window: float, *, hop: int, n_pairs: int = 1, every: int = 1, **settings: Any
+        self,
+        sample_rate: float,
+        window: float,
+        *,
+        hop: int,
+        later: int = 0,
+        n_pairs: int = 1,
+        every: int = 1,
+        **settings: Any,
     ) -> None:
         self.hop = max(1, hop)
+        if not 0 <= later < self.hop:
+            raise ValueError(
+                f"later = {later} samples: must be less than the {self.hop} from one evaluation to the next"
+            )
+        self.later = later
         self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, later=later, **settings)
         # what an evaluation compiles is there when the first one is due; so large that no gate is shut
         wave = np.sin(5.0 * np.pi * np.arange(self.n_window) / self.n_window)
         (c, _), (m, _) = centred(wave), centred(np.roll(wave, 1))
-        self._evaluate(0, Centred(c, m, _LOUD, _LOUD), self.n_window)
+        self._evaluate(0, Centred(c, m, _LOUD, _LOUD), self.n_window, self.n_window)
         self.reset()
 
     @abstractmethod
-    def _evaluate(self, pair: int, window: Centred, number: int) -> Any:
-        """Return the (n_outputs,) values of a clean window that ends with sample `number`."""
+    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> Any:
+        """Return the (n_outputs,) values of a clean window ending with sample `number`, the last of `good` ones."""
 
     def _new_memory(self) -> tuple[Any, ...]:
         """Return the arrays in which an indicator remembers more than its window."""
@@ -65,35 +105,72 @@ class HoppedIndicator(WindowedIndicator[Value]):
 
     @property
     def _memory(self) -> tuple[Any, ...]:
-        return self._state[4:]
+        return self._state[5:]
 
     def _new_state(self) -> tuple[Any, ...]:
-        n = self.n_pairs
+        n, n_outputs = self.n_pairs, len(self.outputs)
         # how many good samples in a row make a pair due at once; less than none is never reached
         self._fulls = self.n_window + np.arange(n) if self.at_once else np.full(n, -1)
         # every sample is written twice, one window apart, so that any window lies in one piece
         ring = np.zeros((n, 2, 2 * self.n_window))
         clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        return (ring, clock, good, np.full((n, len(self.outputs)), np.nan), *self._new_memory())
+        held = _Held(
+            np.zeros((n, 2, self.n_window)),
+            np.zeros((n, len(_Look)), dtype=np.int64),
+            np.full((n, n_outputs), np.nan),
+        )
+        return (ring, clock, good, np.full((n, n_outputs), np.nan), held, *self._new_memory())
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        ring, clock, good, standing = self._state[:4]
+        ring, clock, good, standing, held = self._state[:5]
         x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._turns, self._fulls)
         start, n = 0, len(x_c)
         while True:
-            stop, due = _advance_hopped(x_c, x_m, first, start, out, *settings, ring, clock, good, standing)
-            if due:
+            stop, stopped = _advance_hopped(
+                x_c, x_m, first, start, out, *settings, ring, clock, good, standing, held.looks
+            )
+            if stopped:
                 newest = first + stop - 1
                 for pair in np.flatnonzero(self._due(newest, good)):
-                    newest_c, newest_m = ring[pair, :, clock[0] : clock[0] + self.n_window]
-                    (c, size_c), (m, size_m) = centred(newest_c), centred(newest_m)
-                    standing[pair] = self._evaluate(int(pair), Centred(c, m, size_c, size_m), newest)
-                # the row of that sample alone has been made before the evaluation
-                if newest % self.every == 0:
+                    if held.looks[pair, _Look.STAGE] == _WAITS:
+                        # what is newer is told in its place, but what it remembers counts
+                        self._find(int(pair))
+                    held.windows[pair] = ring[pair, :, clock[0] : clock[0] + self.n_window]
+                    held.looks[pair] = newest + self.later, newest, good[pair], _WAITS, 1
+                told = np.flatnonzero((held.looks[:, _Look.UNTIL] <= newest) & (held.looks[:, _Look.STAGE] > 0))
+                for pair in told:
+                    if held.looks[pair, _Look.STAGE] == _WAITS:
+                        self._find(int(pair))
+                    if held.looks[pair, _Look.CLEAN]:
+                        standing[pair] = held.found[pair]
+                    held.looks[pair] = 0
+                # the row of that sample alone has been made before
+                if len(told) and newest % self.every == 0:
                     out[newest // self.every - (first - 1) // self.every - 1] = standing
             if stop == n:
                 return
             start = stop
+
+    def work(self) -> bool:
+        """Evaluate the window that has waited longest; return whether one waited."""
+        looks = self._state[4].looks
+        waiting = np.flatnonzero(looks[:, _Look.STAGE] == _WAITS)
+        if not len(waiting):
+            return False
+        self._find(int(waiting[np.argmin(looks[waiting, _Look.UNTIL])]))
+        return True
+
+    def settle(self) -> None:
+        """Evaluate all windows that wait; what was found is told when it is to be."""
+        while self.work():
+            pass
+
+    def _find(self, pair: int) -> None:
+        held: _Held = self._state[4]
+        (c, size_c), (m, size_m) = centred(held.windows[pair, 0]), centred(held.windows[pair, 1])
+        _, number, good, _, _ = held.looks[pair].tolist()
+        held.found[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), number, good)
+        held.looks[pair, _Look.STAGE] = _FOUND
 
     def _due(self, number: int, good: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs are evaluated at a sample, (n_pairs,)."""
@@ -117,13 +194,17 @@ def _advance_hopped(
     clock: NDArray[np.int64],
     good: NDArray[np.int64],
     standing: Samples,
+    looks: NDArray[np.int64],
 ) -> tuple[int, bool]:
-    """Take the samples from `start` up to one at which a pair may be due; return where it stopped, and whether so."""
-    n_window, stop, due = ring.shape[2] // 2, x_c.shape[0], False
+    """Take the samples up to one at which a pair may be due or is told; return where it stopped, and whether so."""
+    n_window, stop, stopped = ring.shape[2] // 2, x_c.shape[0], False
     for pair in range(x_c.shape[1]):
         in_turn, full = start + (-(first + start + turns[pair])) % hop, start + fulls[pair] - 1 - good[pair]
-        if in_turn < stop or start <= full < stop:
-            stop, due = min(stop, in_turn + 1, full + 1 if full >= start else stop), True
+        # numbers that were skipped are over
+        told = max(looks[pair, 0] - first, start) if looks[pair, 3] > 0 else -1
+        for at in (in_turn, full, told):
+            if start <= at < stop:
+                stop, stopped = at + 1, True
     # pair by pair: what belongs to one lies side by side in memory
     for pair in range(x_c.shape[1]):
         row = (first + start - 1) // every - (first - 1) // every
@@ -138,6 +219,7 @@ def _advance_hopped(
                 good[pair] += 1
             else:
                 good[pair] = 0
+                looks[pair, 4] = 0
                 for j in range(standing.shape[1]):
                     standing[pair, j] = np.nan
             if until == 0:
@@ -147,4 +229,4 @@ def _advance_hopped(
                 until = every
             until -= 1
     clock[0] = (clock[0] + stop - start) % n_window
-    return stop, due
+    return stop, stopped

@@ -40,6 +40,14 @@ class Segments(NamedTuple):
     segments: float
 
 
+class Averages(NamedTuple):
+    """Sums over segments: powers (n_pairs, 2, n_bins), cross-spectrum (n_pairs, n_bins), weights (n_pairs, 3)."""
+
+    powers: Samples
+    cross: Spectrum
+    weights: Samples
+
+
 @dataclass(frozen=True)
 class TransferEstimate:
     """The transfer function over frequency; all but `frequency` are (n_bins, n_pairs), for one pair (n_bins,).
@@ -74,6 +82,7 @@ class TransferFunction(HoppedIndicator[Segments]):
     memory : s, after which a segment counts for 1/e; infinite: all count alike.
     band : (low, high) Hz; by default up to a tenth of the sample rate.
     max_delay : s; lags and leads up to this are taken out before the transform, at most a quarter of a segment.
+    later : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -110,6 +119,7 @@ class TransferFunction(HoppedIndicator[Segments]):
         memory: float = 20.0,
         band: tuple[float, float] | None = None,
         max_delay: float = 0.1,
+        later: int = 0,
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
@@ -133,6 +143,7 @@ class TransferFunction(HoppedIndicator[Segments]):
             sample_rate,
             n_window / sample_rate,
             hop=n_segment // 2,
+            later=later,
             n_pairs=n_pairs,
             every=every,
             segment=n_segment,
@@ -148,12 +159,17 @@ class TransferFunction(HoppedIndicator[Segments]):
         return (*spectra, np.zeros((n, 3)), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
 
     @property
+    def frequency(self) -> Samples:
+        """(n_bins,), Hz."""
+        return self._frequency.copy()
+
+    @property
     def taken(self) -> NDArray[np.int64]:
         """(n_pairs,): segments that have been averaged since the start."""
         taken: NDArray[np.int64] = self._memory[4]
         return taken.copy()
 
-    def _evaluate(self, pair: int, window: Centred, number: int) -> float:
+    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> float:  # noqa: ARG002
         powers, cross, weights, last, taken = self._memory
         c, m, size_c, size_m = window
         # a sample that stands out by twenty deviations of the others would outweigh all the other segments
@@ -174,25 +190,21 @@ class TransferFunction(HoppedIndicator[Segments]):
             weights[pair] += weight, weight * weight, weight * lag
             last[pair] = number
             taken[pair] += 1
-        segments = self._effective()[pair]
-        return float(segments) if segments > 0.0 else np.nan
+        segments = float(_effective(weights[pair]))
+        return segments if segments > 0.0 else np.nan
 
-    def _effective(self) -> Samples:
-        """Return (n_pairs,), 0 where there is none."""
-        weights = self._memory[2]
-        none = np.zeros(self.n_pairs)
-        number: Samples = np.divide(weights[:, 0] ** 2, weights[:, 1], out=none, where=weights[:, 1] > 0.0)
-        return _OVERLAP * number
+    @property
+    def averages(self) -> Averages:
+        """The sums of all segments so far."""
+        self.settle()
+        return Averages(*(array.copy() for array in self._memory[:3]))
 
     @property
     def estimate(self) -> TransferEstimate:
         """The transfer function of all segments so far."""
-        powers, cross, weights = self._memory[:3]
-        segments = self._effective()
-        columns = [
-            self._column(powers[pair], cross[pair], segments[pair], weights[pair, 2] / (weights[pair, 0] or 1.0))
-            for pair in range(self.n_pairs)
-        ]
+        averages = self.averages
+        segments = _effective(averages.weights)
+        columns = [self.column(averages, pair) for pair in range(self.n_pairs)]
         # (7, n_bins) of each pair
         found = columns[0] if self.n_pairs == 1 else np.stack(columns, axis=2)
         ratio, phase, delay, coherence, ratio_sd, phase_sd, delay_sd = found
@@ -202,9 +214,10 @@ class TransferFunction(HoppedIndicator[Segments]):
             frequency, ratio, phase, delay, coherence, ratio_sd, phase_sd, delay_sd, segments=number
         )
 
-    def _column(self, powers: Samples, cross: Spectrum, segments: float, lag: float) -> Samples:
-        """Return ratio, phase, delay, coherence and standard deviations of one pair, (7, n_bins)."""
-        command, measured = powers
+    def column(self, averages: Averages, pair: int) -> Samples:
+        """Return ratio, phase, delay, coherence and the three standard deviations of one pair, (7, n_bins)."""
+        (command, measured), cross, weights = averages.powers[pair], averages.cross[pair], averages.weights[pair]
+        segments, lag = _effective(weights), weights[2] / (weights[0] or 1.0)
         square = power_of(cross)
         result: Samples = np.full((7, len(command)), np.nan)
         used = (
@@ -229,6 +242,13 @@ class TransferFunction(HoppedIndicator[Segments]):
             found[:, ~told] = np.where(np.arange(7)[:, None] == 3, found[:, ~told], np.nan)
             result[:, used] = found
         return result
+
+
+def _effective(weights: Samples) -> Samples:
+    """Return the effective number of segments of which the weights (..., 3) were added up; 0 where there is none."""
+    total, squares = weights[..., 0], weights[..., 1]
+    number: Samples = np.divide(total**2, squares, out=np.zeros(total.shape), where=squares > 0.0)
+    return _OVERLAP * number
 
 
 def _leakage(power: Samples, low: int) -> Samples:

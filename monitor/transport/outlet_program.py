@@ -23,6 +23,11 @@ from monitor.worker_process import Incoming, first_line
 if TYPE_CHECKING:
     from monitor.transport.outlet import Outlet
 
+BLOCK_FRAMES = 4
+"""Topic, header, position and payload."""
+SAME = b""
+"""Stands for the header that came last under a topic."""
+
 _MOST_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
 _TURN = 50  # ms
 
@@ -108,8 +113,11 @@ def _publish(outlet: Outlet, rest: bytes) -> None:
     poller = select.poll()
     poller.register(0, select.POLLIN)
     incoming, told = Incoming(rest), ""
+    headers: dict[bytes, bytes] = {}
     while True:
         for frames in incoming.messages():
+            if len(frames) == BLOCK_FRAMES:
+                frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
             outlet.offer(frames)
         if outlet.trouble != told:
             told = outlet.trouble

@@ -37,7 +37,8 @@ class Entry(NamedTuple):
     @property
     def hop(self) -> int:
         """Samples for which a value may be an old one."""
-        return self.make().hop
+        made = self.make()
+        return made.hop + getattr(made, "later", 0)
 
     @property
     def fills_early(self) -> bool:
