@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from monitor.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_unit, units_differ
@@ -87,6 +89,13 @@ class ActuatorMonitor:
     def fresh_transfer(self, block: SignalBlock) -> TransferBlock | None:
         """Return the transfer functions up to the end of `block`; None if all of them have been told."""
         return None if self._transfer is None else self._transfer.fresh(block)
+
+    def pause(self, measures: Collection[str]) -> None:
+        """Do not compute these of the costly measures, for want of time; all others again."""
+        for each, _ in self._hopped:
+            each.paused = each.measure in measures
+        if self._transfer is not None:
+            self._transfer.pause(on="transfer" in measures)
 
     def work(self) -> bool:
         """Do a part of what is told later, less than a millisecond's worth; return whether there was any."""

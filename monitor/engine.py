@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import ceil
 
@@ -63,6 +64,7 @@ class Monitor:
         self.settings = settings or IndicatorSettings()
         self._most_rows = None if "every" in self.settings.model_fields_set else most_rows
         self._plan = plan
+        self._paused: frozenset[str] = frozenset()
         self._continuity = Continuity()
         self._actuators: ActuatorMonitor | None = None
         self._reliability: ReliabilityMonitor | None = None
@@ -107,6 +109,15 @@ class Monitor:
             raise UnfitSettingsError(str(unfit), update) from unfit
         return update
 
+    def pause(self, measures: Collection[str]) -> None:
+        """Do not compute these of the measures that look at whole windows, for want of time; all others again.
+
+        Their values are NaN until a window has been looked at again.
+        """
+        self._paused = frozenset(measures)
+        if self._actuators is not None:
+            self._actuators.pause(self._paused)
+
     def work(self) -> bool:
         """Do a part of what is to be told later, in time that is to spare; return whether there was any.
 
@@ -132,6 +143,7 @@ class Monitor:
             try:
                 self._actuators = ActuatorMonitor(self.settings, stream)
                 notes += self._actuators.notes
+                self._actuators.pause(self._paused)
             except ValueError as problem:
                 # the model is judged all the same
                 unfit = problem

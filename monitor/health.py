@@ -85,6 +85,10 @@ class Health:
     latency_counts : since the start, how many blocks took at most as long as each of `LATENCY_BOUNDS` and longer than
         the one before; the last are those that took longer than all.
     latency_sum : s, of all of them.
+    lag : s, the age of the newest results when they left: from the arrival of their newest sample.
+    lag_trend : s a second, by which it has grown over the last seconds; negative while the service catches up.
+    load : 0 .. 1, the part of the last interval in which the service was not waiting for samples.
+    shed : what is left out for want of time: ``viewers``, ``results``, or measures that are paused.
     recording, recorded, unrecorded, disk_free, unwritten_age, recording_breaks : as in `Recording`.
     unaccounted : samples that are in none of the counts, or in two of them: a defect of the service.
     unpublished : messages that were sent to no subscriber, for want of room or because the publisher had ended.
@@ -104,6 +108,10 @@ class Health:
     latency: float = 0.0
     latency_counts: tuple[int, ...] = ()
     latency_sum: float = 0.0
+    lag: float = 0.0
+    lag_trend: float = 0.0
+    load: float = 0.0
+    shed: tuple[str, ...] = ()
     recording: str = ""
     recorded: int = 0
     unrecorded: int = 0

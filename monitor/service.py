@@ -11,8 +11,11 @@ from monitor.alarm_report import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import event_of
 from monitor.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
+from monitor.distribution import Distribution
 from monitor.engine import Monitor, UnfitSettingsError
 from monitor.health import Broker, Counts, Health, Recording
+from monitor.joined_blocks import joined
+from monitor.load_shedding import LoadShedding
 from monitor.requests import NoteRequest, Request
 from monitor.sample_account import SampleAccount
 from monitor.stop_deadlines import StopDeadlines
@@ -24,6 +27,7 @@ from monitor.vitals import Vitals
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.2
 _REQUEST_INTERVAL = 0.05
+_HURRIED = 1.2  # times the rig's rate
 _TROUBLES = 5, 0.1  # notes of trouble at once, and a second
 _AT_ONCE = 1 << 13  # numbers between two looks at requests and health: a tenth of a second of work at most
 
@@ -37,6 +41,7 @@ class Service:
     monitor : the engine.
     sinks : served in this order. The first is the one that clients wait for: it gets the results of a block before
         its signals, the others after them.
+    viewers : sinks for other programs, which get a part only of what there is when time is short.
     alarms : judges what is published; by default it watches nothing.
     rig : the rig that is followed; empty: the first that speaks. Blocks of other rigs are refused.
     stale_after : s of silence after which the stream is called stale.
@@ -54,6 +59,7 @@ class Service:
         monitor: Monitor,
         sinks: Sequence[Sink],
         *,
+        viewers: Sequence[Sink] = (),
         alarms: AlarmMonitor | None = None,
         rig: str = "",
         stale_after: float = 5.0,
@@ -66,7 +72,9 @@ class Service:
     ) -> None:
         self._source = source
         self._monitor = monitor
-        self._sinks = tuple(sinks)
+        self._shedding = LoadShedding(monitor.settings.measures)
+        self._distribution = Distribution(sinks, viewers, self._shedding, clock)
+        self._idle = 0.0  # s of waiting since the last look
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
@@ -115,11 +123,12 @@ class Service:
         self._tell()
 
     def _receive(self, timeout: float, deadlines: StopDeadlines) -> None:
+        began = self._clock()
         items = self._source.receive(timeout)
-        self._now = self._clock()
+        received = self._now = self._clock()
+        self._idle += received - began
         self._items += len(items)
-        received = self._now
-        for item, waited in zip(items, self._source.waited, strict=True):
+        for item, waited in joined(zip(items, self._source.waited, strict=True)):
             if isinstance(item, SignalBlock):
                 self._arrived = received - waited
                 for part in item.parts(1 + _AT_ONCE // (1 + len(item.stream.channels))):
@@ -161,23 +170,20 @@ class Service:
                 self._uncomputed += len(update.signals)
                 self._vitals.late(self._clock() - self._judged)
         if update.transfer is not None:
-            for sink in self._sinks:
-                sink.transfer(update.transfer)
+            self._distribution.transfer(update.transfer)
         for event in update.events:
             self._note(event)
 
     def _pass_on(self, signals: SignalBlock, results: ResultBlock | None) -> None:
+        begins = results is not None and results.stream is not self._columns
+        whole = begins or signals.last
         # the first block of a stream goes on even if it is empty: it says what the columns are
-        worth = results is not None and (len(results) > 0 or results.last or results.stream is not self._columns)
-        if results is not None and worth and self._sinks:
-            # before all that can wait
-            self._sinks[0].results(results)
+        worth = results if results is not None and (len(results) > 0 or results.last or begins) else None
+        if worth is not None:
+            self._distribution.results_first(worth, whole=whole)
             self._judged = self._arrived
             self._vitals.passed(self._clock() - self._judged)
-        for position, sink in enumerate(self._sinks):
-            sink.signals(signals)
-            if results is not None and worth and position:
-                sink.results(results)
+        self._distribution.block(signals, worth, whole=whole)
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream
@@ -207,13 +213,11 @@ class Service:
         alarms = self._alarms.alarms
         for first in range(0, len(transitions), MAX_TRANSITIONS):
             report = AlarmReport(alarms, tuple(transitions[first : first + MAX_TRANSITIONS]))
-            for sink in self._sinks:
-                sink.alarms(report)
+            self._distribution.alarms(report)
 
     def _note(self, event: Event) -> None:
         self._vitals.note(event)
-        for sink in self._sinks:
-            sink.event(event)
+        self._distribution.event(event)
 
     def _refused(self, count: int) -> None:
         often = f"rig {self._rig!r} begins anew too often: what it sends is refused for a while"
@@ -245,9 +249,14 @@ class Service:
             self._vitals.look(now, self._rig, kept, self._inlets, self._broker()),
             unaccounted=self._account.missing(self.counts, self.dropped, kept),
             unpublished=self._unpublished(),
+            load=max(0.0, 1.0 - self._idle / passed) if passed > 0.0 else 0.0,
         )
+        self._idle = 0.0
+        hurried = health.measured_rate > _HURRIED * health.sample_rate
+        if text := self._shedding.look(now, health.lag, hurried=hurried):
+            self._monitor.pause(self._shedding.paused)
+            self._note(Event(EventKind.NOTE, *self._vitals.where, 0, text))
+        health = replace(health, shed=self._shedding.shed)
         self._alarmed(self._alarms.look(health, *self._vitals.where, passed))
         report = AlarmReport(self._alarms.alarms)
-        for sink in self._sinks:
-            sink.health(health)
-            sink.alarms(report)
+        self._distribution.health(health, report)

@@ -63,6 +63,10 @@ class TransferMonitor:
         """Take the next samples, of which the first has the number `first`."""
         self._function.advance(signals.x_c, signals.x_m, first)
 
+    def pause(self, *, on: bool) -> None:
+        """Average no more segments, or do so again."""
+        self._function.paused = on
+
     def work(self) -> bool:
         """Do a part of what is told later, about a third of a millisecond's worth; return whether there was any."""
         if self._function.work():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from monitor.blocks import Event, EventKind, SignalBlock
 from monitor.health import LATENCY_BOUNDS, Broker, Counts, Health, Recording
 from monitor.transport.base import Inlet
 
+_LAGS = 15  # looks over which the trend is told
 # which count an event raises, and whether by its own count or by one
 _COUNTED = {
     EventKind.GAP: ("lost", True),
@@ -39,6 +41,8 @@ class Vitals:
         self._heard: float | None = None
         self._told = (began, 0)
         self._rate = self._latency = self._latency_sum = 0.0
+        self._lag = 0.0
+        self._lags: deque[tuple[float, float]] = deque(maxlen=_LAGS)
         self._latencies = [0] * (len(LATENCY_BOUNDS) + 1)
         # samples received come with every block, the others seldom
         self._received, self._counts = 0, Counts()
@@ -79,7 +83,7 @@ class Vitals:
 
     def late(self, latency: float) -> None:
         """Take note of how late results are, s, also where there are none."""
-        self._latency = max(self._latency, latency)
+        self._latency, self._lag = max(self._latency, latency), latency
 
     def note(self, event: Event) -> None:
         """Count what happened to the stream."""
@@ -96,6 +100,8 @@ class Vitals:
         if now > then:
             self._rate = (self._received - received) / (now - then)
         self._told = now, self._received
+        then, before = self._lags[0] if self._lags else (now, self._lag)
+        self._lags.append((now, self._lag))
         health = replace(
             self._fixed,
             rig=rig,
@@ -107,6 +113,8 @@ class Vitals:
             latency=self._latency,
             latency_counts=tuple(self._latencies),
             latency_sum=self._latency_sum,
+            lag=self._lag,
+            lag_trend=(self._lag - before) / (now - then) if now > then else 0.0,
             recording=kept.path,
             recorded=kept.recorded,
             unrecorded=kept.unrecorded,
@@ -116,7 +124,7 @@ class Vitals:
             requests_refused=sum(inlet.refused for inlet in inlets),
             broker=broker,
         )
-        self._latency = 0.0
+        self._latency = self._lag = 0.0
         return health
 
     def _state(self, now: float) -> str:

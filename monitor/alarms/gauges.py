@@ -45,6 +45,8 @@ _GROWING: dict[str, tuple[str, Reading]] = {
 _STANDING: dict[str, tuple[str, Reading]] = {
     "age": ("s", _age),
     "latency": ("s", lambda health: health.latency),
+    "lag": ("s", lambda health: health.lag),
+    "load": ("1", lambda health: health.load),
     "sample_rate": ("Hz", lambda health: health.sample_rate if health.state != "waiting" else math.nan),
     "measured_rate": ("Hz", lambda health: health.measured_rate if health.state == "receiving" else math.nan),
     "disk_free": ("B", _free),

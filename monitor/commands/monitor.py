@@ -151,7 +151,8 @@ def run(arguments: argparse.Namespace) -> int:
         service = Service(
             source,
             Monitor(settings.indicators, plan, most_rows=_MOST_ROWS),
-            [results, *kept, *broker.sinks, *viewers, Announcer(say), *told],
+            [results, *kept, Announcer(say), *told],
+            viewers=[*broker.sinks, *viewers],
             alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from monitor.config.section import NotNegative, Positive, Section, Time
 
 HEALTH_VALUES = (
-    *("age", "latency", "sample_rate", "measured_rate"),
+    *("age", "latency", "lag", "load", "sample_rate", "measured_rate"),
     *("disk_free", "unwritten_age", "broker_waiting", "all_unrecorded", "unaccounted"),
     *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
     *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped", "unpublished"),

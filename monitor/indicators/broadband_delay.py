@@ -95,6 +95,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     are those of the whole window: after a change of the delay they take one window to be right.
     """
 
+    measure = "broadband"
     outputs = _OUTPUTS
     value_type = BroadbandDelay
     smallest_window = SMALLEST_FIT

@@ -36,8 +36,8 @@ def all_indicators(
         "image_correction": settings.image_correction,
         "delay_of": settings.delay_of,
     }
-    # a sixteenth of a window in which to find a value, when there is time
-    hopped = {"later": round(settings.window * sample_rate) // 16}
+    # in which to find a value, when there is time
+    hopped = {"later": round(settings.window * sample_rate) // 32}
     broadband = gated | hopped | {"band": settings.band, "max_delay": settings.max_delay}
     kinds: dict[Measure, tuple[type[WindowedIndicator[Any]], dict[str, Any]]] = {
         "fdb": (FrequencyDomainIndicator, spectral),

@@ -120,6 +120,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     command's band is left over all segments, or the phase is uncertain by half a radian, nothing is valid.
     """
 
+    measure = "fei"
     outputs = (
         Output("fei_ratio", RATIO_UNIT),
         Output("fei_phase", "rad"),

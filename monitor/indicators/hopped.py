@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
+from monitor.config import Measure
 from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator
 from monitor.indicators.cross_spectra import centred
 from monitor.kernel import kernel
@@ -67,6 +68,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
         there is time; it is found when it is to be told at the latest, and is the same.
     """
 
+    measure: ClassVar[Measure]
     at_once: ClassVar[bool] = False
 
     def __init__(
@@ -85,7 +87,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
             raise ValueError(
                 f"later = {later} samples: must be less than the {self.hop} from one evaluation to the next"
             )
-        self.later = later
+        self.later, self._paused = later, False
         self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, later=later, **settings)
@@ -131,7 +133,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
             )
             if stopped:
                 newest = first + stop - 1
-                for pair in np.flatnonzero(self._due(newest, good)):
+                for pair in () if self._paused else np.flatnonzero(self._due(newest, good)):
                     if held.looks[pair, _Look.STAGE] == _WAITS:
                         # what is newer is told in its place, but what it remembers counts
                         self._find(int(pair))
@@ -159,6 +161,18 @@ class HoppedIndicator(WindowedIndicator[Value]):
             return False
         self._find(int(waiting[np.argmin(looks[waiting, _Look.UNTIL])]))
         return True
+
+    @property
+    def paused(self) -> bool:
+        """Nothing is evaluated, and no value is valid: for want of time."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, on: bool) -> None:
+        self._paused = on
+        if on:
+            self._state[3][:] = np.nan
+            self._state[4].looks[:] = 0
 
     def settle(self) -> None:
         """Evaluate all windows that wait; what was found is told when it is to be."""

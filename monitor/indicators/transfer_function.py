@@ -107,6 +107,7 @@ class TransferFunction(HoppedIndicator[Segments]):
     such bin to the next, and other bins are read next to the line between those around them.
     """
 
+    measure = "transfer"
     outputs = (Output("transfer_segments", "1"),)
     value_type = Segments
     smallest_window = 16

@@ -86,6 +86,9 @@ def _latency(health: Health) -> Iterator[Metric]:
     )
     yield _counter("messages_unpublished", "Messages that were sent to no subscriber.", health.unpublished)
     yield _gauge("latency_longest_seconds", "The longest since the last look.", health.latency)
+    yield _gauge("lag_seconds", "Age of the newest results when they left.", health.lag)
+    yield _gauge("load_ratio", "Part of the time in which the service was not waiting.", health.load)
+    yield _gauge("shed", "How many things are left out for want of time.", len(health.shed))
 
 
 def _recording(health: Health) -> Iterator[Metric]:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
+from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.config import AlarmSettings, IndicatorSettings
-from monitor.engine import Monitor
+from monitor.engine import Monitor, Update
 from monitor.health import Health
 from monitor.requests import Request
 from monitor.service import Service
@@ -77,20 +77,32 @@ class Rig:
     def close(self) -> None: ...
 
 
+class SlowMonitor(Monitor):
+    """Takes `takes` s for every ten samples, and as much again while it computes what can be paused."""
+
+    def __init__(self, settings: IndicatorSettings, clock: Clock, takes: float, *, more: float = 0.0) -> None:
+        super().__init__(settings)
+        self.clock, self.takes, self.more = clock, takes, more
+        self.paused: frozenset[str] = frozenset()
+
+    def pause(self, measures) -> None:
+        self.paused = frozenset(measures)
+        super().pause(measures)
+
+    def update(self, block: SignalBlock) -> Update:
+        self.clock.now += (self.takes + (0.0 if self.paused else self.more)) * len(block) / ROWS
+        return super().update(block)
+
+
 @dataclass
-class Slow(MemorySink):
-    """Takes so many s for every block of results."""
+class Watching(MemorySink):
+    """Remembers when it was told how the service is."""
 
     clock: Clock
-    takes: float
     looks: list[tuple[float, Health]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__init__()
-
-    def results(self, block: ResultBlock) -> None:
-        super().results(block)
-        self.clock.now += self.takes
 
     def health(self, health: Health) -> None:
         self.looks.append((self.clock.now, health))
@@ -111,13 +123,14 @@ class Inlet:
     def close(self) -> None: ...
 
 
-def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Rig, Slow, Inlet, float]:
+def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Rig, Watching, Inlet, float]:
     """Return what became of a service that needs `takes` s a block and is stopped after `seconds`, and when."""
     clock = Clock()
-    rig, sink, inlet = Rig(clock, cost), Slow(clock, takes), Inlet(clock)
-    engine = Monitor(IndicatorSettings(window=0.5, measures=("nrmse",)))
+    rig, sink, inlet = Rig(clock, cost), Watching(clock), Inlet(clock)
+    engine = SlowMonitor(IndicatorSettings(window=0.5, measures=("nrmse",)), clock, takes)
     alarms = AlarmMonitor(AlarmSettings())
-    service = Service(rig, engine, [sink], alarms=alarms, inlets=[inlet], clock=clock)
+    # clients may get a part only, those after them get everything
+    service = Service(rig, engine, [MemorySink(), sink], alarms=alarms, inlets=[inlet], clock=clock)
     until = clock.now + seconds
     service.run(lambda: clock.now >= until)
     return service, rig, sink, inlet, until
@@ -154,7 +167,8 @@ def test_a_stop_takes_what_has_arrived_though_without_results() -> None:
     assert rig.sent >= int(40.0 * RATE)
     assert (service.counts.lost, service.dropped) == (0, 0)
     assert rig.clock.now <= until + 3.5
-    (note,) = (event.detail for event in sink.events_seen if event.kind is EventKind.NOTE)
+    *shed, note = (event.detail for event in sink.events_seen if event.kind is EventKind.NOTE)
+    assert len(shed) == 2 and all(text.startswith("overloaded, ") for text in shed)
     without = rig.sent - int(sink.results_seen[-1].index + len(sink.results_seen[-1]))
     assert note == f"stopped while behind: the last {without} samples have no results"
     assert without > 1000
@@ -180,7 +194,7 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
     angle = 0.3 * np.arange(30_000.0)
     whole = SignalBlock(STREAM, 0, 0.0, np.column_stack([np.sin(angle), 0.9 * np.sin(angle - 0.1)]), last=True)
     clock = Clock()
-    sink, inlet = Slow(clock, 0.06), Inlet(clock)
+    sink, inlet = Watching(clock), Inlet(clock)
 
     class Once(Rig):
         def receive(self, timeout: float) -> list[SignalBlock | Event]:
@@ -189,7 +203,8 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
             return [whole]
 
     settings = IndicatorSettings(window=0.5, measures=("nrmse",))
-    Service(Once(clock), Monitor(settings), [sink], inlets=[inlet], clock=clock).run(lambda: False)
+    engine = SlowMonitor(settings, clock, 0.0006)
+    Service(Once(clock), engine, [sink], inlets=[inlet], clock=clock).run(lambda: False)
     parts = len(sink.signals_seen)
     assert len(sink.results_seen) == parts > 5
     assert len(inlet.times) >= parts
@@ -198,3 +213,28 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
     expected = Monitor(settings).update(whole).results
     assert expected is not None
     np.testing.assert_array_equal(np.concatenate([block.values for block in sink.results_seen]), expected.values)
+
+
+def test_what_is_left_out_is_told_and_never_the_recording() -> None:
+    clock = Clock()
+    rig, clients, recorder, viewer = Rig(clock), MemorySink(), Watching(clock), MemorySink()
+    settings = IndicatorSettings(window=0.5, measures=("nrmse", "broadband", "fei"))
+    engine = SlowMonitor(settings, clock, 0.08, more=0.06)
+    service = Service(rig, engine, [clients, recorder], viewers=[viewer], clock=clock)
+    service.run(lambda: clock.now >= 1060.0)
+    assert sum(map(len, recorder.signals_seen)) == rig.sent == service.counts.received
+    assert np.concatenate([block.values for block in recorder.results_seen]).shape[0] >= 55 * RATE
+    looks = [health for now, health in recorder.looks if now <= 1060.0]
+    # paused, it follows, catches up, and tries again
+    assert ("viewers", "results", "broadband") in {health.shed for health in looks}
+    assert max(health.lag for health in looks) < 8.0
+    assert any(health.lag_trend > 0.1 for health in looks) and any(health.lag_trend < -0.1 for health in looks)
+    assert min(health.lag for health in looks[150:]) < 0.3
+    assert all(0.0 <= health.load <= 1.0 for health in looks) and looks[20].load > 0.9
+    said = [event.detail for event in recorder.events_seen if event.kind is EventKind.NOTE]
+    assert any("broadband is paused" in text for text in said)
+    assert said == [event.detail for event in viewer.events_seen if event.kind is EventKind.NOTE]
+    # of what is told to others a part, but the alarms and all that happened
+    for sink in (clients, viewer):
+        assert 0 < len(sink.signals_seen) < len(recorder.signals_seen)
+        assert 0 < len(sink.results_seen) < len(recorder.results_seen)
