@@ -23,6 +23,7 @@ NAMES = (
     "kernels",
     "throughput",
     "latency",
+    "overload",
     "broker",
     "recording",
     "realizations",

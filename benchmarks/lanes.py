@@ -15,6 +15,8 @@ import zmq
 from benchmarks.throughput import make_samples, make_stream
 from monitor import wire
 from monitor.blocks import SignalBlock
+from monitor.config import IndicatorSettings
+from monitor.engine import MOST_ROWS, rows_apart
 from monitor.wire import Decoder, Encoder, Frames
 
 _INDEX = struct.Struct("<q")
@@ -28,7 +30,13 @@ class Lane(ABC):
     ----------
     topic : what is subscribed to.
     words : module and arguments of the process, where SOURCE and RESULTS stand for the endpoints.
+
+    Attributes
+    ----------
+    every : samples from one that is answered to the next.
     """
+
+    every = 1
 
     def __init__(self, topic: bytes, *words: str) -> None:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -86,6 +94,7 @@ class ServiceLane(Lane):
     def __init__(self, n_pairs: int, rate: float, window: float, *more: str) -> None:
         self._stream = make_stream("latency", n_pairs, rate)
         self._samples = make_samples(4096, n_pairs, rate)
+        self.every = rows_apart(IndicatorSettings(), rate, MOST_ROWS)
         self._encoder, self._decoder = Encoder(), Decoder()
         options = ("--connect", "SOURCE", "--publish", "RESULTS", "--window", str(window), "--quiet", *more)
         super().__init__(wire.topic("results"), "monitor", "monitor", *options)

@@ -101,6 +101,10 @@ class ActuatorMonitor:
         """Do a part of what is told later, less than a millisecond's worth; return whether there was any."""
         return any(each.work() for each, _ in self._hopped) or (self._transfer is not None and self._transfer.work())
 
+    def finish_transfer(self) -> TransferBlock | None:
+        """Return transfer functions that were still to be told, at the end of a record; None if there are none."""
+        return None if self._transfer is None else self._transfer.finish()
+
     def _take(self, signals: Signals, first: int) -> Samples:
         n_rows = (first + len(signals.x_c) - 1) // self._every - (first - 1) // self._every
         # the outputs of an actuator stand side by side

@@ -18,6 +18,16 @@ from monitor.reliability.tolerance import Policy, Tolerance
 from monitor.reliability_monitor import ReliabilityMonitor
 from monitor.transfer import TransferBlock
 
+MOST_ROWS = 200.0
+"""Rows of results a second that a service gives at most, unless it is told otherwise."""
+
+
+def rows_apart(settings: IndicatorSettings, sample_rate: float, most_rows: float | None) -> int:
+    """Return from how many samples to how many there is a row of results: ``every``, or what `most_rows` allows."""
+    if most_rows is None or "every" in settings.model_fields_set:
+        return settings.every
+    return max(1, ceil(sample_rate / most_rows))
+
 
 @dataclass(frozen=True, slots=True)
 class Update:
@@ -62,7 +72,7 @@ class Monitor:
         most_rows: float | None = None,
     ) -> None:
         self.settings = settings or IndicatorSettings()
-        self._most_rows = None if "every" in self.settings.model_fields_set else most_rows
+        self._given, self._most_rows = self.settings, most_rows
         self._plan = plan
         self._paused: frozenset[str] = frozenset()
         self._continuity = Continuity()
@@ -126,6 +136,10 @@ class Monitor:
         """
         return self._actuators is not None and self._actuators.work()
 
+    def finish(self) -> TransferBlock | None:
+        """Return transfer functions that were still to be told, where a record ends without a last block."""
+        return None if self._actuators is None else self._actuators.finish_transfer()
+
     def keep(self, block: SignalBlock) -> Update:
         """Put a block in order, but compute nothing, for want of time; no block can be computed after it."""
         arrival = self._continuity.accept(block)
@@ -134,9 +148,8 @@ class Monitor:
     def _start(self, stream: Stream) -> tuple[tuple[str, ...], ValueError | None]:
         """Make everything anew for a stream; return what there is to note, and why there are no indicators."""
         self._actuators, self._reliability, self._results = None, None, None
-        if self._most_rows is not None:
-            every = max(1, ceil(stream.sample_rate / self._most_rows))
-            self.settings = self.settings.model_copy(update={"every": every})
+        every = rows_apart(self._given, stream.sample_rate, self._most_rows)
+        self.settings = self._given.model_copy(update={"every": every})
         notes: tuple[str, ...] = ()
         unfit: ValueError | None = None
         if stream.pairs:

@@ -99,6 +99,10 @@ class TransferMonitor:
                 told = self._told()
         return told
 
+    def finish(self) -> TransferBlock | None:
+        """Return transfer functions that were still to be told; None if there are none."""
+        return None if self._being_made is None else self._told()
+
     def _told(self) -> TransferBlock:
         while self.work():
             pass

@@ -41,6 +41,9 @@ class HealthItem:
     brief: str = ""
 
 
+LEFT_OUT = {"viewers": "feeds of other programs", "results": "a part of what is published"}
+
+
 def health_items(history: History, dropped: int = 0) -> tuple[HealthItem, ...]:
     """Return what there is to say of a service and of this window, in the order of the strip.
 
@@ -73,6 +76,10 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
     if dropped:
         tip = f"{count(dropped)} samples came while this window was busy: its curves have gaps, the recording has not"
         yield HealthItem("dropped", f"▲ window dropped {count(dropped)}", tip, Level.WARN, 2)
+    if health.shed:
+        left_out = ", ".join(LEFT_OUT.get(each, each) for each in health.shed)
+        tip = f"the service cannot follow the rig, and leaves out {left_out}; everything is recorded"
+        yield HealthItem("overload", f"▲ overloaded, {health.lag:.1f} s behind", tip, Level.WARN, 1)
     if health.latency:
         tip = "the longest that results took lately, from the arrival of their samples to the way out"
         yield HealthItem("latency", f"latency {1e3 * health.latency:.1f} ms", tip, rank=7)

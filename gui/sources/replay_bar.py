@@ -14,7 +14,7 @@ from gui.theme import Theme
 
 STEP = 0.1
 """s that one step goes."""
-LEAD = 2.0
+LEAD = 2.1
 """s before the place that is sought which are sent at once, so that windows are full there."""
 
 

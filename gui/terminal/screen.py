@@ -139,6 +139,11 @@ class Screen:
                 )
             ),
         ]
+        if health.shed:
+            yield [
+                Text(f"overloaded, {health.lag:.1f} s behind", style="bold yellow"),
+                Text(f"left out: {', '.join(health.shed)}", style="yellow"),
+            ]
         if not health.recording:
             yield [Text("not recording", style="yellow")]
             return

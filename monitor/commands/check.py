@@ -66,6 +66,7 @@ class _Look:
         self._guard: Guard | None = None
         self._streams: list[Stream] = []
         self._columns: list[Column] = []
+        self._rows = 1  # samples a message
 
     def findings(self) -> Iterator[Finding]:
         """Give them as they are found."""
@@ -118,9 +119,12 @@ class _Look:
         stack.callback(rigs.close)
         yield from rigs.listen()
         self._streams = rigs.streams
+        self._rows = rigs.rows(self._streams[0].rig) if self._streams else 1
 
     def _values(self) -> Iterator[Finding]:
         from monitor.commands.checks import values
+        from monitor.commands.checks.load import load
+        from monitor.engine import MOST_ROWS
 
         settings, plan, columns = self._settings, self._plan, self._columns
         if not self._streams:
@@ -129,6 +133,7 @@ class _Look:
             return
         stream = self._streams[0]
         yield from found("measures", lambda: values.measures(settings.indicators, stream, columns))
+        yield from found("load", lambda: load(settings.indicators, plan, stream, self._rows, MOST_ROWS))
         if plan is not None:
             yield from found("model", lambda: values.model(plan, stream, columns))
         yield from found("alarms", lambda: values.alarms(settings, columns))

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
 _TURN = 0.1  # s
-_MOST_ROWS = 200.0  # of results a second, where nobody says `every`
 _LONG = 1.0  # s of waiting without a word
 
 SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
@@ -68,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.commands.alarm_keeping import kept_alarms
     from monitor.commands.announcer import Announcer
     from monitor.commands.checks.values import must_be_published
-    from monitor.engine import Monitor, warm_up
+    from monitor.engine import MOST_ROWS, Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
     from monitor.health import Recording
     from monitor.recording.disk_space import DiskSpace
@@ -150,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
         source.listen()
         service = Service(
             source,
-            Monitor(settings.indicators, plan, most_rows=_MOST_ROWS),
+            Monitor(settings.indicators, plan, most_rows=MOST_ROWS),
             [results, *kept, Announcer(say), *told],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,

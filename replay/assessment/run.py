@@ -98,6 +98,7 @@ def _follow(recording: Recording, settings: IndicatorSettings) -> tuple[Series, 
             step = results.stream.every / results.stream.sample_rate
             times.append(results.time + step * np.arange(len(results)))
             values.append(results.values)
+    transfer = monitor.finish() or transfer
     if not values:
         return Series(np.empty(0), np.empty((0, 0)), ()), transfer
     # times of a thousandth of a sample are rounding

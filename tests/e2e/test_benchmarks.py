@@ -25,8 +25,16 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
     "figures",
     # several in a process, which is slow to start
     [
-        {"kernels": 26, "throughput": 3, "recording": 4, "realizations": 3, "reliability": 12},
-        {"frames": 2, "latency": 4, "window_latency": 5, "endurance": 2, "delay_fits": 2, "conduction": 1},
+        {"kernels": 26, "throughput": 15, "recording": 4, "realizations": 3, "reliability": 12},
+        {
+            "frames": 2,
+            "latency": 16,
+            "overload": 5,
+            "window_latency": 5,
+            "endurance": 2,
+            "delay_fits": 2,
+            "conduction": 1,
+        },
         pytest.param({"broker": 6}, marks=pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")),
     ],
     ids=" ".join,

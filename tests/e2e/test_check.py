@@ -70,7 +70,7 @@ def test_a_rig_that_is_ready(warm_kernels, start, rig, tmp_path, free_url):
     assert {line[:6] for line in lines} == {"ok    "}, done.out
     assert subjects == [
         *("settings", "clock", "descriptors", "kernels", "keys", "results", "requests"),
-        *("rig", "measures", "alarms", "alarms", "alarm file", "record", "disk speed"),
+        *("rig", "measures", "load", "alarms", "alarms", "alarm file", "record", "disk speed"),
     ]
     assert "rig frame, 200 Hz" in done.out
     assert done.err.splitlines()[-1] == "no failures, no warnings"

@@ -26,7 +26,7 @@ BRISTOL = Path(__file__).parents[2] / ".." / "shared" / "data" / "bristol_rtht"
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 1000.0
 N_WINDOW = 500
-WINDOW = ("--window", N_WINDOW / RATE)
+WINDOW = ("--window", N_WINDOW / RATE, "--every", 1)
 LONGEST = 12.0  # s that a simulation is played
 INDICATORS = IndicatorSettings(window=N_WINDOW / RATE)
 
@@ -166,7 +166,19 @@ def test_a_real_record_arrives_as_it_is_assessed(start, kept) -> None:
     path = BRISTOL / "LargePlastic_LowForcing_1_00_16.00Hz.csv"
     columns = ("--command", "shaker_front_cmd_V", "--measured", "laser_front_mm", "--force", "force_front_N")
     rig = start("replay", path, *columns, "--speed", "max", "--bind", ANY_PORT)
-    service = ("--connect", rig.publishing, "--publish", ANY_PORT, "--record", kept, "--once", "--window", 0.09)
+    service = (
+        "--connect",
+        rig.publishing,
+        "--publish",
+        ANY_PORT,
+        "--record",
+        kept,
+        "--once",
+        "--window",
+        0.09,
+        "--every",
+        1,
+    )
     start("monitor", *service).wait()
     rig.wait()
     run = read(kept)

@@ -29,6 +29,7 @@ class Ear:
     bound: bool
     source: ZmqSource
     streams: dict[str, Stream] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)  # samples a message, of each rig
     troubles: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 
@@ -42,6 +43,7 @@ class Ear:
         for item in self.source.receive(seconds):
             if not isinstance(item, Event):
                 self.streams.setdefault(item.stream.rig, item.stream)
+                self.rows[item.stream.rig] = max(1, len(item), self.rows.get(item.stream.rig, 1))
             elif item.kind is EventKind.REJECTED:
                 self.refusals.append(item.detail)
             elif item.kind is EventKind.NOTE:
@@ -82,6 +84,10 @@ class Rigs:
         for ear in self._ears:
             heard = ear.streams | heard
         return list(heard.values())
+
+    def rows(self, rig: str) -> int:
+        """Return how many samples a rig puts in a message, the most that were heard."""
+        return max(ear.rows.get(rig, 1) for ear in self._ears)
 
     def listen(self, patience: float = PATIENCE) -> Iterator[Finding]:
         """Listen until something has come from everywhere, but not longer than `patience` s; say what came."""

@@ -18,6 +18,7 @@ _ASSUMED = 1000.0  # Hz: any rate gives the same names
 def measures(settings: IndicatorSettings, stream: Stream, published: list[Column]) -> Iterator[Finding]:
     """Get ready to compute, as the engine does for this stream; `published` takes the columns."""
     from monitor.actuator_monitor import ActuatorMonitor
+    from monitor.engine import MOST_ROWS, rows_apart
 
     if not stream.pairs:
         yield warn("measures", f"rig {stream.rig} has no actuator: no indicators")
@@ -25,11 +26,12 @@ def measures(settings: IndicatorSettings, stream: Stream, published: list[Column
     ready = ActuatorMonitor(settings, stream)
     for note in ready.notes:
         yield warn("measures", note)
+    every = rows_apart(settings, stream.sample_rate, MOST_ROWS)
     published += ready.columns
     yield ok(
         "measures",
         f"window of {settings.window:g} s, {round(settings.window * stream.sample_rate)} samples; "
-        f"{len(ready.columns)} values, {stream.sample_rate / settings.every:g} times a second",
+        f"{len(ready.columns)} values, {stream.sample_rate / every:g} times a second",
     )
 
 
