@@ -84,9 +84,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
     ) -> None:
         self.hop = max(1, hop)
         if not 0 <= later < self.hop:
-            raise ValueError(
-                f"later = {later} samples: must be less than the {self.hop} from one evaluation to the next"
-            )
+            raise ValueError(f"later = {later} samples: must be less than {self.hop}, when the next value is due")
         self.later, self._paused = later, False
         self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from monitor.blocks import Channel, Column, Role, SignalBlock, Stream
-from monitor.commands.checks import machine, values
+from monitor.commands.checks import load, machine, values
 from monitor.commands.checks.finding import Level, fail, found, ok
 from monitor.commands.checks.keys import keys, no_keys
 from monitor.config import IndicatorSettings, Settings
@@ -239,3 +239,32 @@ def test_few_descriptors_are_a_warning(monkeypatch, most, level):
 def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
     (said,) = machine.kernels(IndicatorSettings(measures=("nrmse",)), reliability=False)
     assert said.level is Level.OK
+
+
+@pytest.mark.parametrize(
+    ("alone", "together", "level", "said"),
+    [
+        (0.002, 0.001, Level.OK, "about 20 % of one of "),
+        (0.007, 0.002, Level.WARN, "20 % where messages wait and are taken together: results may come late"),
+        (0.02, 0.0095, Level.WARN, "it cannot be followed, even 95 % where messages wait"),
+    ],
+)
+def test_the_load_is_a_share_of_a_processor(monkeypatch, alone, together, level, said):
+    monkeypatch.setattr(load, "seconds_a_sample", lambda *_: (alone, together))
+    (finding,) = load.load(IndicatorSettings(), None, STREAM, 2, 200.0)
+    assert finding.level is level
+    assert said in finding.detail
+    assert f"messages of 2 samples: {2e6 * alone:.0f} us each" in finding.detail
+
+
+def test_the_load_is_measured_on_what_the_service_does(warm_kernels):
+    wide = Stream("wide", 1, 100.0, tuple(replace_actuator(c, n) for n in range(8) for c in CHANNELS[:2]))
+    one = settings(indicators={"measures": ["nrmse"]}).indicators
+    everything = settings().indicators
+    least, most = (load.seconds_a_sample(s, None, wide, 1, 200.0) for s in (one, everything))
+    assert 0.0 < least[1] <= least[0] < 0.01
+    assert least[0] < most[0] < 0.1
+
+
+def replace_actuator(channel: Channel, number: int) -> Channel:
+    return Channel(f"{number}.{channel.role}", channel.role, channel.unit, str(number))

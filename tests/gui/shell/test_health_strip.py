@@ -72,6 +72,15 @@ def test_a_good_service_in_full(qtbot):
     assert any(FILE in tip for tip in tips)
 
 
+def test_an_overload_is_told_with_what_is_left_out(qtbot):
+    strip = strip_of(qtbot, replace(GOOD, lag=2.34, shed=("viewers", "results", "broadband")))
+    (label,) = (label for label in strip.findChildren(QLabel) if "overloaded" in label.text())
+    assert label.text() == "▲ overloaded, 2.3 s behind"
+    assert "leaves out feeds of other programs, a part of what is published, broadband;" in label.toolTip()
+    assert "everything is recorded" in label.toolTip()
+    assert not any("overloaded" in text for text in strip_of(qtbot, replace(GOOD, lag=0.2)).texts)
+
+
 def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):
     counts = Counts(received=60_000, lost=1280, duplicates=3, reordered=2, restarts=1, rejected=7)
     strip = strip_of(qtbot, replace(GOOD, counts=counts, unrecorded=12, unwritten_age=5.3), dropped=34)

@@ -232,6 +232,13 @@ def test_those_that_do_not_fit_are_counted(height):
     assert any(f"{40 - shown} more" in line for line in lines)
 
 
+def test_an_overload_is_told_with_what_is_left_out():
+    health = Health("rig", "receiving", lag=2.34, shed=("viewers", "broadband"))
+    text = "\n".join(drawn(Screen(followed(["north"]), health, 0.1, 0.0), 100))
+    assert "overloaded, 2.3 s behind" in text
+    assert "left out: viewers, broadband" in text
+
+
 def test_long_names_and_paths_give_way():
     name = "the-one-at-the-north-end-of-the-shaking-table"
     health = Health(
