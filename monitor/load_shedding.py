@@ -11,6 +11,7 @@ COSTLY: tuple[Measure, ...] = ("broadband", "fei", "transfer")
 
 _VIEWERS, _RESULTS = "viewers", "results"
 _LATE = 0.3  # s of lag at which something more is left out
+_LOOKS = 2  # in a row: what waited for a stream to begin is soon caught up with
 _PROMPT = 0.05  # s of lag at which the service follows
 _NEXT = 1.0  # s between two steps, in which the last one shows
 _CALM = 10.0  # s without lag until the last step is taken back
@@ -28,7 +29,7 @@ class LoadShedding:
         self._steps = (_VIEWERS, _RESULTS, *(measure for measure in COSTLY if measure in measures))
         self._taken = 0
         self._changed = self._late = -float("inf")
-        self._lag = 0.0
+        self._lag, self._looks = 0.0, 0  # the last lag; looks at which it was too large and did not fall
 
     @property
     def shed(self) -> tuple[str, ...]:
@@ -58,16 +59,12 @@ class LoadShedding:
         now : s, monotonic.
         hurried : samples come faster than the rig's clock goes, as from a replay, which waits where it must.
         """
-        falling, self._lag = lag < self._lag, lag
+        self._looks = self._looks + 1 if lag > _LATE and lag >= self._lag and not hurried else 0
+        self._lag = lag
         if lag > _PROMPT:
             self._late = now
-        if (
-            lag > _LATE
-            and not falling
-            and not hurried
-            and now - self._changed >= _NEXT
-            and self._taken < len(self._steps)
-        ):
+        may = now - self._changed >= _NEXT and self._taken < len(self._steps)
+        if self._looks >= _LOOKS and may:
             self._changed, self._taken = now, self._taken + 1
             return f"overloaded, {lag:.2g} s behind: {_left_out(self._steps[self._taken - 1])}"
         if self._taken and now - max(self._late, self._changed) >= _CALM:

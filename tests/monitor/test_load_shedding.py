@@ -41,10 +41,13 @@ def test_one_thing_after_the_other_is_left_out_and_taken_up_again():
 def test_a_lag_that_falls_needs_no_more():
     shedding = LoadShedding(ALL)
     shedding.look(0.0, 0.0)
-    shedding.look(0.2, 2.0)
+    shedding.look(0.2, 1.9)
+    # as at the start of a stream
+    assert shedding.shed == ()
+    shedding.look(0.4, 2.0)
     assert shedding.shed == ("viewers",)
     for step in range(1, 60):
-        assert shedding.look(0.2 + 0.2 * step, 2.0 - 0.03 * step) == ""
+        assert shedding.look(0.4 + 0.2 * step, 2.0 - 0.03 * step) == ""
     assert shedding.shed == ("viewers",)
 
 
