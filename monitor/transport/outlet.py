@@ -17,6 +17,7 @@ from monitor.transport.subscriptions import MAX_SUBSCRIPTION, Subscriptions
 from monitor.wire import Frames
 
 _QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
+_TENDED = 0.02  # s between looks at what is asked for
 _TURN = 500  # ms between looks at whether who is waited for refuses
 _ASKED = 2  # subscriptions that wait of each; one is for the credentials
 _PAUSE = 0.05  # s between attempts to bind again
@@ -65,7 +66,7 @@ class Outlet:
         self._queue_seconds, self._reliable, self._throttled = queue_seconds, reliable, throttled
         self._watched: Watched | None = None
         self._refused = ""
-        self._tried = 0.0
+        self._tried = self._tended = 0.0
         self._closed = False
         self.url = bind or connect
         self.cut = 0
@@ -123,6 +124,7 @@ class Outlet:
         """Take note of what is asked for; cut off who asks for too much; never wait."""
         if self._closed:
             return
+        self._tended = monotonic()
         self._subscriptions.notice()
         if self._subscriptions.excessive:
             self.cut += 1
@@ -141,7 +143,9 @@ class Outlet:
         TransportError : whoever is connected to refuses, and no message would ever reach it.
         """
         while not self._closed:
-            self.tend()
+            # only who waits for subscribers must know at every message what they ask for
+            if self._reliable or monotonic() - self._tended >= _TENDED:
+                self.tend()
             if self.refused:
                 raise TransportError(f"{self.url}: {self._refused}")
             if self.socket.closed or (self._reliable and HOLD in self._subscriptions.prefixes):

@@ -112,16 +112,16 @@ def _say(text: str) -> None:
 def _publish(outlet: Outlet, rest: bytes) -> None:
     poller = select.poll()
     poller.register(0, select.POLLIN)
-    incoming, told = Incoming(rest), ""
+    incoming, cut = Incoming(rest), 0
     headers: dict[bytes, bytes] = {}
     while True:
         for frames in incoming.messages():
             if len(frames) == BLOCK_FRAMES:
                 frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
             outlet.offer(frames)
-        if outlet.trouble != told:
-            told = outlet.trouble
-            os.write(1, told.encode() + b"\n")
+        if outlet.cut != cut:
+            cut = outlet.cut
+            os.write(1, outlet.trouble.encode() + b"\n")
         if not poller.poll(_TURN):
             outlet.tend()
         elif not incoming.read(0):
