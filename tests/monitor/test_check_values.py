@@ -262,9 +262,10 @@ def test_the_load_is_measured_on_what_the_service_does(warm_kernels, monkeypatch
     update = Monitor.update
 
     def counted(monitor: Monitor, block: SignalBlock):
-        assert monitor.settings.every == 5
         followed.append(len(block))
-        return update(monitor, block)
+        found = update(monitor, block)
+        assert monitor.settings.every == 5
+        return found
 
     monkeypatch.setattr(Monitor, "update", counted)
     fast = Stream("frame", 1, 1000.0, CHANNELS)
