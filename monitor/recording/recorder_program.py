@@ -24,6 +24,7 @@ from monitor.wire import Decoder
 from monitor.worker_process import Incoming, first_line
 
 _TURN = 0.05  # s
+_ALONE = 10  # s for what is left, once the service has died
 _PAUSE = 0.02  # s between two lines
 _MOST_NOTES = 8  # in a line
 _NO_LIMIT = 1 << 62
@@ -109,6 +110,8 @@ class _Recorder:
             self._listen(_TURN)
         if not self._ends and not self._cut:
             self._outcome = TRUNCATED
+            # who starts the service anew does not wait for a disk that hangs: the system ends this process then
+            signal.alarm(_ALONE)
         while not self._cut and not self._writer.end(self._outcome, _TURN):
             self._listen(0.0)
         self._writer.close(self._outcome, patience=0.0 if self._cut else None)

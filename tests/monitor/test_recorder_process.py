@@ -243,3 +243,22 @@ def test_mistakes_are_told_at_once(tmp_path: Path) -> None:
         recorder.end("an outcome that is far too long")
     recorder.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recorder_without_a_service_does_not_wait_for_a_disk_for_ever(tmp_path: Path, monkeypatch) -> None:
+    # as HDF5 does at times, it keeps all threads of its process waiting
+    (tmp_path / "sitecustomize.py").write_text(
+        "import ctypes\n"
+        "from monitor.recording import recorder_program\n"
+        "from monitor.recording.growing import GrowingFile\n"
+        "recorder_program._ALONE = 1\n"
+        "GrowingFile.append = lambda *_: ctypes.PyDLL(None).sleep(3600)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05)
+    feed(recorder, 0, 1000)
+    until(lambda: recorder._held.first is None, recorder)
+    recorder._process.hang_up()
+    assert recorder._process.wait(20.0)
+    assert recorder._process.end == f"signal {signal.SIGALRM:d}"
+    recorder._process.close()

@@ -45,7 +45,10 @@ def recording(
 
 def bytes_a_second(settings: Settings, stream: Stream, columns: Sequence[Column]) -> float:
     """Return how fast the run file of a stream grows."""
-    rows = stream.sample_rate / settings.indicators.every if columns else 0.0
+    from monitor.engine import MOST_ROWS, rows_apart
+
+    every = rows_apart(settings.indicators, stream.sample_rate, MOST_ROWS)
+    rows = stream.sample_rate / every if columns else 0.0
     samples = stream.sample_rate * (8 * len(stream.channels) + _BESIDE)
     return samples + rows * (8 * len(columns) + _BESIDE)
 
