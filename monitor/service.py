@@ -74,7 +74,6 @@ class Service:
         self._monitor = monitor
         self._shedding = LoadShedding(monitor.settings.measures)
         self._distribution = Distribution(sinks, viewers, self._shedding, clock)
-        self._idle = 0.0  # s of waiting since the last look
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
@@ -126,7 +125,7 @@ class Service:
         began = self._clock()
         items = self._source.receive(timeout)
         received = self._now = self._clock()
-        self._idle += received - began
+        self._vitals.waited(received - began)
         self._items += len(items)
         for item, waited in joined(zip(items, self._source.waited, strict=True)):
             if isinstance(item, SignalBlock):
@@ -249,9 +248,7 @@ class Service:
             self._vitals.look(now, self._rig, kept, self._inlets, self._broker()),
             unaccounted=self._account.missing(self.counts, self.dropped, kept),
             unpublished=self._unpublished(),
-            load=max(0.0, 1.0 - self._idle / passed) if passed > 0.0 else 0.0,
         )
-        self._idle = 0.0
         hurried = health.measured_rate > _HURRIED * health.sample_rate
         if text := self._shedding.look(now, health.lag, hurried=hurried):
             self._monitor.pause(self._shedding.paused)

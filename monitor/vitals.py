@@ -40,7 +40,7 @@ class Vitals:
         self._newest: SignalBlock | None = None
         self._heard: float | None = None
         self._told = (began, 0)
-        self._rate = self._latency = self._latency_sum = 0.0
+        self._rate = self._latency = self._latency_sum = self._idle = 0.0
         self._lag = 0.0
         self._lags: deque[tuple[float, float]] = deque(maxlen=_LAGS)
         self._latencies = [0] * (len(LATENCY_BOUNDS) + 1)
@@ -85,6 +85,10 @@ class Vitals:
         """Take note of how late results are, s, also where there are none."""
         self._latency, self._lag = max(self._latency, latency), latency
 
+    def waited(self, seconds: float) -> None:
+        """Count the time in which there was nothing to do."""
+        self._idle += seconds
+
     def note(self, event: Event) -> None:
         """Count what happened to the stream."""
         if event.kind is EventKind.GAP:
@@ -97,8 +101,10 @@ class Vitals:
     def look(self, now: float, rig: str, kept: Recording, inlets: Sequence[Inlet], broker: Broker) -> Health:
         """Return how things are; rates and the longest latency are those since the last look."""
         then, received = self._told
+        load = 0.0
         if now > then:
             self._rate = (self._received - received) / (now - then)
+            load = max(0.0, 1.0 - self._idle / (now - then))
         self._told = now, self._received
         then, before = self._lags[0] if self._lags else (now, self._lag)
         self._lags.append((now, self._lag))
@@ -113,6 +119,7 @@ class Vitals:
             latency=self._latency,
             latency_counts=tuple(self._latencies),
             latency_sum=self._latency_sum,
+            load=load,
             lag=self._lag,
             lag_trend=(self._lag - before) / (now - then) if now > then else 0.0,
             recording=kept.path,
@@ -124,7 +131,7 @@ class Vitals:
             requests_refused=sum(inlet.refused for inlet in inlets),
             broker=broker,
         )
-        self._latency = self._lag = 0.0
+        self._latency = self._lag = self._idle = 0.0
         return health
 
     def _state(self, now: float) -> str:
