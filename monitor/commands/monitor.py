@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json and not arguments.check:
         raise ValueError("--json goes with --check")
     must_have_memory()
+    allow_descriptors()
     if arguments.check:
         from monitor.commands.check import check
 
@@ -87,7 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return 0
     must_be_published(settings, plan)
-    allow_descriptors()
     recorder: Recorder | None = None
     with ExitStack() as stack:
         stack.push(lambda _, problem, __: _leave_a_disk_that_hangs(problem, recorder))

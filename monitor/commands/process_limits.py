@@ -10,12 +10,24 @@ if sys.platform != "win32":
 _LEAST_MEMORY = 1 << 30
 """Bytes of address space; with less OpenBLAS never comes back from being loaded."""
 
+_LEAST_DESCRIPTORS = 64
+
 
 def allow_descriptors() -> None:
-    """Let this process have as many connections open as the system lets it: 1024 are soon taken by a hostile peer."""
+    """Let this process have as many connections open as the system lets it: 1024 are soon taken by a hostile peer.
+
+    Raises
+    ------
+    ValueError : those are too few to begin with.
+    """
     if sys.platform == "win32":
         return
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most < _LEAST_DESCRIPTORS:
+        raise ValueError(
+            f"only {most} files and connections may be open at once: a service needs {_LEAST_DESCRIPTORS} and more;"
+            " raise the limit (ulimit -n)"
+        )
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     except (ValueError, OSError):
