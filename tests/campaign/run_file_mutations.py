@@ -184,7 +184,8 @@ def _vast(file: h5py.File, chance: random.Random) -> None:
 
 def _widen(file: h5py.File, chance: random.Random) -> None:
     name = chance.choice(("signals/samples", "results/values"))
-    if isinstance(file.get(name), h5py.Dataset):
+    # an earlier change may have made it a list
+    if isinstance(file.get(name), h5py.Dataset) and file[name].ndim == 2:
         rows = file[name][:2000]
         del file[name]
         file[name] = rows[:, : chance.choice((0, 1))] if chance.random() < 0.5 else np.hstack([rows, rows])
