@@ -23,7 +23,7 @@ def allow_descriptors() -> None:
     if sys.platform == "win32":
         return
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most < _LEAST_DESCRIPTORS:
+    if most != resource.RLIM_INFINITY and most < _LEAST_DESCRIPTORS:
         raise ValueError(
             f"only {most} files and connections may be open at once: a service needs {_LEAST_DESCRIPTORS} and more;"
             " raise the limit (ulimit -n)"

@@ -82,13 +82,13 @@ def test_a_file_in_the_way_fails(tmp_path):
     assert said.level is Level.FAIL
 
 
-# 6 channels and 10 values at 1 kHz, 24 bytes beside either: 8 * 16 + 48 = 176 kB a second
+# 6 channels at 1 kHz and 10 values at 200 Hz, 24 bytes beside either: 72 + 20.8 = 92.8 kB a second
 @pytest.mark.parametrize(
     ("free", "duration", "level", "words"),
     [
-        (176e3 * 7200, None, Level.WARN, "1.27 GB free, at what the rig sends 0.176 MB a second for 2 hours"),
-        (176e3 * 86400, None, Level.OK, "for 24 hours"),
-        (176e3 * 86400, 90000.0, Level.FAIL, "less than the 25 hours of the test"),
+        (92.8e3 * 7200, None, Level.WARN, "0.668 GB free, at what the rig sends 0.0928 MB a second for 2 hours"),
+        (92.8e3 * 86400, None, Level.OK, "for 24 hours"),
+        (92.8e3 * 86400, 90000.0, Level.FAIL, "less than the 25 hours of the test"),
         (1e8, None, Level.FAIL, "make room"),
     ],
 )
