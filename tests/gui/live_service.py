@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic, sleep
 
 import numpy as np
 
@@ -123,3 +124,7 @@ class LiveService:
         self._stop.set()
         self._thread.join(_PATIENCE)
         assert not self._thread.is_alive()
+        # a rig that moves on before the publisher has noticed would speak to nobody
+        deadline = monotonic() + _PATIENCE
+        while self._rig.publisher.subscribed and monotonic() < deadline:
+            sleep(0.01)
