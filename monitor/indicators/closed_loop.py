@@ -13,7 +13,6 @@ import numpy as np
 
 from monitor.blocks import Samples
 from monitor.indicators.chord_sums import SPAN
-from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.residual import fit_delayed, scatter_of_sums, take_gain, with_chance
 from monitor.kernel import part, reduction
 
@@ -115,9 +114,7 @@ def close_loop(
     # rad a sample, of the ratio of the two sums
     by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 1e-30)))
     _weigh_rate(k, first, last, far / near, work)
-    start, stop, share, drift, fitted = fit_delayed(
-        c, m, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
-    )
+    start, stop, share, drift, fitted = fit_delayed(c, m, lag, work[_LATER], work[_SLOPE], work[_REST], work[_BENT])
     if not share < most:
         return NO_LOOP
     take_gain(work[_LATER, start:stop], work[_REST, start:stop], fitted, gain)
@@ -149,7 +146,7 @@ def close_loop(
     )
 
 
-@part
+@reduction
 def _certain_drift(drift: float, turn_rate: float, start: int, stop: int, work: Samples) -> float:
     """Return a drift without what noise has of one; in less than two turns it cannot be told from the motion."""
     n = stop - start
@@ -168,7 +165,7 @@ def _turned(angle: float) -> float:
     return float(angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi)))
 
 
-@part
+@reduction
 def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[float, float]:
     """Fill in what measured is multiplied with in the sums of swept area and common motion; return near and far.
 
@@ -208,7 +205,7 @@ def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[fl
     return near, far
 
 
-@part
+@reduction
 def _weigh_rate(k: int, first: int, last: int, ratio: float, work: Samples) -> None:
     """Fill in what the command is multiplied with in the change of far, less `ratio` times near; chords are there."""
     n, groups = last - first + SPAN * k, last - first
@@ -225,7 +222,7 @@ def _weigh_rate(k: int, first: int, last: int, ratio: float, work: Samples) -> N
             begins[b] -= factor * other[b]
 
 
-@part
+@reduction
 def _read(
     m: Samples, shift: int, spread: int, first: int, stop: int, work: Samples
 ) -> tuple[float, float, float, float, float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.kernel import kernel
+from monitor.kernel import reduction
 
 # samples on either side of the nearest one
 REACH = 4
@@ -22,28 +22,32 @@ def _weights() -> Samples:
     return np.array(lines)
 
 
-WEIGHTS = _weights()
+_WEIGHTS = _weights()
 
 
 def delayed(x: Samples, start: int, n: int, lag: float) -> tuple[Samples, Samples]:
     """Return (n,) what the signal was `lag` samples before each sample from `start` on, and its slope by the lag."""
-    whole = round(lag)
-    return _between(x, start - whole - REACH, n, float(lag - whole), WEIGHTS)
+    value, slope = np.empty(n), np.empty(n)
+    put_delayed(x, start, float(lag), value, slope)
+    return value, slope
 
 
-@kernel
-def _between(x: Samples, first: int, n: int, lag: float, weights: Samples) -> tuple[Samples, Samples]:
+@reduction
+def put_delayed(x: Samples, start: int, lag: float, value: Samples, slope: Samples) -> None:
+    """Fill in what `delayed` returns."""
+    whole = int(np.rint(lag))
     of_value, of_slope = np.zeros(POINTS), np.zeros(POINTS)
     for i in range(POINTS):
+        # the weight of the sample at the lowest lag comes first, and that sample is the newest
+        at = POINTS - 1 - i
         for power in range(POINTS - 1, -1, -1):
-            of_slope[i] = of_slope[i] * lag + of_value[i]
-            of_value[i] = of_value[i] * lag + weights[i, power]
-    value, slope = np.zeros(n), np.zeros(n)
-    # the sample at the lowest lag is the newest
-    for j in range(POINTS):
-        weight, bend, begin = of_value[j], of_slope[j], first + POINTS - 1 - j
-        piece = x[begin : begin + n]
-        for i in range(n):
-            value[i] += weight * piece[i]
-            slope[i] += bend * piece[i]
-    return value, slope
+            of_slope[at] = of_slope[at] * (lag - whole) + of_value[at]
+            of_value[at] = of_value[at] * (lag - whole) + _WEIGHTS[i, power]
+    n, first = value.shape[0], start - whole - REACH
+    piece = x[first : first + n + POINTS - 1]
+    for t in range(n):
+        between = bend = 0.0
+        for i in range(POINTS):
+            between += of_value[i] * piece[t + i]
+            bend += of_slope[i] * piece[t + i]
+        value[t], slope[t] = between, bend

@@ -22,7 +22,6 @@ from monitor.indicators.delayed_bin import (
     whole_reading,
 )
 from monitor.indicators.dominant_tone import tone_between_bins
-from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.gate import passes
 from monitor.indicators.memory import cube, matrix, vector
 from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, take_gain, with_chance
@@ -208,7 +207,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     last = step == _STEPS - 1
                     if last and abs(lag) < n_window and _SLOWEST <= pace <= _FASTEST:
                         start, stop, share, drift, fitted = fit_delayed(
-                            command, measured, lag, WEIGHTS, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
+                            command, measured, lag, work[_LATER], work[_SLOPE], work[_REST], work[_BENT]
                         )
                         if of_motion and np.isfinite(share):
                             # what drifts against the command is no part of the motion

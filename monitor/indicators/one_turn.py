@@ -6,13 +6,13 @@ from monitor.blocks import Samples
 from monitor.indicators.ellipse_fit import N_SUMS as N_POWERS
 from monitor.indicators.ellipse_fit import add_powers, fit_ellipse
 from monitor.indicators.residual import UNRELATED
-from monitor.kernel import kernel
+from monitor.kernel import reduction
 
 # of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
 _SPANNED, _MOST = 1.5, 4.0
 
 
-@kernel
+@reduction
 def is_alike(c: Samples, m: Samples, lag: int) -> bool:
     """Whether measured follows the command by `lag` samples also over more than one turn, and not by chance."""
     first, n = max(lag, 0), c.shape[0] - abs(lag)
@@ -32,7 +32,7 @@ def is_alike(c: Samples, m: Samples, lag: int) -> bool:
     return bool(cm * cm >= (1.0 - UNRELATED) * cc * mm)
 
 
-@kernel
+@reduction
 def holds_ellipse(
     c: Samples, m: Samples, amplitude: float, noise_correction: bool, powers: Samples
 ) -> tuple[bool, float, float, float, float]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.fractional_lag import POINTS, REACH
-from monitor.kernel import kernel, part, reduction
+from monitor.indicators.fractional_lag import REACH, put_delayed
+from monitor.kernel import kernel, reduction
 
 N_BLOCKS = 16
 # samples of a window, one a block: the polynomial between samples needs some beyond them
@@ -35,7 +35,7 @@ _COSINE = np.sqrt(0.5)
 
 @reduction
 def fit_delayed(
-    c: Samples, m: Samples, lag: float, weights: Samples, later: Samples, slope: Samples, rest: Samples, bent: Samples
+    c: Samples, m: Samples, lag: float, later: Samples, slope: Samples, rest: Samples, bent: Samples
 ) -> tuple[int, int, float, float, float]:
     """Fit measured by the command `lag` samples later, its slope, an offset and a drift; fill in what is left.
 
@@ -44,7 +44,6 @@ def fit_delayed(
     Parameters
     ----------
     c, m : (n,), a window of each, oldest first.
-    weights : of the polynomial between samples, see `fractional_lag`.
     later, slope : (n,), overwritten: the delayed command, and what a lag changes in it.
     rest : (n,), overwritten: what the fit leaves of measured.
     bent : (n,), overwritten: what a play leaves of it, see `_bend`.
@@ -64,26 +63,13 @@ def fit_delayed(
     gain = drift = aa = bb = 0.0
     for attempt in range(2):
         whole = int(np.rint(lag))
-        s = lag - whole
         start, stop = max(0, whole + REACH), min(n_window, n_window + whole - REACH)
         n = stop - start
         if n < N_BLOCKS:
             return start, start, np.nan, 0.0, np.nan
         # cut so that indices begin at zero: those that might be negative are looked at one by one
         a, b, y, r = later[start:stop], slope[start:stop], m[start:stop], rest[start:stop]
-        for t in range(n):
-            a[t] = b[t] = 0.0
-        for i in range(POINTS):
-            value = bend = 0.0
-            for power in range(POINTS - 1, -1, -1):
-                bend = bend * s + value
-                value = value * s + weights[i, power]
-            # the first of the weights is for the lag of -REACH
-            begin = start - whole - i + REACH
-            piece = c[begin : begin + n]
-            for t in range(n):
-                a[t] += value * piece[t]
-                b[t] += bend * piece[t]
+        put_delayed(c, start, lag, a, b)
         # about the first sample, so that a large offset takes no digits
         a_0, y_0, middle = a[0], y[0], 0.5 * (n - 1)
         sum_a = sum_b = sum_y = tilt_a = tilt_b = tilt_y = aa = ab = bb = ay = by = 0.0
@@ -150,7 +136,7 @@ def take_gain(later: Samples, rest: Samples, fitted: float, gain: float) -> None
         x += 1.0
 
 
-@part
+@reduction
 def _share(moved: Samples, rest: Samples, gain: float) -> float:
     """Return the share of what is left, (n,), in the power of measured in the band of the motion `moved`, (n,)."""
     width, left, explained = _eighth(moved), 0.0, 0.0
@@ -162,15 +148,16 @@ def _share(moved: Samples, rest: Samples, gain: float) -> float:
     return left / (left + explained) if left + explained > 0.0 else np.nan
 
 
-@part
+@reduction
 def _eighth(moved: Samples) -> int:
     """Return roughly an eighth of the period of a motion, samples: noise is not in products of different samples."""
     n = moved.shape[0]
-    most, stride, width, first, last, narrower = n // N_BLOCKS, max(n // 256, 1), 1, 0.0, 0.0, 1
+    most, width, first, last, narrower = n // N_BLOCKS, 1, 0.0, 0.0, 1
     while width < most:
         product = 0.0
-        for t in range(0, n - width, stride):
-            product += moved[t] * moved[t + width]
+        one, other = moved[: n - width], moved[width:]
+        for t in range(n - width):
+            product += one[t] * other[t]
         product /= n - width
         if width == 1:
             first = last = product
@@ -183,7 +170,7 @@ def _eighth(moved: Samples) -> int:
     return int(max(min(width, most), 1))
 
 
-@part
+@reduction
 def _bend(moved: Samples, slope: Samples, rest: Samples, bent: Samples) -> None:
     """Fill in what a play leaves in measured: a part of one size that follows the sign of the velocity.
 
@@ -197,18 +184,21 @@ def _bend(moved: Samples, slope: Samples, rest: Samples, bent: Samples) -> None:
     n = rest.shape[0]
     aa = bb = own = with_a = with_b = total = squares = 0.0
     for block in range(N_BLOCKS):
-        block_sum = 0.0
-        for t in range(block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS):
-            a, b, x = moved[t], slope[t], np.sign(slope[t])
+        block_sum, first, last = 0.0, block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS
+        motion, velocity, left = moved[first:last], slope[first:last], rest[first:last]
+        for t in range(last - first):
+            a, b = motion[t], velocity[t]
+            x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
             aa, bb, own = aa + a * a, bb + b * b, own + x * x
-            with_a, with_b, block_sum = with_a + x * a, with_b + x * b, block_sum + x * rest[t]
+            with_a, with_b, block_sum = with_a + x * a, with_b + x * b, block_sum + x * left[t]
         total, squares = total + block_sum, squares + block_sum * block_sum
     # without what the fitted lines take of it
     own -= with_a * with_a / aa + with_b * with_b / bb
     noise = squares - total * total / N_BLOCKS
     found = _SMALLER * total / own if total * total > _FOUND * noise and own > 0.0 else 0.0
     for t in range(n):
-        bent[t] = found * np.sign(slope[t])
+        b = slope[t]
+        bent[t] = found if b > 0.0 else -found if b < 0.0 else 0.0
 
 
 @kernel

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.level_crossings import crossing_frequency, find_crossings, new_crossings
-from monitor.kernel import part
+from monitor.kernel import part, reduction
 
 # a loop is looked at so many times in a window
 HOPS = 8
@@ -57,7 +57,7 @@ def tick(clock: NDArray[np.int64], n_window: int) -> None:
     clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
 
 
-@part
+@reduction
 def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
     """Return the averages over a window of two signals, (n_window,) each."""
     n = a.shape[0]

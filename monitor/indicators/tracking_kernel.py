@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from monitor.blocks import Samples
 from monitor.indicators.base import LARGEST_SAMPLE
-from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.gate import passes
 from monitor.indicators.memory import cube, matrix, vector
 from monitor.indicators.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
 from monitor.indicators.sliding_extremes import largest, push_largest
 from monitor.indicators.swept_area import Loop, loop_of, sine_of_step, tick
 from monitor.indicators.windowed_sums import push, total
-from monitor.kernel import kernel, part
+from monitor.kernel import kernel, part, reduction
 
 # a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
 _TRACE = 1e-24
@@ -148,14 +147,14 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
             row += 1
 
 
-@kernel
+@reduction
 def _angle(
     command: Samples, measured: Samples, loop: Loop, step: float, hann: Samples, work: Samples
 ) -> tuple[float, float]:
     """Return the angle of the slope and its standard deviation; NaN where the two signals are unrelated."""
     n = command.shape[0]
     lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
-    start, stop, share, drift, _ = fit_delayed(command, measured, lag, WEIGHTS, work[0], work[1], work[2], work[3])
+    start, stop, share, drift, _ = fit_delayed(command, measured, lag, work[0], work[1], work[2], work[3])
     if not share < UNRELATED:
         return np.nan, np.nan
     # what drifts against the command sweeps an area of its own, which is known

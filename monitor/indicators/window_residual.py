@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.blocks import Samples
-from monitor.indicators.fractional_lag import WEIGHTS
 from monitor.indicators.residual import fit_delayed, scatter_of_sums, take_gain
 
 
@@ -33,7 +32,7 @@ class Residual(NamedTuple):
 def residual_of(c: Samples, m: Samples, lag: float) -> Residual:
     """Return what no delay near `lag` and no gain of the command explains in measured, (n,) each."""
     later, slope, rest, bent = np.empty((4, len(c)))
-    return Residual(later, rest, bent, *fit_delayed(c, m, lag, WEIGHTS, later, slope, rest, bent))
+    return Residual(later, rest, bent, *fit_delayed(c, m, lag, later, slope, rest, bent))
 
 
 def scatter(weight: Samples, left: Residual) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.blocks import Samples
+from monitor.indicators.windowed_sums import spread_turns
 from monitor.kernel import part
 
 
@@ -20,7 +21,9 @@ def new_moments(n_window: int, n_pairs: int) -> tuple[Samples, Samples, NDArray[
     ``rows`` (n_pairs, n_window, 2) and ``prefix`` (n_pairs, 2): mean and squares about it, where a row that came in
     since the turn is a value by itself; ``taken`` (n_pairs,): values since the turn.
     """
-    return np.zeros((n_pairs, n_window, 2)), np.zeros((n_pairs, 2)), np.zeros(n_pairs, dtype=np.int64)
+    # where the sums turn, the moments are half a window from it
+    taken = (spread_turns(n_window, n_pairs) + n_window // 2) % n_window
+    return np.zeros((n_pairs, n_window, 2)), np.zeros((n_pairs, 2)), taken
 
 
 @part

@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 from monitor.blocks import Samples
 from monitor.kernel import part
 
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+
 
 def new_sums(n_window: int, n_pairs: int, n_sums: int) -> tuple[Samples, Samples, NDArray[np.int64]]:
     """Return (rows, prefix, since): the state of `n_sums` sums over `n_window` rows for every pair."""
-    rows = np.zeros((n_pairs, n_window, n_sums))
-    prefix = np.zeros((n_pairs, n_sums))
-    since = np.zeros(n_pairs, dtype=np.int64)
-    return rows, prefix, since
+    return np.zeros((n_pairs, n_window, n_sums)), np.zeros((n_pairs, n_sums)), spread_turns(n_window, n_pairs)
+
+
+def spread_turns(n_window: int, n_pairs: int) -> NDArray[np.int64]:
+    """Return (n_pairs,) how many rows, of zero, each pair has seen: so no sample waits for the turns of all.
+
+    Multiples of the golden section are spread evenly for any number of pairs.
+    """
+    return (n_window * (_GOLDEN * np.arange(n_pairs) % 1.0)).astype(np.int64)
 
 
 @part

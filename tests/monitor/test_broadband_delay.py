@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from monitor.indicators.broadband_delay import BroadbandDelay, BroadbandDelayIndicator
 from monitor.indicators.cross_correlation import CrossCorrelation
-from monitor.indicators.fractional_lag import REACH, _between, delayed
+from monitor.indicators.fractional_lag import REACH, delayed, put_delayed
 from monitor.indicators.multitaper import MultitaperFit, multitaper_length
 from tests.oracles import broadband as oracle
 from tests.oracles.tones import Tones
@@ -205,7 +205,7 @@ def test_a_delay_near_the_largest():
         told.append(np.isfinite(found.xcorr_delay))
     assert any(told) and not all(told)
     # a whole number of samples is no other kind of number to the kernel
-    assert len(_between.signatures) == 1
+    assert len(put_delayed.signatures) == 1
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 1234.5])

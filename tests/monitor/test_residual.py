@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.indicators.fractional_lag import REACH, WEIGHTS
+from monitor.indicators.fractional_lag import REACH
 from monitor.indicators.residual import fit_delayed, scatter_of_sums, with_chance
 from tests.oracles import delayed_motion as oracle
 
@@ -17,7 +17,7 @@ LAGS = (0.0, 0.4, -1.0, 3.3, 8.75, -6.5)
 def fit(c, m, lag):
     """Return the fit, and what it fills in, where it knows."""
     rooms = np.full((4, len(c)), np.nan)
-    start, stop, share, drift, _ = fit_delayed(c, m, lag, WEIGHTS, *rooms)
+    start, stop, share, drift, _ = fit_delayed(c, m, lag, *rooms)
     return start, stop, share, drift, *rooms[:3, start:stop]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
 from monitor.indicators import tracked_bins
 from monitor.indicators.fourier import new_transform
@@ -16,11 +17,22 @@ from tests.oracles.tones import Tones
 RATE, N = 100.0, 60
 
 
+# parts of a kernel cannot be called from Python
+@njit
+def track(bins, first, rooms, n, size_c, size_m):
+    tracked_bins.track(bins, first, rooms, n, size_c, size_m)
+
+
+@njit
+def slide(bins, first, turns, d_c, d_m):
+    tracked_bins.slide(bins, first, turns, d_c, d_m)
+
+
 def tracked_of(x_c, x_m, first):
     bins, plan = np.zeros((4, N_TRACKED)), new_transform(N)
     size_c, size_m, span = tracked_bins.transform_both(x_c, x_m, *plan)
     assert span == pytest.approx(np.ptp(x_c) ** 2, rel=1e-9)
-    tracked_bins.track(bins, first, plan.rooms, N, size_c, size_m)
+    track(bins, first, plan.rooms, N, size_c, size_m)
     return bins
 
 
@@ -30,7 +42,7 @@ def test_they_are_those_of_the_transform_and_stay_so(first, seed, offset):
     x_c, x_m = rng.normal(size=2 * N) + offset, 1e-6 * rng.normal(size=2 * N) - offset
     turns, bins = tracked_bins.turns_of(N), tracked_of(x_c[:N], x_m[:N], first)
     for end in range(N, 2 * N):
-        tracked_bins.slide(bins, first, turns, x_c[end] - x_c[end - N], x_m[end] - x_m[end - N])
+        slide(bins, first, turns, x_c[end] - x_c[end - N], x_m[end] - x_m[end - N])
         for x, re, im in ((x_c, C_RE, C_IM), (x_m, M_RE, M_IM)):
             window = x[end + 1 - N : end + 1]
             expected = np.fft.fft(window - window.mean())[np.arange(first, first + N_TRACKED)]
