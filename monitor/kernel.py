@@ -15,6 +15,9 @@ from numba import njit
 # its attributes are made when numba starts, so that no type checker knows them
 config: Any = numba.config
 
+# no entrance for Python or C, a fifth of a part's compilation; numba's types do not tell of these two
+_UNWRAPPED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -72,7 +75,7 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
     LLVM does that, not Numba, which would infer its types again in every caller: the first start takes a third less.
     Python cannot call it. Sums of a `reduction` are not to be made in a part: it has no freedom to reorder them.
     """
-    compiled: Callable[P, R] = njit(
-        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", fastmath={"contract"}
-    )(function)
+    compiled: Callable[P, R] = njit(forceinline=True, error_model="numpy", fastmath={"contract"}, **_UNWRAPPED)(
+        function
+    )
     return compiled
