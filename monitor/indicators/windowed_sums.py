@@ -27,7 +27,8 @@ def spread_turns(n_window: int, n_pairs: int) -> NDArray[np.int64]:
 
     Multiples of the golden section are spread evenly for any number of pairs.
     """
-    return (n_window * (_GOLDEN * np.arange(n_pairs) % 1.0)).astype(np.int64)
+    turns: NDArray[np.int64] = (n_window * (_GOLDEN * np.arange(n_pairs) % 1.0)).astype(np.int64)
+    return turns
 
 
 @part
