@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from benchmarks.figures import MS, Figure
 from benchmarks.timing import in_turns, median_ratio
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from sim.models.thermal_conduction import N_CELLS, conduction_temperature
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import SlabTest

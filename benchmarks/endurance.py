@@ -23,9 +23,9 @@ from benchmarks import window_stage as stage  # isort: skip
 import numpy as np
 
 from benchmarks.figures import MB, MS, Figure
-from gui.link import Arrivals
-from gui.window import MainWindow
-from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
+from gui.model.link import Arrivals
+from gui.window.window import MainWindow
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 
 SUMMARY = "a day of 8 pairs at 1 kHz in a window with every panel, drawn once a minute, against after an hour"
 HOUR, DAY = 3600, 86_400

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QWidget
 
 from benchmarks.figures import MS, Figure
 from benchmarks.timing import in_turns, median_ratio
-from gui.history.history import History
-from gui.link import Arrivals
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from gui.panels.histories import HistoriesPanel
-from gui.theme import LIGHT
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
 
 SUMMARY = "a frame of 8 pairs of 60 s at 1 kHz, live in a window of 1600 x 1000, no GPU, against pyqtgraph"
 MOST = 40.0

@@ -12,7 +12,6 @@ import numpy as np
 from benchmarks.alternatives import ellipse_by_eig, ellipse_by_lstsq, fft_of_window
 from benchmarks.figures import NS, Figure
 from benchmarks.timing import in_turns, median_ratio
-from monitor.blocks import Samples
 from monitor.config import IndicatorSettings
 from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
 from monitor.indicators.base import WindowedIndicator
@@ -26,6 +25,7 @@ from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.indicators.rms_error import RootMeanSquareError
 from monitor.indicators.tracking_indicator import TrackingIndicator
 from monitor.indicators.transfer_function import TransferFunction
+from monitor.messages.blocks import Samples
 
 SUMMARY = "one indicator value, against numpy on the window"
 RATE, N_WINDOW, BLOCK = 1024.0, 1024, 64

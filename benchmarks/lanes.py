@@ -13,11 +13,11 @@ from typing import Self
 import zmq
 
 from benchmarks.throughput import make_samples, make_stream
-from monitor import wire
-from monitor.blocks import SignalBlock
 from monitor.config import IndicatorSettings
-from monitor.engine import MOST_ROWS, rows_apart
-from monitor.wire import Decoder, Encoder, Frames
+from monitor.engine.monitor import MOST_ROWS, rows_apart
+from monitor.messages.blocks import SignalBlock
+from monitor.wire import native as wire
+from monitor.wire.native import Decoder, Encoder, Frames
 
 _INDEX = struct.Struct("<q")
 _PATIENCE = 90.0

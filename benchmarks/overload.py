@@ -10,14 +10,15 @@ from time import monotonic, sleep
 from benchmarks.figures import COUNT, SECONDS, Figure
 from benchmarks.lanes import free_port
 from benchmarks.throughput import make_samples, make_stream
-from monitor.blocks import Event, EventKind, SignalBlock
 from monitor.commands.checks.load import seconds_a_sample
 from monitor.commands.child import Child
 from monitor.config import IndicatorSettings
-from monitor.engine import MOST_ROWS
-from monitor.health import Health
+from monitor.engine.monitor import MOST_ROWS
+from monitor.messages.blocks import Event, EventKind, SignalBlock
+from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq import ResultSubscriber, SignalPublisher
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 
 SUMMARY = "64 pairs at 1.5 times the rate that can be followed, ten samples a message, recorded"
 N_PAIRS, ROWS, WINDOW = 64, 10, 1.0

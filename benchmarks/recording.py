@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.figures import REAL_TIME, US, Figure
 from benchmarks.throughput import make_samples, make_stream
 from benchmarks.timing import median_ratio
-from monitor.blocks import ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.recording import RunWriter
 
 SUMMARY = "64 pairs at 4096 Hz to disk, against h5py in the caller's thread"

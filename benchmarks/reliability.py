@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.figures import US, Figure
 from benchmarks.timing import in_turns, median_ratio
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.first_passage import FirstPassage
 from monitor.reliability.ranks import locate

@@ -9,9 +9,9 @@ from time import process_time
 import numpy as np
 
 from benchmarks.figures import REAL_TIME, Figure
-from monitor.blocks import Channel, Role, Samples, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import MOST_ROWS, Monitor
+from monitor.engine.monitor import MOST_ROWS, Monitor
+from monitor.messages.blocks import Channel, Role, Samples, SignalBlock, Stream
 
 SUMMARY = "the engine, as a fraction of real time on one core, results 200 times a second"
 WINDOW = 1.0

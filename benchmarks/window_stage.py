@@ -13,18 +13,18 @@ from PySide6.QtCore import QEvent, QObject, QSettings
 from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.throughput import make_samples, make_stream
-from gui.history.history import History
-from gui.link import Arrivals
-from gui.shell.layouts import Layouts
+from gui.model.history.history import History
+from gui.model.link import Arrivals
+from gui.plots.view import View
 from gui.sources.offers import Offers
-from gui.theme import LIGHT, paint
-from gui.view import View
-from gui.watch import Watch
-from gui.window import MainWindow
-from monitor.blocks import SignalBlock
+from gui.widgets.theme import LIGHT, paint
+from gui.window.layouts import Layouts
+from gui.window.watch import Watch
+from gui.window.window import MainWindow
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
-from monitor.health import Counts, Health
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import SignalBlock
+from monitor.messages.health import Counts, Health
 
 RATE, N_PAIRS, WINDOW, SPAN = 1000.0, 8, 2.0, 60.0
 SIZE = 1600, 1000

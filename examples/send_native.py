@@ -6,8 +6,8 @@ import time
 import numpy as np
 import zmq
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.wire import Encoder
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.wire.native import Encoder
 
 endpoint, samples, rate = (*sys.argv[1:], *("tcp://127.0.0.1:5555", "10000", "1000")[len(sys.argv) - 1 :])
 actuators = ("north", "south")

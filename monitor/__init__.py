@@ -9,11 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from monitor.blocks import Channel, Role, SignalBlock, Stream
     from monitor.client.hearing import ServiceLostError
     from monitor.client.live import Live, connect
     from monitor.client.rows import Row
-    from monitor.engine import Monitor, Update
+    from monitor.engine.monitor import Monitor, Update
     from monitor.ensembles.reader import read_ensemble
     from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
     from monitor.indicators.band_pass import BandPass
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.indicators.rms_error import RootMeanSquareError
     from monitor.indicators.tracking_indicator import TrackingIndicator
     from monitor.indicators.transfer_function import TransferFunction
+    from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
     from monitor.reliability.decision import Estimate, Limits, Verdict, decide
     from monitor.reliability.ensemble import Ensemble, sort_ensemble
     from monitor.reliability.gaussian import Errors, GaussianReliability
@@ -80,7 +80,7 @@ _HOME = {
     "AdaptivePhaseAmplitudeIndices": "monitor.indicators.adaptive_phase_amplitude",
     "BandPass": "monitor.indicators.band_pass",
     "BroadbandDelayIndicator": "monitor.indicators.broadband_delay",
-    "Channel": "monitor.blocks",
+    "Channel": "monitor.messages.blocks",
     "Ensemble": "monitor.reliability.ensemble",
     "Errors": "monitor.reliability.gaussian",
     "Estimate": "monitor.reliability.decision",
@@ -90,24 +90,24 @@ _HOME = {
     "HybridSimulationErrorMonitor": "monitor.indicators.energy_error",
     "Limits": "monitor.reliability.decision",
     "Live": "monitor.client.live",
-    "Monitor": "monitor.engine",
+    "Monitor": "monitor.engine.monitor",
     "PeakError": "monitor.indicators.peak_error",
     "PhaseAmplitudeIndices": "monitor.indicators.phase_amplitude",
     "PlannedSite": "monitor.reliability.plan",
     "Policy": "monitor.reliability.tolerance",
     "ReliabilityPlan": "monitor.reliability.plan",
-    "Role": "monitor.blocks",
+    "Role": "monitor.messages.blocks",
     "RootMeanSquareError": "monitor.indicators.rms_error",
     "Row": "monitor.client.rows",
     "ServiceLostError": "monitor.client.hearing",
-    "SignalBlock": "monitor.blocks",
+    "SignalBlock": "monitor.messages.blocks",
     "SiteReliability": "monitor.reliability.site",
     "Snapshot": "monitor.indicators.base",
-    "Stream": "monitor.blocks",
+    "Stream": "monitor.messages.blocks",
     "Tolerance": "monitor.reliability.tolerance",
     "TrackingIndicator": "monitor.indicators.tracking_indicator",
     "TransferFunction": "monitor.indicators.transfer_function",
-    "Update": "monitor.engine",
+    "Update": "monitor.engine.monitor",
     "Verdict": "monitor.reliability.decision",
     "benchmark_criteria": "monitor.indicators.benchmark_criteria",
     "connect": "monitor.client.live",

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module, metadata
 from typing import NoReturn
 
-from monitor.safe_text import printable
+from monitor.system.safe_text import printable
 
 COMMANDS = (
     "demo",

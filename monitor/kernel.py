@@ -27,9 +27,10 @@ def _folder(package: Path) -> str:
     """Return a folder of compiled kernels that is this version's alone.
 
     Numba compiles a kernel anew when its own file changes, but not when a kernel that it calls does, in another file:
-    an update would leave old code running. So the name of the folder tells what all the sources of the package are.
+    an update would leave old code running. So the name of the folder tells what all the sources of the package are,
+    and how they are compiled.
     """
-    sources = sorted(package.glob("*.py"))
+    sources = [Path(__file__), *sorted(package.rglob("*.py"))]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     if config.CACHE_DIR:
         base = Path(config.CACHE_DIR)
@@ -38,6 +39,12 @@ def _folder(package: Path) -> str:
     else:
         base = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return str(base / f"synchroscope-kernels-{digest}")
+
+
+def _package_of(function: Callable[..., Any]) -> Path:
+    """Return the folder, just below `monitor`, with all that the function may be made of."""
+    here, source = Path(__file__).parent, Path(function.__code__.co_filename)
+    return here / source.relative_to(here).parts[0] if source.is_relative_to(here) else source.parent
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -60,7 +67,7 @@ def reduction(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], freedoms: set[str]) -> Callable[P, R]:
-    folder = _folder(Path(function.__code__.co_filename).parent)
+    folder = _folder(_package_of(function))
     before, config.CACHE_DIR = config.CACHE_DIR, folder
     try:
         compiled: Callable[P, R] = njit(cache=True, nogil=True, error_model="numpy", fastmath=freedoms)(function)

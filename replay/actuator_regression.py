@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.fit import Fit, fit
 from sim.identification.least_squares import minimize

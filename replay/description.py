@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitor.blocks import Channel, EventKind
+from monitor.messages.blocks import Channel, EventKind
 from replay.formats import FileColumn, Recording, Selection, inspect_recording
 from replay.formats.run_file import RunRecording
 from replay.overview import Overview, overview

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.blocks import Samples
 from monitor.ensembles.writer import EnsembleWriter
+from monitor.messages.blocks import Samples
 from sim.ensemble import BLOCK, EnsembleModel, realization_block
 
 Progress = Callable[[str, int, int], None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Pair, Samples
+from monitor.messages.blocks import Pair, Samples
 from replay.actuator_regression import ActuatorRegression
 from replay.ensembles import Progress, silent
 from replay.formats import Recording

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monitor.blocks import Channel, Samples, units_differ
+from monitor.messages.blocks import Channel, Samples, units_differ
 from replay.identification_record import frozen_samples
 from replay.identification_trials import suggestions
 from replay.lag_choice import Chosen

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from monitor.blocks import Pair, Samples
+from monitor.messages.blocks import Pair, Samples
 from replay.formats import Recording
 from replay.longest_stretch import Stretch, longest_stretch
 

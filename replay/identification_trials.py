@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.actuator_regression import ActuatorRegression
 from replay.identification_record import enough_for
 from replay.lag_choice import Chosen, lag_is_seen, tells_lag_from_delay

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.actuator_regression import ActuatorRegression
 from sim.identification.fit import Fit
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Pair, Samples
-from monitor.indicators.base import LARGEST_SAMPLE
+from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.messages.blocks import Pair, Samples
 from replay.formats import Recording
 
 _BLOCK = 1 << 16

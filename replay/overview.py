@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples, SignalBlock
+from monitor.messages.blocks import Samples, SignalBlock
 from replay.formats.base import Recording
 from replay.formats.run_file import RunRecording
 

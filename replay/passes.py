@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from math import ceil
 
-from monitor.blocks import SignalBlock
+from monitor.messages.blocks import SignalBlock
 from replay.formats.base import Recording, RecordingError
 
 LONGEST_BLOCK = 4096  # samples that a message should carry

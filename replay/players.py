@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from math import inf
 
-from monitor.blocks import Event, SignalBlock
+from monitor.messages.blocks import Event, SignalBlock
 from replay.formats.base import Recording, RecordingError
 from replay.pacing import Pacer
 from replay.passes import LONGEST_BLOCK, Pass

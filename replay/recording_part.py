@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from monitor.blocks import SignalBlock, Stream
+from monitor.messages.blocks import SignalBlock, Stream
 from replay.formats.base import Recording, sample_number
 
 _BLOCK = 1 << 16

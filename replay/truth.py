@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
-from monitor.headline import HEADLINE
+from monitor.messages.blocks import Samples
+from monitor.messages.headline import HEADLINE
 from monitor.recording import RunReader
 from replay.formats.base import RecordingError
 

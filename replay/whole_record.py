@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Pair, units_differ
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
+from monitor.messages.blocks import Pair, units_differ
 from replay.formats import Recording
 from replay.longest_stretch import longest_stretch
 

@@ -31,7 +31,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def warm_kernels() -> None:
     """Compile or load every kernel."""
     # here, so that tests without kernels do not wait for numba
-    from monitor.engine import warm_up
+    from monitor.engine.monitor import warm_up
 
     warm_up()
     gc.collect()

@@ -16,8 +16,8 @@ from PySide6.QtCore import QSettings, QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.small_png import write_png
-from gui.opening import Opening
-from gui.program import Program
+from gui.window.opening import Opening
+from gui.window.program import Program
 from monitor.commands.gui import _offers
 
 _PATIENCE = 180.0  # s: kernels that nobody has compiled before take long

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gui.link import ResultLink
+from gui.model.link import ResultLink
 from gui.terminal.dashboard import Dashboard
 from monitor.commands.child import Child
 from monitor.commands.demo import stage

@@ -10,9 +10,9 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.stage import Stage, stage
-from gui.opening import Opening
 from gui.panels.events import EventsPanel
-from monitor.requests import AcknowledgeRequest
+from gui.window.opening import Opening
+from monitor.messages.requests import AcknowledgeRequest
 
 THEMES = "dark", "light"
 _PANELS = "tiles", "histories", "indicators", "subspace", "transfer", "hysteresis", "events"

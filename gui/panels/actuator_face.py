@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from gui.alarm_limits import level_of, limits_of, own_limits_hold
-from gui.alarm_summary import worst_of
-from gui.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
-from gui.history.history import History
-from gui.level import Level
-from gui.limits import Limits
-from gui.numbers import DASH, number
+from gui.model.alarm_limits import level_of, limits_of, own_limits_hold
+from gui.model.alarm_summary import worst_of
+from gui.model.history.history import History
+from gui.model.limits import Limits
+from gui.model.verdict import NO_VALUE, Verdict, amplitude_word, verdict
 from gui.panels.tile_face import WIDTH, Reading, TileFace, spread_text
 from gui.panels.tile_moment import TileMoment
-from gui.verdict import NO_VALUE, Verdict, amplitude_word, verdict
-from monitor.headline import LABELS, first_indicator, read_headline
+from gui.wording.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
+from gui.wording.level import Level
+from gui.wording.numbers import DASH, number
+from monitor.messages.headline import LABELS, first_indicator, read_headline
 
 _OF_PHASE = ("fdb", "paei", "paei_adaptive")
 _DEGREES = 180.0 / math.pi

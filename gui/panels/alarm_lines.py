@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gui.alarm_limits import WatchedLimit
+from gui.model.alarm_limits import WatchedLimit
 from gui.plots.time_row import Limit
-from monitor.alarm_report import Severity
+from monitor.messages.alarms import Severity
 
 Source = tuple[str, str]
 """An actuator or site, and the name of one of its results."""

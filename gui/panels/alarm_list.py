@@ -5,16 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from gui.alarm_text import since_text, state_words, subject
-from gui.history.history import History
+from gui.model.history.history import History
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.alarm_view import AlarmView
 from gui.panels.shelve_choice import ShelveChoice
-from gui.shell.elided_label import ElidedLabel
-from gui.sources.flow_layout import FlowLayout
-from gui.theme import Theme
-from monitor.alarm_report import Alarm, AlarmState
-from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
+from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.flow_layout import FlowLayout
+from gui.widgets.theme import Theme
+from gui.wording.alarm_text import since_text, state_words, subject
+from monitor.messages.alarms import Alarm, AlarmState
+from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
 _OLD = ("silent", "connecting")
 _LATCHED = (AlarmState.LATCHED_ACKNOWLEDGED, AlarmState.LATCHED_UNACKNOWLEDGED)

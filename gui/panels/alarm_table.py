@@ -8,8 +8,12 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
-from gui.alarm_summary import in_order
-from gui.alarm_text import (
+from gui.model.alarm_summary import in_order
+from gui.panels.listed import Index, ListedRows
+from gui.widgets.level_colour import level_colour
+from gui.widgets.plain_text import plain_tip
+from gui.widgets.theme import Theme
+from gui.wording.alarm_text import (
     amount,
     counted_before,
     normal_text,
@@ -21,12 +25,8 @@ from gui.alarm_text import (
     state_words,
     subject,
 )
-from gui.level_colour import level_colour
-from gui.numbers import DASH
-from gui.panels.listed import Index, ListedRows
-from gui.plain_text import plain_tip
-from gui.theme import Theme
-from monitor.alarm_report import Alarm, AlarmState
+from gui.wording.numbers import DASH
+from monitor.messages.alarms import Alarm, AlarmState
 
 HEADINGS = ("alarm", "of", "value", "normal", "state", "since")
 _NUMBERS = (2, 3, 5)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHeaderView, QTableView
 
 from gui.panels.alarm_table import HEADINGS, AlarmTable
 from gui.panels.listed import look_like_a_list
-from monitor.alarm_report import Alarm
+from monitor.messages.alarms import Alarm
 
 _WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned, unacknowledged", "00:00:00")
 _GIVE_WAY = ("since", "normal", "value")  # where there is little room, in this order

@@ -7,9 +7,9 @@ from typing import ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from gui.history.history import History
-from gui.theme import Theme
-from gui.view import View
+from gui.model.history.history import History
+from gui.plots.view import View
+from gui.widgets.theme import Theme
 from monitor.config import IndicatorSettings
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gui.history.history import History
-from gui.level import Level
-from monitor.blocks import EventKind
+from gui.model.history.history import History
+from gui.wording.level import Level
+from monitor.messages.blocks import EventKind
 
 _COLUMN = "reliability_decision"
 _WORDS = {

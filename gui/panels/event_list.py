@@ -19,15 +19,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.event_text import kind_shape, kind_word
-from gui.history.history import PlacedEvent
-from gui.numbers import count
+from gui.model.history.history import PlacedEvent
 from gui.panels.event_table import EventTable, Wanted
 from gui.panels.listed import look_like_a_list
 from gui.panels.menu_button import MenuButton
-from gui.plain_text import PlainLabel
-from gui.theme import Theme
-from monitor.blocks import EventKind
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
+from gui.wording.event_text import kind_shape, kind_word
+from gui.wording.numbers import count
+from monitor.messages.blocks import EventKind
 
 _ALL_KINDS = "Kinds ▾"
 _TIME, _KIND = "00:00:00.000", "✎ clock jump"  # as wide as these columns get

@@ -11,15 +11,15 @@ from typing import Any
 from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
-from gui.event_text import event_level, kind_shape, kind_word, sentence
-from gui.history.history import PlacedEvent
-from gui.instant_text import instant_text
-from gui.level import Level
-from gui.level_colour import level_colour
+from gui.model.history.history import PlacedEvent
 from gui.panels.listed import Index, ListedRows
-from gui.plain_text import plain_tip
-from gui.theme import Theme
-from monitor.blocks import Event, EventKind
+from gui.widgets.level_colour import level_colour
+from gui.widgets.plain_text import plain_tip
+from gui.widgets.theme import Theme
+from gui.wording.event_text import event_level, kind_shape, kind_word, sentence
+from gui.wording.instant_text import instant_text
+from gui.wording.level import Level
+from monitor.messages.blocks import Event, EventKind
 
 HEADINGS = ("time", "kind", "what")
 MOST = 10_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSplitter, QVBoxLayout
 
-from gui.history.history import History
+from gui.model.history.history import History
 from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
 from gui.panels.event_list import EventList
-from gui.theme import Theme
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.theme import Theme
 
 
 class EventsPanel(Panel):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gui.history.envelope import Envelope
-from gui.history.history import History
-from gui.history.signals import SignalHistory
+from gui.model.history.envelope import Envelope
+from gui.model.history.history import History
+from gui.model.history.signals import SignalHistory
 from gui.panels.history_rows import history_rows
 from gui.panels.over_time import TimePanel
 from gui.panels.sample_reader import SampleReader
@@ -14,8 +14,8 @@ from gui.plots.time_frame import Reader, RowData, strip
 from gui.plots.time_row import Row
 from gui.plots.time_scale import visible
 from gui.plots.time_splice import spliced
-from gui.theme import Theme
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.theme import Theme
 
 _MOST_SHOWN = 8
 _WIDE = 256  # samples a bucket

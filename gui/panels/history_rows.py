@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gui.history.signals import SignalHistory
+from gui.model.history.signals import SignalHistory
 from gui.plots.time_row import Curve, Row
-from monitor.blocks import Channel, Pair, Role, units_differ
+from monitor.messages.blocks import Channel, Pair, Role, units_differ
 
 _FORCE_WEIGHT = 0.6
 _MANY = 8  # curves, whose colours are used again, dashed

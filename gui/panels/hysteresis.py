@@ -9,19 +9,19 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtWidgets import QComboBox
 
-from gui.history.history import History
-from gui.history.signals import SignalHistory
-from gui.numbers import DASH
+from gui.model.history.history import History
+from gui.model.history.signals import SignalHistory
 from gui.panels.xy_panel import XYPanel, forgotten
 from gui.plots.loop_energy import loop_energy, work_unit
 from gui.plots.time_ticks import MINUS
+from gui.plots.view import View
 from gui.plots.xy_ink import pen
 from gui.plots.xy_plot import XYPlot
 from gui.plots.xy_scale import corners, extent, readable
 from gui.plots.xy_trail import Trail
-from gui.theme import Theme
-from gui.view import View
-from monitor.blocks import Pair, Samples
+from gui.widgets.theme import Theme
+from gui.wording.numbers import DASH
+from monitor.messages.blocks import Pair, Samples
 
 LENGTHS = ("one window", "four windows", "the whole view")
 """How far back the loop goes."""

@@ -10,18 +10,18 @@ from functools import partial
 import numpy as np
 from PySide6.QtWidgets import QToolButton
 
-from gui.alarm_limits import WatchedLimits, own_limits_hold
-from gui.history.history import History
-from gui.history.results import ResultHistory
-from gui.limits import DEFAULT, Limits
+from gui.model.alarm_limits import WatchedLimits, own_limits_hold
+from gui.model.history.history import History
+from gui.model.history.results import ResultHistory
+from gui.model.limits import DEFAULT, Limits
 from gui.panels.alarm_lines import alarm_lines
-from gui.panels.indicator_rows import QUANTITIES, Quantity
 from gui.panels.over_time import TimePanel
 from gui.plots.time_frame import Between, Reader, RowData, Strip, between, spread, strip
 from gui.plots.time_row import Curve, Limit, Row
-from gui.theme import Theme
-from gui.view import View
-from monitor.headline import HEADLINE
+from gui.plots.view import View
+from gui.widgets.theme import Theme
+from gui.wording.quantity_names import QUANTITIES, Quantity
+from monitor.messages.headline import HEADLINE
 
 _NOTHING = (
     "No indicators yet. The first values come when a window is full;\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gui.history.history import History
+from gui.model.history.history import History
 from gui.panels.tile_moment import tile_moment
-from gui.view import View
+from gui.plots.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from gui.history.history import History, PlacedEvent
+from gui.model.history.history import History, PlacedEvent
 from gui.panels.base import Panel
 from gui.panels.row_menu import Choice, RowMenu
-from gui.plain_text import PlainLabel
 from gui.plots.time_frame import Frame, Reader, RowData, nothing_read
 from gui.plots.time_row import Row
 from gui.plots.time_stack import TimeStack
-from gui.theme import Theme
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 _OLD = ("stale", "silent")
 _MOST_MARKS = 200

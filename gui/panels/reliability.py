@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox
 
-from gui.alarm_limits import WatchedLimits
-from gui.history.history import History
-from gui.level import Level
-from gui.level_colour import level_colour
+from gui.model.alarm_limits import WatchedLimits
+from gui.model.history.history import History
 from gui.panels.decision import decided
 from gui.panels.over_time import TimePanel
 from gui.panels.reliability_rows import reliability_rows, row_data, row_values
-from gui.plain_text import plain_tip
 from gui.plots.time_frame import Reader, RowData
 from gui.plots.time_row import Row
-from gui.theme import Theme
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.level_colour import level_colour
+from gui.widgets.plain_text import plain_tip
+from gui.widgets.theme import Theme
+from gui.wording.level import Level
 
 _NOTHING = (
     "No model is judged. Start the service with one,\n"

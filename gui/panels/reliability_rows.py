@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from gui.alarm_limits import WatchedLimits
-from gui.history.history import History
-from gui.history.results import ResultHistory
+from gui.model.alarm_limits import WatchedLimits
+from gui.model.history.history import History
+from gui.model.history.results import ResultHistory
 from gui.panels.alarm_lines import alarm_lines
 from gui.plots.time_frame import Between, RowData, Strip, band, between, spread, strip
 from gui.plots.time_row import Curve, Row

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gui.history.envelope import Envelope
-from gui.history.signals import SignalHistory
+from gui.model.history.envelope import Envelope
+from gui.model.history.signals import SignalHistory
 from gui.plots.time_frame import Between, between
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
-from gui.shell.elided_label import ElidedLabel
+from gui.widgets.elided_label import ElidedLabel
 
 DURATIONS = (("10 min", 600.0), ("1 h", 3600.0), ("8 h", 28800.0))
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from gui.history.history import History
-from gui.level import Level
-from gui.numbers import number
+from gui.model.history.history import History
+from gui.model.verdict import NO_VALUE, Verdict
 from gui.panels.tile_face import WIDTH, Reading, TileFace, spread_text
 from gui.panels.tile_moment import TileMoment
-from gui.verdict import NO_VALUE, Verdict
+from gui.wording.level import Level
+from gui.wording.numbers import number
 
 _DECISIONS = {
     1.0: Verdict("accept", "●", Level.GOOD),

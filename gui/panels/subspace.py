@@ -8,18 +8,18 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
-from gui.history.history import History
-from gui.numbers import DASH
+from gui.model.history.history import History
 from gui.panels.subspace_words import tracking_at, tracking_lines, why_no_ellipse
 from gui.panels.xy_panel import XYPanel, forgotten
 from gui.plots.ellipse import ellipse_of
+from gui.plots.view import View
 from gui.plots.xy_ink import pen
 from gui.plots.xy_plot import XYPlot
 from gui.plots.xy_scale import corners, extent
 from gui.plots.xy_trail import Trail
-from gui.theme import Theme
-from gui.view import View
-from monitor.blocks import units_differ
+from gui.widgets.theme import Theme
+from gui.wording.numbers import DASH
+from monitor.messages.blocks import units_differ
 
 
 class SubspacePanel(XYPanel):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.history.results import ResultHistory
-from gui.numbers import DASH
+from gui.model.history.results import ResultHistory
+from gui.model.verdict import IN_STEP, amplitude_word
 from gui.plots.ellipse import frequency_of
 from gui.plots.time_ticks import value_text
 from gui.plots.xy_scale import doubt_text
-from gui.verdict import IN_STEP, amplitude_word
+from gui.wording.numbers import DASH
 
 _STILL = 0.02  # a command that moves by less than this part of what it has done stands still
 

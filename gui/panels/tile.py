@@ -6,15 +6,15 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from gui.contradiction import SIGN, contradiction_reason
-from gui.level import Level
-from gui.level_colour import level_colour
-from gui.painting import painting
+from gui.model.contradiction import SIGN, contradiction_reason
+from gui.model.verdict import NO_VALUE
 from gui.panels.fitted_text import fitted
 from gui.panels.tile_face import Reading, TileFace
 from gui.plots.time_ticks import MINUS
-from gui.theme import Theme
-from gui.verdict import NO_VALUE
+from gui.widgets.level_colour import level_colour
+from gui.widgets.painting import painting
+from gui.widgets.theme import Theme
+from gui.wording.level import Level
 
 LEAST_WIDTH, LEAST_HEIGHT = 160, 120
 """Pixels, down to which all of a tile can be read."""

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH, LYING_HEIGHT, LYING_WIDTH, Tile, letter_size
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 _GAP = 4
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from gui.contradiction import contradiction_mark
-from gui.level import Level
-from gui.numbers import DASH, number
-from gui.verdict import Verdict
+from gui.model.contradiction import contradiction_mark
+from gui.model.verdict import Verdict
+from gui.wording.level import Level
+from gui.wording.numbers import DASH, number
 
 WIDTH = 6
 """Characters of a number on a tile, at least."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from gui.history.history import History
-from gui.instant_text import instant_text
-from gui.numbers import DASH
-from gui.verdict import Verdict
+from gui.model.history.history import History
+from gui.model.verdict import Verdict
+from gui.wording.instant_text import instant_text
+from gui.wording.numbers import DASH
 
 _DECIMALS = 2
 _STANDING = {"ended": "ended", "halted": "paused"}

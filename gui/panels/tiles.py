@@ -8,16 +8,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout
 
-from gui.history.history import History
-from gui.limits import Limits
+from gui.model.history.history import History
+from gui.model.limits import Limits
 from gui.panels.actuator_face import actuator_face
 from gui.panels.base import Panel
 from gui.panels.site_face import site_face
 from gui.panels.tile_board import TileBoard
 from gui.panels.tile_moment import tile_moment
-from gui.plain_text import PlainLabel
-from gui.theme import Theme
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 _PACE = 0.2  # s between two numbers: nobody reads faster
 _NOTHING = "No results yet: tiles come with the first results of a service."

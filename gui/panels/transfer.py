@@ -12,20 +12,20 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
-from gui.coherence import COHERENT
-from gui.history.history import History
-from gui.instant_text import instant_text
+from gui.model.coherence import COHERENT
+from gui.model.history.history import History
 from gui.panels.transfer_rows import COHERENCE, DELAY, PHASE, RATIO, Quantity, words
 from gui.panels.xy_panel import XYPanel
 from gui.plots.coherent_curve import CoherentCurve
 from gui.plots.frequency_axis import FrequencyAxis
+from gui.plots.view import View
 from gui.plots.xy_ink import pen
 from gui.plots.xy_plot import XYPlot
 from gui.plots.xy_scale import extent
-from gui.theme import Theme
-from gui.view import View
-from monitor.blocks import Samples
-from monitor.transfer import TransferBlock
+from gui.widgets.theme import Theme
+from gui.wording.instant_text import instant_text
+from monitor.messages.blocks import Samples
+from monitor.messages.transfer import TransferBlock
 
 _LEAST_HEIGHT = 200  # px: three rows whose labels do not meet
 _ROOMY = 310  # px of the panel, from where the frequency axis has a label of its own

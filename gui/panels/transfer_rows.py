@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from gui.coherence import COHERENT
-from gui.numbers import DASH
+from gui.model.coherence import COHERENT
 from gui.plots.time_ticks import value_text
 from gui.plots.xy_scale import doubt_text
-from monitor.blocks import Samples
-from monitor.transfer import TransferBlock
+from gui.wording.numbers import DASH
+from monitor.messages.blocks import Samples
+from monitor.messages.transfer import TransferBlock
 
 
 @dataclass(frozen=True, slots=True)

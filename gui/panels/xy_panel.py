@@ -6,17 +6,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from gui.history.history import History
-from gui.instant_text import instant_text
-from gui.painting import painting
+from gui.model.history.history import History
 from gui.panels.base import Panel
 from gui.panels.moment import Moment, moment
-from gui.plain_text import PlainLabel, plain_tip
+from gui.plots.view import View
 from gui.plots.xy_ink import tabular
 from gui.plots.xy_pane import XYPane
 from gui.plots.xy_plot import XYPlot
-from gui.theme import Theme
-from gui.view import View
+from gui.widgets.painting import painting
+from gui.widgets.plain_text import PlainLabel, plain_tip
+from gui.widgets.theme import Theme
+from gui.wording.instant_text import instant_text
 
 _HOW = "wheel: zoom · drag: pan · double click: automatic scales"
 

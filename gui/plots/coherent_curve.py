@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsPathItem
 
 from gui.plots.xy_ink import pen
 from gui.plots.xy_plot import XYPlot
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 
 class Band(QGraphicsPathItem):

@@ -7,7 +7,7 @@ from math import inf, isfinite, nan, pi
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 _FEWEST = 8  # samples that a tone is fitted to
 

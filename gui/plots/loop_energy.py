@@ -6,7 +6,7 @@ from math import inf, nan
 
 import numpy as np
 
-from monitor.blocks import Samples, same_unit
+from monitor.messages.blocks import Samples, same_unit
 
 _FEWEST = 12  # samples of a turn
 _NOTHING = 1e-9  # of the box around a loop: an area that small is made of rounding

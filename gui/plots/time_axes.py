@@ -15,7 +15,7 @@ from gui.plots.time_scale import axis_unit, time_ticks
 from gui.plots.time_scene import Scene
 from gui.plots.time_ticks import decimals_of, ticks, value_text
 from gui.plots.time_unit import ShownUnit, most_ticks
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

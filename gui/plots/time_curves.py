@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from gui.plots.time_frame import Strip
 from gui.plots.time_scale import TimeScale
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 # pixels beyond which nothing is seen, near enough to zero for every painter
 _FAR = 1e5

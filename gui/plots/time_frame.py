@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.history.envelope import Envelope
-from monitor.blocks import Samples
+from gui.model.history.envelope import Envelope
+from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:
-    from gui.history.history import PlacedEvent
-    from gui.history.timeline import Segment
+    from gui.model.history.history import PlacedEvent
+    from gui.model.history.timeline import Segment
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip
 
-from gui.plain_text import plain_tip
 from gui.plots.time_tip import NEAR
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
     from gui.plots.time_stack import TimeStack

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QPainter
 from gui.plots.time_curves import runs
 from gui.plots.time_frame import Frame, RowData, Strip
 from gui.plots.time_scale import TimeScale, breaks
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 _NARROWEST = 0.5  # pixels of grey that are seen
 _HATCHED = 0.35

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from gui.plots.time_ink import colour_of
 from gui.plots.time_legend import DELTA, Entry, Heading
 from gui.plots.time_letters import Letters
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QColor
 
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 
 def colour_of(theme: Theme, colour: str | int) -> str:

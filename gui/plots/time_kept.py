@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QPaintEngine, QPainter, QPixmap
 
-from gui.painting import painting_on
+from gui.widgets.painting import painting_on
 
 _ALIKE = 1e-3  # pixels of the device
 

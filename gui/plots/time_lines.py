@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gui.event_text import event_level, kind_word
-from gui.level_colour import level_colour
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_ink import colour_of, translucent
 from gui.plots.time_letters import Letters
@@ -17,10 +15,12 @@ from gui.plots.time_row import Row
 from gui.plots.time_scale import TimeScale
 from gui.plots.time_ticks import value_text
 from gui.plots.time_unit import unit_text
-from gui.theme import Theme
+from gui.widgets.level_colour import level_colour
+from gui.widgets.theme import Theme
+from gui.wording.event_text import event_level, kind_word
 
 if TYPE_CHECKING:
-    from gui.history.history import PlacedEvent
+    from gui.model.history.history import PlacedEvent
 
 _MOST_DASHED = 20  # lines; more of them take too long
 _MOST_DIGITS = 6

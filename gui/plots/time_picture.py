@@ -19,7 +19,7 @@ from gui.plots.time_raster import ColumnsImage
 from gui.plots.time_row import Curve, Row
 from gui.plots.time_scale import TimeScale
 from gui.plots.time_scene import Scene
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 _BAND_ALPHA = 56
 _FAINT_ALPHA = 110

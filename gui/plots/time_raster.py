@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
 from gui.plots.time_curves import PixelColumns
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 _TALLEST = 32_000
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.instant_text import instant_text, is_dated
 from gui.plots.time_ticks import MINUS, decimals_of, nice_step
-from monitor.blocks import Samples
+from gui.wording.instant_text import instant_text, is_dated
+from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:
-    from gui.history.timeline import Segment
+    from gui.model.history.timeline import Segment
 
 # s between labels of a time of day; below a second they are those of any number
 _CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRect
 
-from gui.instant_text import instant_text
 from gui.plots.time_frame import Frame
 from gui.plots.time_layout import StackLayout
 from gui.plots.time_row import Row
 from gui.plots.time_row_ranges import RowRanges
 from gui.plots.time_scale import TimeScale, segment_at
 from gui.plots.time_unit import ShownUnit, shown_unit
-from gui.theme import Theme
+from gui.widgets.theme import Theme
+from gui.wording.instant_text import instant_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gui.history.envelope import Envelope
+from gui.model.history.envelope import Envelope
 
 
 def spliced(coarse: Envelope, fine: Envelope) -> Envelope:

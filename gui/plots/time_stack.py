@@ -8,7 +8,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from gui.painting import painting
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_frame import Frame
 from gui.plots.time_gestures import TimeGestures
@@ -25,8 +24,9 @@ from gui.plots.time_scale import TimeScale
 from gui.plots.time_scene import Scene
 from gui.plots.time_still import StillPicture
 from gui.plots.time_tip import event_tip, heading_tip
-from gui.theme import Theme
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.painting import painting
+from gui.widgets.theme import Theme
 
 
 class TimeStack(RowArea):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtGui import QPaintEngine, QPainter, QPixmap
 
-from gui.painting import painting_on
 from gui.plots.time_kept import KeptPieces
 from gui.plots.time_picture import StackPicture
 from gui.plots.time_scene import Scene
+from gui.widgets.painting import painting_on
 
 
 class StillPicture:

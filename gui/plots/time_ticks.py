@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from gui.numbers import DASH
-from monitor.blocks import Samples
+from gui.wording.numbers import DASH
+from monitor.messages.blocks import Samples
 
 MINUS = "−"
 _MANTISSAS = (1.0, 2.0, 5.0, 10.0)

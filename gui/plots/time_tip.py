@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint
 
-from gui.event_text import kind_word, sentence
-from gui.instant_text import instant_text
 from gui.plots.time_scene import Scene
+from gui.wording.event_text import kind_word, sentence
+from gui.wording.instant_text import instant_text
 
 NEAR = 5.0
 """Pixels that a hand is off."""

@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QPointF, Signal
 from PySide6.QtGui import QMouseEvent
 
 from gui.plots.xy_plot import XYPlot
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 
 class XYPane(pg.GraphicsLayoutWidget):

@@ -15,7 +15,7 @@ from gui.plots.time_ticks import value_text
 from gui.plots.xy_axis import NumberAxis
 from gui.plots.xy_ink import fixed, pen, tabular
 from gui.plots.xy_scale import Limits, readable
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 LABEL_WIDTH = 62
 """px beside every plot, so that plots above each other align."""

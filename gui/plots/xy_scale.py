@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.plots.time_ticks import value_text
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 Limits = tuple[float, float]
 

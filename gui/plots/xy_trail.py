@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGraphicsEllipseItem
 
 from gui.plots.xy_ink import pen
 from gui.plots.xy_plot import XYPlot
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 _PARTS = 8
 _FAINTEST = 0.12  # opacity of the oldest part

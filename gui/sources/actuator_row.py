@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QToolButton, QWidget
 
-from gui.plain_text import PlainLabel
 from gui.sources.column_choice import ActuatorColumns, Field
 from gui.sources.description import DescribedColumn
-from gui.theme import Theme
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 ROLES = ("command", "measured", "force")
 NOTHING = "—"

@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.plain_text import PlainLabel
 from gui.sources.actuator_row import ActuatorRow
 from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
 from gui.sources.column_preview import ColumnPreview
 from gui.sources.description import Description, Overview
 from gui.sources.time_form import TimeForm
-from gui.theme import Theme
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 _OPTIONS = re.compile(r"[\s:;,(]*(name them with|give) --.*$")
 

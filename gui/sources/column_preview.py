@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.sources.description import Overview
 from gui.sources.overview_curve import draw_curve, limits
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 
 class ColumnPreview(QWidget):

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSettings, Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGroupBox, QVBoxLayout, QWidget
 
 from gui.sources.service_forms import ServeForm, WatchForm
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 
 class ConnectDialog(QDialog):

@@ -8,11 +8,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 
 class DescribedChannel(msgspec.Struct, frozen=True):
-    """One signal: role is that of `monitor.blocks.Role`; the actuator is empty where it belongs to none."""
+    """One signal: role is that of `monitor.messages.blocks.Role`; the actuator is empty where it belongs to none."""
 
     name: str
     role: str = "auxiliary"

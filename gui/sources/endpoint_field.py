@@ -5,10 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QVBoxLayout, QWidget
 
-from gui.plain_text import PlainLabel
 from gui.sources.recent import Recent
-from gui.theme import Theme
-from monitor.transport.endpoint import TransportError, check, is_local
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
+from monitor.transport.base import TransportError
+from monitor.transport.zeromq.endpoint import check, is_local
 
 
 class EndpointField(QWidget):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
-from gui.plain_text import PlainLabel
-from gui.sources.flow_layout import FlowLayout
 from gui.sources.hand_faults import DELAY_STEP, GAP, KINDS, FaultKind, HandFaults, read_hand_faults
 from gui.sources.player import Player
-from gui.theme import Theme
+from gui.widgets.flow_layout import FlowLayout
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 _PATIENCE = 3  # states of the player that may still tell of the time before a change
 

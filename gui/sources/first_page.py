@@ -22,14 +22,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.plain_text import PlainLabel, plain_tip
-from gui.shell.roomy_rows import make_roomy
 from gui.sources.media_icons import media_icon
 from gui.sources.offers import Offers, SimulationOffer
 from gui.sources.playback import PlaySimulation
 from gui.sources.recent import Recent
 from gui.sources.service_forms import ServeForm, WatchForm
-from gui.theme import Theme
+from gui.widgets.plain_text import PlainLabel, plain_tip
+from gui.widgets.roomy_rows import make_roomy
+from gui.widgets.theme import Theme
 
 DEMONSTRATION = "hybrid"
 _WIDEST = 1120

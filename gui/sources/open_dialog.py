@@ -16,7 +16,7 @@ from gui.sources.offers import Offers
 from gui.sources.playback import PlayFile
 from gui.sources.processes import Worker
 from gui.sources.service import Launch
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 _FOLDER = "open/folder"
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
 from gui.sources.description import Overview
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 _ROOM = 0.08  # of the height, above and below
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
-from gui.plain_text import PlainLabel
 from gui.sources.media_icons import media_icon
 from gui.sources.player import Player
 from gui.sources.run_timeline import RunTimeline
 from gui.sources.speed_box import SpeedBox
-from gui.theme import Theme
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 STEP = 0.1
 """s that one step goes."""

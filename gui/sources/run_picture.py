@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPixmap, QPolygonF
 
-from gui.event_text import event_level, sentence
-from gui.level import Level
-from gui.level_colour import level_colour
 from gui.sources.description import DescribedEvent, Description
 from gui.sources.overview_curve import draw_curve
-from gui.theme import Theme
-from monitor.blocks import Event, EventKind
+from gui.widgets.level_colour import level_colour
+from gui.widgets.theme import Theme
+from gui.wording.event_text import event_level, sentence
+from gui.wording.level import Level
+from monitor.messages.blocks import Event, EventKind
 
 _NEAR = 4.0  # pixels from an event that its mark takes
 _MOST_LINES = 12

@@ -17,14 +17,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.plain_text import PlainLabel
 from gui.sources.connection import ConnectToService
 from gui.sources.endpoint_field import EndpointField
 from gui.sources.keys_field import KeysField
 from gui.sources.loopback import USUAL
 from gui.sources.recent import Recent
 from gui.sources.rig import ServeRig
-from gui.theme import Theme
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 _SIGNALS = "tcp://127.0.0.1:5555"
 _FOLDER = "serve/record"

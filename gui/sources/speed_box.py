@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from gui.theme import Theme
+from gui.widgets.theme import Theme
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, math.inf)
 SLOWEST, FASTEST = 0.001, 10_000.0

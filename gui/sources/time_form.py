@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
-from gui.plain_text import PlainLabel
 from gui.sources.actuator_row import ColumnBox
 from gui.sources.description import DescribedColumn
-from gui.theme import Theme
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
 
 
 class TimeForm(QWidget):

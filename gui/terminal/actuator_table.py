@@ -10,13 +10,13 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from gui.contradiction import SIGN
-from gui.history.results import TRACE, ResultHistory
-from gui.level import Level
-from gui.numbers import DASH, number
+from gui.model.contradiction import SIGN
+from gui.model.history.results import TRACE, ResultHistory
+from gui.model.verdict import verdict
 from gui.terminal.sparkline import sparkline
-from gui.verdict import verdict
-from monitor.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
+from gui.wording.level import Level
+from gui.wording.numbers import DASH, number
+from monitor.messages.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
 
 HEADING_LINES = 3
 _LONGEST_NAME = 14

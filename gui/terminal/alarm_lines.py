@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from gui.alarm_summary import in_order, summary
-from gui.alarm_text import counted_before, severity_shape, severity_word
-from gui.instant_text import instant_text
-from monitor.alarm_report import Alarm, Severity
+from gui.model.alarm_summary import in_order, summary
+from gui.wording.alarm_text import counted_before, severity_shape, severity_word
+from gui.wording.instant_text import instant_text
 from monitor.alarms.text import reading
+from monitor.messages.alarms import Alarm, Severity
 
 _STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
 

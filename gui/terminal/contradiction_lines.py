@@ -7,9 +7,9 @@ from functools import partial
 
 from rich.text import Text
 
-from gui.contradiction import contradiction_mark
-from gui.history.results import ResultHistory
-from monitor.headline import HEADLINE, LABELS, contradicting
+from gui.model.contradiction import contradiction_mark
+from gui.model.history.results import ResultHistory
+from monitor.messages.headline import HEADLINE, LABELS, contradicting
 
 _MOST = 3  # actuators by name
 

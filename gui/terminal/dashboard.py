@@ -10,17 +10,17 @@ from itertools import islice
 from rich.console import Console
 from rich.live import Live
 
-from gui.alarm_summary import summary
-from gui.contradiction import contradiction_mark
-from gui.history import History, ResultHistory
-from gui.link import ResultLink
-from gui.numbers import count, number
+from gui.model.alarm_summary import summary
+from gui.model.contradiction import contradiction_mark
+from gui.model.history import History, ResultHistory
+from gui.model.link import ResultLink
+from gui.model.verdict import verdict
 from gui.terminal.reliability_lines import decision
 from gui.terminal.screen import Screen
-from gui.verdict import verdict
-from monitor.blocks import Event
-from monitor.headline import first_indicator, read_headline
-from monitor.health import Health
+from gui.wording.numbers import count, number
+from monitor.messages.blocks import Event
+from monitor.messages.headline import first_indicator, read_headline
+from monitor.messages.health import Health
 
 _FRAME = 0.1
 _LINE = 3.0

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from rich.text import Text
 
-from gui.history.results import ResultHistory
-from gui.numbers import DASH, shortened
+from gui.model.history.results import ResultHistory
 from gui.terminal.sparkline import sparkline
-from monitor.blocks import Samples
+from gui.wording.numbers import DASH, shortened
+from monitor.messages.blocks import Samples
 
 _NAME = 14
 _COLUMNS = (("first_passage", "first-passage"), ("accumulated", "accumulated"), ("windowed", "windowed"))

@@ -12,21 +12,21 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from gui.event_text import kind_level, kind_word, sentence
-from gui.history.results import ResultHistory
-from gui.instant_text import instant_text
-from gui.level import Level
-from gui.numbers import count, shortened
-from gui.service_state import service_state
+from gui.model.history.results import ResultHistory
+from gui.model.service_state import service_state
 from gui.terminal.actuator_table import HEADING_LINES, actuator_table
 from gui.terminal.alarm_lines import alarm_lines
 from gui.terminal.contradiction_lines import contradiction_lines
 from gui.terminal.reliability_lines import reliability_lines
 from gui.terminal.transfer_lines import transfer_lines
-from monitor.alarm_report import Alarm
-from monitor.blocks import Event
-from monitor.health import LONGEST_UNWRITTEN, Health
-from monitor.transfer import TransferBlock
+from gui.wording.event_text import kind_level, kind_word, sentence
+from gui.wording.instant_text import instant_text
+from gui.wording.level import Level
+from gui.wording.numbers import count, shortened
+from monitor.messages.alarms import Alarm
+from monitor.messages.blocks import Event
+from monitor.messages.health import LONGEST_UNWRITTEN, Health
+from monitor.messages.transfer import TransferBlock
 
 _EVENTS, _MOST_EVENTS = 3, 12
 _ALARMS = 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 # no full block: it would touch the line above
 _BARS = "▁▂▃▄▅▆▇"

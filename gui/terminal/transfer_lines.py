@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from gui.coherence import COHERENT
-from gui.numbers import number, shortened
-from monitor.blocks import Samples
-from monitor.transfer import TransferBlock
+from gui.model.coherence import COHERENT
+from gui.wording.numbers import number, shortened
+from monitor.messages.blocks import Samples
+from monitor.messages.transfer import TransferBlock
 
 _NAME = 14
 _CELL = 20  # characters of "12.34 Hz 1234.5 ms, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from monitor.health import Health
+from monitor.messages.health import Health
 
 Reading = Callable[[Health], float]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmState
+from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState
 
 _VERSION = 1
 _MOST_BYTES = 1 << 20

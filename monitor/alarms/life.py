@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monitor.alarm_report import AlarmAction, AlarmState
+from monitor.messages.alarms import AlarmAction, AlarmState
 
 _S, _A = AlarmState, AlarmAction
 LATCHED = (_S.LATCHED_UNACKNOWLEDGED, _S.LATCHED_ACKNOWLEDGED)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 
 Integers = NDArray[np.int64]
 _AT_ONCE = 1024  # changes that are handed out by one call of the kernel

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from monitor.alarm_report import Alarm, AlarmAction, Transition
 from monitor.alarms import kept, text
 from monitor.alarms.limits import LimitJudge
 from monitor.alarms.names import nearest
@@ -13,10 +12,11 @@ from monitor.alarms.of_service import ServiceWatch
 from monitor.alarms.standing import Moment, StandingAlarm
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.alarms.watches import plan
-from monitor.blocks import Column, ResultBlock, ResultStream
 from monitor.config import AlarmSettings
-from monitor.health import Health
-from monitor.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
+from monitor.messages.alarms import Alarm, AlarmAction, Transition
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from monitor.messages.health import Health
+from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
 
 _MOST_NAME = 60
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monitor.alarm_report import Transition
 from monitor.alarms.gauges import Gauge, words_of_return
 from monitor.alarms.standing import Moment, StandingAlarm
 from monitor.alarms.watch import Watch
-from monitor.health import Health
+from monitor.messages.alarms import Transition
+from monitor.messages.health import Health
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from monitor.alarm_report import Alarm, Severity
 from monitor.alarms import gauges
 from monitor.alarms.life import Kind
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.config import AlarmSettings
-from monitor.health import LONGEST_UNWRITTEN
+from monitor.messages.alarms import Alarm, Severity
+from monitor.messages.health import LONGEST_UNWRITTEN
 
 _CALM = 5.0  # s without a loss until lost data have returned to normal
 _SETTLED = 1.0  # s: the recorder's thread moves a sample from one count to the next while they are read

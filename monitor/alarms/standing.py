@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from monitor.alarm_report import Alarm, AlarmAction, AlarmState, Transition
 from monitor.alarms import text
 from monitor.alarms.kept import KeptAlarm
 from monitor.alarms.life import Kind, following, unshelved, why_in_vain
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Transition
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from monitor.alarm_report import Alarm, AlarmAction, AlarmState, Severity, Transition
-from monitor.blocks import Event, EventKind
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.blocks import Event, EventKind
 
 MAX_DETAIL = 200
 """Bytes that the run file keeps of an event's detail."""

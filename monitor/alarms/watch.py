@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from monitor.alarm_report import Alarm, Transition
 from monitor.alarms import text
 from monitor.alarms.life import Kind
 from monitor.alarms.limits import Limit
 from monitor.alarms.standing import Moment, StandingAlarm
+from monitor.messages.alarms import Alarm, Transition
 
 HEALTH = "health."
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
-from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmState, Severity
 from monitor.alarms import gauges
 from monitor.alarms.life import Kind
 from monitor.alarms.own_watches import own_watches
 from monitor.alarms.watch import HEALTH, Watch
-from monitor.blocks import Column
 from monitor.config import AlarmSettings, LimitSettings
+from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity
+from monitor.messages.blocks import Column
 
 _LISTED = 120  # characters of a note that list what there is
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from monitor.health import Health
-from monitor.requests import Request, RequestError
-from monitor.transport.curve import Keys
+from monitor.messages.health import Health
+from monitor.messages.requests import Request, RequestError
+from monitor.transport.security.curve import Keys
 
 PATIENCE = 5.0
 """s for a service to answer."""
@@ -18,7 +18,7 @@ def ask(request: Request, health: Health, url: str, security: Keys | None) -> No
     RequestError : it refuses, or does not answer.
     TransportError : it takes no requests.
     """
-    from monitor.transport.requests import RequestClient, requests_url
+    from monitor.transport.zeromq.requests import RequestClient, requests_url
 
     client = RequestClient(requests_url(health.requests, url), patience=PATIENCE, security=security)
     try:

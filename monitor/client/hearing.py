@@ -7,12 +7,12 @@ from collections import deque
 
 import zmq
 
-from monitor.alarm_report import Alarm, AlarmReport
-from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
-from monitor.health import Health
-from monitor.transfer import TransferBlock
-from monitor.transport.handshakes import refusal
-from monitor.transport.subscriber import Published
+from monitor.messages.alarms import Alarm, AlarmReport
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
+from monitor.transport.zeromq.handshakes import refusal
+from monitor.transport.zeromq.subscriber import Published
 
 _KEPT_EVENTS = 1000
 _REFUSALS = {

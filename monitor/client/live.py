@@ -11,15 +11,15 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from monitor.alarm_report import Alarm
-from monitor.blocks import Event, ResultBlock
 from monitor.client.asking import PATIENCE, ask
 from monitor.client.hearing import Hearing, ServiceLostError, is_of
 from monitor.client.rows import Row, RowReader
-from monitor.health import Health
-from monitor.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
-from monitor.transport.key_files import keys_of
-from monitor.transport.subscriber import Kind, Published, ResultSubscriber
+from monitor.messages.alarms import Alarm
+from monitor.messages.blocks import Event, ResultBlock
+from monitor.messages.health import Health
+from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
+from monitor.transport.security.key_files import keys_of
+from monitor.transport.zeromq.subscriber import Kind, Published, ResultSubscriber
 
 DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from monitor.blocks import ResultBlock, ResultStream, Samples
+from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 
 Places = Mapping[str, Mapping[str, int]]
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alarm_report import Alarm, Severity
 from monitor.alarms.text import reading
+from monitor.messages.alarms import Alarm, Severity
 
 _STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
 _SHAPES = {Severity.WARN: "▲", Severity.TRIP: "■"}

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from monitor.commands.note import answer_of, requests_of
 from monitor.commands.options import add_keys_option, client_security, positive
 from monitor.commands.watch import DEFAULT_RESULTS
-from monitor.user_name import user_name
+from monitor.system.user_name import user_name
 
 if TYPE_CHECKING:
-    from monitor.alarm_report import Alarm, AlarmReport
-    from monitor.requests import AlarmRequest
-    from monitor.transport.curve import Keys
+    from monitor.messages.alarms import Alarm, AlarmReport
+    from monitor.messages.requests import AlarmRequest
+    from monitor.transport.security.curve import Keys
 
 SUMMARY = "list the alarms of a running monitor, acknowledge, reset or shelve them"
 
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     security = client_security(arguments)
     if arguments.action == "list":
         return _list(arguments, security)
-    from monitor.transport.zeromq import requests_url
+    from monitor.transport.zeromq.requests import requests_url
 
     request = _request(arguments)
     # those that it may be for, where no name is given
@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _meant(request: AlarmRequest, alarms: tuple[Alarm, ...]) -> list[str]:
-    from monitor.alarm_report import AlarmState
-    from monitor.requests import AcknowledgeRequest
+    from monitor.messages.alarms import AlarmState
+    from monitor.messages.requests import AcknowledgeRequest
 
     if isinstance(request, AcknowledgeRequest):
         return [alarm.name for alarm in alarms if alarm.needs_acknowledgement]
@@ -66,8 +66,8 @@ def _meant(request: AlarmRequest, alarms: tuple[Alarm, ...]) -> list[str]:
 
 def _tell(arguments: argparse.Namespace, names: list[str], security: Keys | None) -> None:
     """Print what the alarms are now that the request has been carried out."""
-    from monitor import alarm_report
     from monitor.commands.alarm_table import state
+    from monitor.messages import alarms as alarm_report
 
     try:
         now = {alarm.name: alarm for alarm in _report(arguments.connect, security).alarms}
@@ -83,7 +83,7 @@ def _tell(arguments: argparse.Namespace, names: list[str], security: Keys | None
 
 
 def _request(arguments: argparse.Namespace) -> AlarmRequest:
-    from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
+    from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
     name, by = arguments.name, user_name() if arguments.by is None else arguments.by
     if (arguments.seconds is not None) != (arguments.action == "shelve"):
@@ -104,8 +104,8 @@ def _request(arguments: argparse.Namespace) -> AlarmRequest:
 
 
 def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
-    from monitor import alarm_report
     from monitor.commands.alarm_table import print_alarms
+    from monitor.messages import alarms as alarm_report
 
     report = _report(arguments.connect, security)
     if arguments.name:
@@ -121,9 +121,9 @@ def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
 
 
 def _report(results: str, security: Keys | None) -> AlarmReport:
-    from monitor.alarm_report import AlarmReport
-    from monitor.blocks import Event, EventKind
-    from monitor.transport.zeromq import ResultSubscriber
+    from monitor.messages.alarms import AlarmReport
+    from monitor.messages.blocks import Event, EventKind
+    from monitor.transport.zeromq.subscriber import ResultSubscriber
 
     subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
     try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from monitor.alarm_report import AlarmReport
 from monitor.alarms.text import in_words
-from monitor.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.commands.last_judged import LastJudged
-from monitor.health import Health
-from monitor.transfer import TransferBlock
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 
 _PAUSE = 5.0
 _TOLD = {

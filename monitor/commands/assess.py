@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_indicator_options, column_selection, indicator_overrides
-from monitor.safe_text import csv_cell, printable
+from monitor.system.safe_text import csv_cell, printable
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings

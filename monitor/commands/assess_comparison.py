@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from monitor.blocks import units_differ
 from monitor.commands.assess_words import plus_minus
+from monitor.messages.blocks import units_differ
 from replay.assessment.headline import (
     delay_changes,
     farthest_delay,

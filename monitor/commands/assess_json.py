@@ -9,12 +9,12 @@ import numpy as np
 
 from monitor.commands.json_values import criteria_json, number
 from monitor.commands.result_groups import group_of
-from monitor.headline import HEADLINE
+from monitor.messages.headline import HEADLINE
 
 if TYPE_CHECKING:
-    from monitor.blocks import Column
     from monitor.indicators.frequency_evaluation import FrequencyEvaluation
-    from monitor.transfer import TransferBlock
+    from monitor.messages.blocks import Column
+    from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, Headline, PairAssessment, Spread
     from replay.whole_record import WholeRecord
 

@@ -15,12 +15,12 @@ from rich.text import Text
 from monitor.commands.assess_comparison import comparison_table, worst_actuator
 from monitor.commands.assess_words import headline_words
 from monitor.commands.result_groups import group_of, headline_first
-from monitor.headline import QUANTITIES
-from monitor.safe_text import printable
+from monitor.messages.headline import QUANTITIES
+from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
-    from monitor.blocks import Column
-    from monitor.transfer import TransferBlock
+    from monitor.messages.blocks import Column
+    from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
 
 _DEGREES = 180.0 / math.pi

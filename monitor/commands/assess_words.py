@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from monitor.blocks import ratio_unit, units_differ
+from monitor.messages.blocks import ratio_unit, units_differ
 from replay.assessment.headline import milliseconds
 
 if TYPE_CHECKING:

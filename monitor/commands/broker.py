@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from monitor.health import Broker
+from monitor.messages.health import Broker
 
 if TYPE_CHECKING:
     from monitor.config import Settings

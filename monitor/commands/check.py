@@ -12,9 +12,9 @@ import msgspec
 from monitor.commands.checks.finding import Finding, Level, fail, found, ok, warn
 
 if TYPE_CHECKING:
-    from monitor.blocks import Column, Stream
     from monitor.commands.security import Guard
     from monitor.config import Settings
+    from monitor.messages.blocks import Column, Stream
     from monitor.reliability.plan import ReliabilityPlan
 
 
@@ -124,7 +124,7 @@ class _Look:
     def _values(self) -> Iterator[Finding]:
         from monitor.commands.checks import values
         from monitor.commands.checks.load import load
-        from monitor.engine import MOST_ROWS
+        from monitor.engine.monitor import MOST_ROWS
 
         settings, plan, columns = self._settings, self._plan, self._columns
         if not self._streams:

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the test; return 0, or 1 when one of its processes died."""
-    from gui.display import NoDisplayError, why_no_display
+    from gui.window.display import NoDisplayError, why_no_display
 
     if not _SHORTEST <= arguments.duration < math.inf:
         raise ValueError(f"--duration {arguments.duration:g}: give {_SHORTEST:g} s or more")
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open_window(arguments: argparse.Namespace, record: Path) -> int:
-    from gui.opening import Opening
+    from gui.window.opening import Opening
     from monitor.commands.gui import open_window
 
     words = ("--duration", f"{arguments.duration:g}", "--speed", f"{arguments.speed:g}")
@@ -117,7 +117,7 @@ def stage(
     ------
     ChildDied : one of the two processes ended too early.
     """
-    from gui.link import ResultLink
+    from gui.model.link import ResultLink
     from gui.terminal.dashboard import Dashboard
 
     signals, results = _free_endpoints(2)

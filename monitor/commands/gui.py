@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from monitor.commands.options import add_column_options, add_keys_option, client_security
 
 if TYPE_CHECKING:
-    from gui.opening import Opening
     from gui.sources.offers import Offers
+    from gui.window.opening import Opening
 
 SUMMARY = "open the desktop window: watch a test live, scrub through it, replay a run"
 _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}
@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Open it, and return when it is closed."""
-    from gui.opening import Opening
-    from monitor.transport.endpoint import check
+    from gui.window.opening import Opening
+    from monitor.transport.zeromq.endpoint import check
 
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
     if len(given) > 1:
@@ -73,7 +73,7 @@ def open_window(opening: Opening) -> int:
     NoDisplayError : there is no display, or Qt lacks something of the system; the text says what to do.
     ValueError : there is no such simulation.
     """
-    from gui.display import DisplayTrial
+    from gui.window.display import DisplayTrial
 
     offers = _offers()
     known = [offer.name for offer in offers.simulations]
@@ -81,7 +81,7 @@ def open_window(opening: Opening) -> int:
         raise ValueError(f"there is no simulation {opening.simulation!r}: choose from {', '.join(known)}")
     trial = DisplayTrial()
     try:
-        from gui.application import run_window
+        from gui.window.application import run_window
     except ImportError:
         # where a library of the system is missing, this says which
         trial.require()

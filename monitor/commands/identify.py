@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, column_selection, positive
-from monitor.safe_text import printable
+from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
     from replay.formats import Recording, Selection

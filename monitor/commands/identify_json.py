@@ -11,7 +11,7 @@ from monitor.commands.identify_names import shown
 from monitor.commands.json_values import number
 
 if TYPE_CHECKING:
-    from monitor.blocks import Stream
+    from monitor.messages.blocks import Stream
     from replay.formats import Recording
     from replay.identification import ActuatorFit, Identified
     from sim.identification.fit import Fit

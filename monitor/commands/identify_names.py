@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.blocks import ratio_unit
+from monitor.messages.blocks import ratio_unit
 
 if TYPE_CHECKING:
-    from monitor.blocks import Channel
+    from monitor.messages.blocks import Channel
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.commands.identify_names import shown
-from monitor.safe_text import printable
+from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
-    from monitor.blocks import Stream
+    from monitor.messages.blocks import Stream
     from replay.identification import ActuatorFit
 
 # in a pipe, which has no width of its own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.blocks import ResultBlock, ResultStream, Samples
+from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 
 _SHOWN = ("first_passage", "accumulated", "windowed")
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.config import ResultSettings, Settings
-    from monitor.health import Recording
+    from monitor.messages.health import Recording
     from monitor.recording import Recorder
     from monitor.recording.disk_space import DiskSpace
-    from monitor.transport.zeromq import RequestInlet
-    from monitor.wire import Encoder
+    from monitor.transport.zeromq.request_inlet import RequestInlet
+    from monitor.wire.native import Encoder
 
 _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
 _TURN = 0.1  # s
@@ -69,14 +69,15 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.commands.alarm_keeping import kept_alarms
     from monitor.commands.announcer import Announcer
     from monitor.commands.checks.values import must_be_published
-    from monitor.engine import MOST_ROWS, Monitor, warm_up
+    from monitor.engine.monitor import MOST_ROWS, Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
-    from monitor.health import Recording
+    from monitor.messages.health import Recording
     from monitor.recording.disk_space import DiskSpace
-    from monitor.service import Service
+    from monitor.service.service import Service
     from monitor.transport.base import Troubled
-    from monitor.transport.zeromq import ZmqResultSink, ZmqSource
-    from monitor.wire import Encoder
+    from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+    from monitor.transport.zeromq.zeromq_source import ZmqSource
+    from monitor.wire.native import Encoder
 
     say = (lambda _text: None) if arguments.quiet else _say
     stream = settings.stream
@@ -235,7 +236,7 @@ def _missing(recorder: Recorder) -> str:
 
 def _recorder(settings: Settings, encoder: Encoder) -> Recorder:
     from monitor.recording import RecorderProcess, RunWriter
-    from monitor.worker_process import POSSIBLE
+    from monitor.system.worker_process import POSSIBLE
 
     # whoever is told of it may run in another folder, and this one may go
     path = Path(settings.record.path).absolute()
@@ -251,7 +252,7 @@ def _recorder(settings: Settings, encoder: Encoder) -> Recorder:
 
 
 def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInlet | None:
-    from monitor.transport.zeromq import RequestInlet
+    from monitor.transport.zeromq.request_inlet import RequestInlet
 
     if results.requests in ("", "none"):
         return None
@@ -259,7 +260,7 @@ def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInle
 
 
 def _kept(recorder: Recorder, disk: DiskSpace, left: int) -> Recording:
-    from monitor.health import Recording
+    from monitor.messages.health import Recording
 
     return Recording(
         str(recorder.path),

@@ -10,8 +10,8 @@ from monitor.commands.options import add_keys_option, client_security
 from monitor.commands.watch import DEFAULT_RESULTS
 
 if TYPE_CHECKING:
-    from monitor.requests import Answer, Request
-    from monitor.transport.curve import Keys
+    from monitor.messages.requests import Answer, Request
+    from monitor.transport.security.curve import Keys
 
 SUMMARY = "put a note into the run that a monitor is recording"
 
@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Send the note; 0 when the service has taken it."""
-    from monitor.requests import NoteRequest
-    from monitor.transport.zeromq import requests_url
+    from monitor.messages.requests import NoteRequest
+    from monitor.transport.zeromq.requests import requests_url
 
     note = NoteRequest(text=arguments.text)
     security = client_security(arguments)
@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def requests_of(results: str, security: Keys | None) -> str:
     """Return the endpoint that the service at `results` names in its health."""
-    from monitor.blocks import Event, EventKind
-    from monitor.health import Health
-    from monitor.transport.zeromq import ResultSubscriber
+    from monitor.messages.blocks import Event, EventKind
+    from monitor.messages.health import Health
+    from monitor.transport.zeromq.subscriber import ResultSubscriber
 
     subscriber = ResultSubscriber(results, kinds=("health",), security=security)
     try:
@@ -64,7 +64,7 @@ def requests_of(results: str, security: Keys | None) -> str:
 
 def answer_of(url: str, request: Request, security: Keys | None) -> Answer:
     """Send a request, and return what the service says."""
-    from monitor.transport.zeromq import RequestClient
+    from monitor.transport.zeromq.requests import RequestClient
 
     client = RequestClient(url, patience=_PATIENCE, security=security)
     try:

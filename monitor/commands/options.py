@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monitor.reliability.decision import Limits
-    from monitor.transport.curve import Keys
+    from monitor.transport.security.curve import Keys
     from replay.formats import Selection
 
 
@@ -142,7 +142,7 @@ def client_security(arguments: argparse.Namespace) -> Keys | None:
     ------
     KeyFileError : they are missing or not safe.
     """
-    from monitor.transport.key_files import keys_of
+    from monitor.transport.security.key_files import keys_of
 
     return keys_of(arguments.keys or "")
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from monitor.commands.stopping import StopSignals
-from monitor.safe_text import printable
+from monitor.system.safe_text import printable
 
 SUMMARY = "rewrite a run file that was not closed properly"
 

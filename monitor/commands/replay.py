@@ -16,7 +16,7 @@ from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
 
 if TYPE_CHECKING:
-    from monitor.transport.zeromq import SignalPublisher
+    from monitor.transport.zeromq.publisher import SignalPublisher
     from replay.control.controlled_source import ControlledSource
     from replay.description import Description
     from replay.formats import Recording
@@ -88,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Description, ControlledSource, SignalPublisher]:
-    from monitor.transport.key_files import keys_of
-    from monitor.transport.zeromq import SignalPublisher
+    from monitor.transport.security.key_files import keys_of
+    from monitor.transport.zeromq.publisher import SignalPublisher
     from replay.control.controlled_source import ControlledSource
     from replay.faults import parse_faults
     from replay.players import RecordingPlayer
@@ -132,7 +132,7 @@ def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Descriptio
 
 
 def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: bool, stop: StopSignals) -> None:
-    from monitor.blocks import SignalBlock
+    from monitor.messages.blocks import SignalBlock
 
     if not at_once and not publisher.subscribed:
         _say("waiting for a monitor to connect ...")

@@ -7,15 +7,15 @@ from collections import deque
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from monitor.blocks import SignalBlock
 from monitor.commands.line_pipes import LineReader, LineWriter
+from monitor.messages.blocks import SignalBlock
 from replay.control.commands import LONGEST_LINE, Seek, decode
 from replay.control.controlled_source import ControlledSource
 from replay.control.states import Opened, Refused, State, encode
 
 if TYPE_CHECKING:
     from monitor.commands.stopping import StopSignals
-    from monitor.transport.zeromq import SignalPublisher
+    from monitor.transport.zeromq.publisher import SignalPublisher
     from replay.description import Description
 
 _LOOK = 0.02  # s, the longest that a command waits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.blocks import Column
-from monitor.headline import BESIDE, HEADLINE
+from monitor.messages.blocks import Column
+from monitor.messages.headline import BESIDE, HEADLINE
 
 _ORDER = (HEADLINE, *BESIDE, "xcorr", "hsem")
 # paei_adaptive_delay begins with paei too

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import zmq
 
     from monitor.config import Settings
-    from monitor.transport.curve import Keys
+    from monitor.transport.security.curve import Keys
 
 _IO_THREADS = 4  # signals, results, requests and the gatekeeper do not wait for each other
 
@@ -51,9 +51,9 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
 
     import zmq
 
-    from monitor.transport.allow_list import AllowList
-    from monitor.transport.gatekeeper import Gatekeeper
-    from monitor.transport.key_files import CLIENTS, SERVICE, service_keys
+    from monitor.transport.security.allow_list import AllowList
+    from monitor.transport.security.gatekeeper import Gatekeeper
+    from monitor.transport.security.key_files import CLIENTS, SERVICE, service_keys
 
     keys = service_keys(Path(folder), Path(peer) if peer else None)
     # who holds the service's own secret is the service
@@ -72,7 +72,7 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
 
 def in_plain(settings: Settings) -> str:
     """Say which rigs are heard without encryption although there are keys; empty: none."""
-    from monitor.transport.endpoint import is_local
+    from monitor.transport.zeromq.endpoint import is_local
 
     if not settings.security.keys or settings.security.rig_key:
         return ""

@@ -6,10 +6,10 @@ import contextlib
 import socket
 from collections.abc import Mapping
 
-from monitor.alarm_report import AlarmReport
-from monitor.blocks import Event, ResultBlock, SignalBlock
-from monitor.health import Health
-from monitor.transfer import TransferBlock
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 
 
 class ServiceManager:

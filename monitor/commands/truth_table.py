@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.headline import LABELS
+from monitor.messages.headline import LABELS
 from replay.truth import Stretch
 
 _DASH = "—"

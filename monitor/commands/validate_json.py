@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.commands.json_values import number, numbers
 
 if TYPE_CHECKING:
-    from monitor.blocks import Samples
+    from monitor.messages.blocks import Samples
     from monitor.reliability.curves import Reliability
     from replay.validation.site import SiteResult
     from replay.validation.validation import Validation

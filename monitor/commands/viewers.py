@@ -51,14 +51,14 @@ def open_viewers(settings: ViewerSettings, insecure: bool, say: Callable[[str], 
     sinks: list[Sink] = []
     with ExitStack() as stack:
         if settings.plotjuggler:
-            from monitor.transport.plotjuggler import PlotJugglerSink
+            from monitor.transport.viewers.plotjuggler import PlotJugglerSink
 
             feed = PlotJugglerSink(settings.plotjuggler, settings.plotjuggler_rate, insecure=insecure, apart=True)
             stack.callback(feed.close)
             sinks.append(feed)
             say(f"PlotJuggler's feed on {feed.endpoint}")
         if settings.prometheus:
-            from monitor.transport.prometheus import PrometheusSink
+            from monitor.transport.viewers.prometheus import PrometheusSink
 
             page = PrometheusSink(settings.prometheus, insecure=insecure)
             stack.callback(page.close)

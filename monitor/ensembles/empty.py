@@ -10,8 +10,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from monitor.blocks import Samples
 from monitor.ensembles.layout import ORDER, PAGE, PROGRESS, RESPONSE, TIME
+from monitor.messages.blocks import Samples
 
 # for what HDF5 writes about the arrays
 _SLACK = 1 << 16

@@ -13,7 +13,7 @@ import tokenize
 import zipfile
 import zlib
 
-from monitor.safe_text import printable
+from monitor.system.safe_text import printable
 
 TIME, RESPONSE, ORDER, PROGRESS = "time", "response", "order", "progress"
 

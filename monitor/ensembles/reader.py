@@ -8,12 +8,12 @@ from typing import Any
 import h5py
 import numpy as np
 
-from monitor.blocks import Samples
 from monitor.ensembles.layout import DAMAGE, ORDER, PAGE, PART, PROGRESS, QUANTITY, RESPONSE, TIME, UNIT, reason, text
-from monitor.hdf5_inside import is_inside, is_stored_inside
-from monitor.regular_file import check_regular
+from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import Ensemble, EnsembleError, Ranks, sort_ensemble
-from monitor.safe_text import printable
+from monitor.system.hdf5_file import is_inside, is_stored_inside
+from monitor.system.regular_file import check_regular
+from monitor.system.safe_text import printable
 
 _HARMLESS = 1 << 28
 _MOST_PACKED = 50  # times: measured and simulated responses pack to a tenth at best

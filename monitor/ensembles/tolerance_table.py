@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.blocks import Samples
-from monitor.regular_file import check_regular
+from monitor.messages.blocks import Samples
 from monitor.reliability.tolerance import ToleranceError
+from monitor.system.regular_file import check_regular
 
 # nothing is converted here: a header in other words may mean other units
 _HEADERS = (["time", "tolerance"], ["time[s]", "tolerance"])

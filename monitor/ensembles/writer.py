@@ -10,7 +10,6 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.ensembles.empty import make_empty
 from monitor.ensembles.layout import (
     DAMAGE,
@@ -25,6 +24,7 @@ from monitor.ensembles.layout import (
     reason,
     text,
 )
+from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import EnsembleError, check_time, sort_rows
 
 # of the response and its order, that are sorted at once

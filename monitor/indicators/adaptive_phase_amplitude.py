@@ -6,11 +6,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from monitor.indicators.adaptive_kernel import AdaptiveState
 from monitor.indicators.base import RATIO_UNIT, SIGNAL_UNIT, Output, check_window
-from monitor.indicators.chord_sums import chord_lags
-from monitor.indicators.closed_loop import N_ROOMS
-from monitor.indicators.gate import gate_limits, new_gate
+from monitor.indicators.parts.adaptive_kernel import AdaptiveState
+from monitor.indicators.parts.chord_sums import chord_lags
+from monitor.indicators.parts.closed_loop import N_ROOMS
+from monitor.indicators.parts.gate import gate_limits, new_gate
 from monitor.indicators.tracking_pass import ADAPTIVE, PassIndicator
 
 # samples that may search for a window, in a longest one

@@ -7,9 +7,9 @@ from copy import deepcopy
 import numpy as np
 from numpy.typing import ArrayLike
 
-from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE
+from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 
 # nearer to half the rate the filter's upper edge is no edge any more
 _HIGHEST = 0.45

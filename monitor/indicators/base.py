@@ -10,10 +10,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
-# beyond this a sample is a broken sensor's, and its fourth power would leave the range of a double
-LARGEST_SAMPLE = 1e50
 # samples in the windows of all pairs together; each costs about a kilobyte when every measure is computed
 LARGEST_WINDOW = 1 << 21
 SIGNAL_UNIT = "signal"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from monitor.blocks import Samples
-from monitor.indicators.base import LARGEST_SAMPLE
+from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.messages.blocks import Samples
 
 
 class BenchmarkCriteria(NamedTuple):

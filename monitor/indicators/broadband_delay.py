@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
-from monitor.indicators.cross_correlation import CrossCorrelation
-from monitor.indicators.fractional_lag import REACH, delayed
-from monitor.indicators.gate import Gate, gate_limits, new_gate, passes
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.multitaper import MultitaperFit, multitaper_length
-from monitor.indicators.residual import SMALLEST_FIT, UNRELATED, with_chance
-from monitor.indicators.window_residual import Residual, scatter
+from monitor.indicators.parts.cross_correlation import CrossCorrelation
+from monitor.indicators.parts.fractional_lag import REACH, delayed
+from monitor.indicators.parts.gate import Gate, gate_limits, new_gate, passes
+from monitor.indicators.parts.multitaper import MultitaperFit, multitaper_length
+from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, with_chance
+from monitor.indicators.parts.window_residual import Residual, scatter
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 
 # signals with less correlation, or less coherence over the band, have nothing to do with each other
 _RELATED = 0.5

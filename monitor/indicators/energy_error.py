@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.indicators.base import ENERGY_UNIT, Output, check_window
-from monitor.indicators.energy_kernel import EnergyState
-from monitor.indicators.gate import gate_limits, new_gate
-from monitor.indicators.swept_area import HOPS, new_stored_window
+from monitor.indicators.parts.energy_kernel import EnergyState
+from monitor.indicators.parts.gate import gate_limits, new_gate
+from monitor.indicators.parts.swept_area import HOPS, new_stored_window
+from monitor.indicators.parts.windowed_sums import new_sums
 from monitor.indicators.tracking_pass import HSEM, PassIndicator
-from monitor.indicators.windowed_sums import new_sums
 
 
 class EnergyError(NamedTuple):

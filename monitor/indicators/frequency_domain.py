@@ -13,11 +13,11 @@ from monitor.indicators.base import (
     Output,
     check_window,
 )
-from monitor.indicators.fourier import new_transform
-from monitor.indicators.frequency_domain_kernel import N_HELD, N_ROOMS, FdbState
-from monitor.indicators.gate import gate_limits, new_gate
-from monitor.indicators.tapers import TAPERS
-from monitor.indicators.tracked_bins import N_TRACKED, choose_bins, half_angles, turns_of
+from monitor.indicators.parts.fourier import new_transform
+from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_ROOMS, FdbState
+from monitor.indicators.parts.gate import gate_limits, new_gate
+from monitor.indicators.parts.tapers import TAPERS
+from monitor.indicators.parts.tracked_bins import N_TRACKED, choose_bins, half_angles, turns_of
 from monitor.indicators.tracking_pass import FDB, PassIndicator
 
 # looks at the whole window while it slides by its length

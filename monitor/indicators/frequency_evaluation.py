@@ -8,13 +8,13 @@ import numpy as np
 import scipy.fft
 from numpy.typing import ArrayLike
 
-from monitor.blocks import Samples
 from monitor.indicators.base import RATIO_UNIT, Output, check_window
-from monitor.indicators.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.residual import SMALLEST_FIT, UNRELATED, with_chance
-from monitor.indicators.window_residual import residual_of, scatter
+from monitor.indicators.parts.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
+from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, with_chance
+from monitor.indicators.parts.window_residual import residual_of, scatter
 from monitor.kernel import reduction
+from monitor.messages.blocks import Samples
 
 # below this of the command, what is in common is the rounding of a dead channel
 _TRACE = 1e-24

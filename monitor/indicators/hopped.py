@@ -14,11 +14,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.config import Measure
-from monitor.indicators.base import LARGEST_SAMPLE, Signals, Value, WindowedIndicator
-from monitor.indicators.cross_spectra import centred
+from monitor.indicators.base import Signals, Value, WindowedIndicator
+from monitor.indicators.parts.cross_spectra import centred
+from monitor.indicators.parts.good_samples import is_good
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 
 # the fraction of a hop from one pair's turn to the next one's: any number of pairs is spread evenly
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
@@ -227,7 +228,7 @@ def _advance_hopped(
             ring[pair, 0, at], ring[pair, 0, at + n_window] = c, c
             ring[pair, 1, at], ring[pair, 1, at + n_window] = m, m
             at = 0 if at + 1 == n_window else at + 1
-            if abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE:
+            if is_good(c, m):
                 good[pair] += 1
             else:
                 good[pair] = 0

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.base import SIGNAL_UNIT, Output
-from monitor.indicators.peak_kernel import PeakState
-from monitor.indicators.sliding_extremes import new_extremes
+from monitor.indicators.parts.peak_kernel import PeakState
+from monitor.indicators.parts.sliding_extremes import new_extremes
 from monitor.indicators.tracking_pass import PEAK, PassIndicator
 
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.base import RATIO_UNIT, SIGNAL_UNIT, Output, check_window
-from monitor.indicators.chord_sums import new_chord_sums
-from monitor.indicators.closed_loop import N_ROOMS
-from monitor.indicators.ellipse_window import new_ellipse_window
-from monitor.indicators.gate import gate_limits, new_gate
-from monitor.indicators.phase_amplitude_kernel import N_HELD, PaeiState
+from monitor.indicators.parts.chord_sums import new_chord_sums
+from monitor.indicators.parts.closed_loop import N_ROOMS
+from monitor.indicators.parts.ellipse_window import new_ellipse_window
+from monitor.indicators.parts.gate import gate_limits, new_gate
+from monitor.indicators.parts.phase_amplitude_kernel import N_HELD, PaeiState
 from monitor.indicators.tracking_pass import PAEI, PassIndicator
 
 # looks at the whole window while it slides by its length

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.base import Output
-from monitor.indicators.rms_kernel import RmsState
-from monitor.indicators.sliding_extremes import new_extremes
+from monitor.indicators.parts.rms_kernel import RmsState
+from monitor.indicators.parts.sliding_extremes import new_extremes
+from monitor.indicators.parts.windowed_moments import new_moments
+from monitor.indicators.parts.windowed_sums import new_sums
 from monitor.indicators.tracking_pass import RMS, PassIndicator
-from monitor.indicators.windowed_moments import new_moments
-from monitor.indicators.windowed_sums import new_sums
 
 
 class RmsError(NamedTuple):

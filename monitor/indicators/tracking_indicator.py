@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.indicators.base import SIGNAL_UNIT, Output, check_window
-from monitor.indicators.gate import gate_limits, new_gate
-from monitor.indicators.sliding_extremes import new_extremes
-from monitor.indicators.swept_area import HOPS, new_stored_window
-from monitor.indicators.tracking_kernel import N_ROOMS, TrackingState
+from monitor.indicators.parts.gate import gate_limits, new_gate
+from monitor.indicators.parts.sliding_extremes import new_extremes
+from monitor.indicators.parts.swept_area import HOPS, new_stored_window
+from monitor.indicators.parts.tracking_kernel import N_ROOMS, TrackingState
+from monitor.indicators.parts.windowed_sums import new_sums
 from monitor.indicators.tracking_pass import TI, PassIndicator
-from monitor.indicators.windowed_sums import new_sums
 
 
 class TrackingArea(NamedTuple):

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.indicators.base import Output, check_window
-from monitor.indicators.cross_correlation import CrossCorrelation
-from monitor.indicators.cross_spectra import (
+from monitor.indicators.hopped import Centred, HoppedIndicator
+from monitor.indicators.parts.cross_correlation import CrossCorrelation
+from monitor.indicators.parts.cross_spectra import (
     Spectrum,
     bins_of_band,
     periodic_hann,
     power_of,
     segment_spectrum,
 )
-from monitor.indicators.fractional_lag import REACH
-from monitor.indicators.hopped import Centred, HoppedIndicator
+from monitor.indicators.parts.fractional_lag import REACH
+from monitor.messages.blocks import Samples
 
 # neighbours under Hann with half overlap correlate by 1/6: n of them are worth n / (1 + 2/36)
 _OVERLAP = 18.0 / 19.0

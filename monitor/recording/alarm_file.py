@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from monitor.alarm_report import AlarmReport, AlarmState
-from monitor.blocks import Event, ResultBlock, SignalBlock
-from monitor.health import Health
+from monitor.messages.alarms import AlarmReport, AlarmState
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 from monitor.recording.notes import Notes, the_end
-from monitor.transfer import TransferBlock
 
 _SHELF_INTERVAL = 30.0  # s after which the time that is left on the shelf is written anew
 _MOST_BYTES = 1 << 22

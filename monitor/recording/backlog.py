@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from monitor.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 
 Item = SignalBlock | ResultBlock | Event
 

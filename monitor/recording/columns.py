@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import ResultBlock, Samples, SignalBlock
+from monitor.messages.blocks import ResultBlock, Samples, SignalBlock
 
 Integers = NDArray[np.int64]
 

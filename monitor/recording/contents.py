@@ -13,14 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Channel, Column, Event, EventKind, ResultStream, Role, Stream
+from monitor.messages.blocks import Channel, Column, Event, EventKind, ResultStream, Role, Stream
 from monitor.recording import layout, parts
 from monitor.recording.checks import CHECK_TYPE
 from monitor.recording.layout import RunFileError
 from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
 from monitor.recording.verification import Checks
-from monitor.regular_file import check_regular
-from monitor.safe_text import printable
+from monitor.system.regular_file import check_regular
+from monitor.system.safe_text import printable
 
 _SLICE = 1 << 20
 

@@ -17,7 +17,7 @@ from typing import IO
 import h5py
 import numpy as np
 
-from monitor.blocks import Event, ResultStream, Stream
+from monitor.messages.blocks import Event, ResultStream, Stream
 from monitor.recording import checks, layout
 from monitor.recording.columns import Columns
 from monitor.recording.names import place

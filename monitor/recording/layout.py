@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Channel, Column, Event, ResultStream, Stream
+from monitor.messages.blocks import Channel, Column, Event, ResultStream, Stream
 from monitor.recording import checks
 
 FORMAT = "synchroscope-run"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from monitor.requests import MAX_NOTE, NoteRequest, Request
+from monitor.messages.requests import MAX_NOTE, NoteRequest, Request
 
 _MOST_NAME = 75  # bytes of a path in a note
 

@@ -12,10 +12,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.hdf5_inside import is_inside, is_stored_inside
 from monitor.recording import layout
 from monitor.recording.checks import CHECK_TYPE
-from monitor.timeline import MAX_RATE, MIN_RATE
+from monitor.system.hdf5_file import is_inside, is_stored_inside
+from monitor.wire.timeline import MAX_RATE, MIN_RATE
 
 DAMAGE = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
 """What h5py raises on bytes that are not what they should be."""

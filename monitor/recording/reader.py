@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Event, ResultStream, Samples, SignalBlock, Stream
+from monitor.messages.blocks import Event, ResultStream, Samples, SignalBlock, Stream
 from monitor.recording import contents, layout, parts
 from monitor.recording.columns import Integers
 from monitor.recording.doubts import Doubts, find_doubts

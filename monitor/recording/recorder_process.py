@@ -11,18 +11,18 @@ from typing import Any
 
 import msgspec
 
-from monitor.alarm_report import AlarmReport
-from monitor.blocks import Event, ResultBlock, SignalBlock
-from monitor.health import Health
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
 from monitor.recording.backlog import Backlog
 from monitor.recording.held_messages import HeldMessages
 from monitor.recording.notes import Notes
 from monitor.recording.recorder_program import Kind, Order, Progress
 from monitor.recording.writer import check_outcome, stored_settings
-from monitor.transfer import TransferBlock
-from monitor.wire import Encoder
-from monitor.worker_process import WorkerProcess, one_piece
+from monitor.system.worker_process import WorkerProcess, one_piece
+from monitor.wire.native import Encoder
 
 _PROGRAM = "monitor.recording.recorder_program"
 _PAUSE = 1.0  # s between starts

@@ -16,12 +16,12 @@ from time import monotonic
 
 import msgspec
 
-from monitor.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.requests import NoteRequest, Request
 from monitor.recording.layout import TRUNCATED, RunFileError
 from monitor.recording.writer import RunWriter
-from monitor.requests import NoteRequest, Request
-from monitor.wire import Decoder
-from monitor.worker_process import Incoming, first_line
+from monitor.system.worker_process import Incoming, first_line
+from monitor.wire.native import Decoder
 
 _TURN = 0.05  # s
 _ALONE = 10  # s for what is left, once the service has died

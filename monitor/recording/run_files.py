@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from monitor.blocks import ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.recording import layout
 from monitor.recording.backlog import Backlog, Item, size
 from monitor.recording.columns import Clock, Columns, result_columns, signal_columns

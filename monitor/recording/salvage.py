@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Channel, Role
+from monitor.messages.blocks import Channel, Role
 from monitor.recording import checks, contents, layout, parts
 from monitor.recording.doubts import Doubts, find_doubts
 from monitor.recording.verification import Checks

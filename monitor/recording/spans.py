@@ -9,7 +9,7 @@ from pathlib import Path
 
 import h5py
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.recording import contents, layout, parts
 from monitor.recording.columns import Integers
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from monitor.alarm_report import AlarmReport
-from monitor.blocks import Event, ResultBlock, SignalBlock
-from monitor.health import Health
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
 from monitor.recording.backlog import Backlog, Item, size
 from monitor.recording.notes import Notes
 from monitor.recording.run_files import RunFiles
-from monitor.transfer import TransferBlock
 
 _MUCH = 1 << 26  # bytes that wait: the writer must not sleep
 _LAST_WORDS = 1.0  # s for closing the file once the disk has used up the patience of `close`

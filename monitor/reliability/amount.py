@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from monitor.blocks import same_unit
+from monitor.messages.blocks import same_unit
 from monitor.reliability.tolerance import RELATIVE, Policy, ToleranceError
 
 

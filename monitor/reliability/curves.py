@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 
 @dataclass(frozen=True, slots=True, eq=False)

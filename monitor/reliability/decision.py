@@ -9,7 +9,7 @@ from math import isnan
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.reliability.curves import NAMES
 
 # of its standard error, that a reliability must clear a limit by

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Curve, Reliability
 from monitor.reliability.measurements import Intake
 from monitor.reliability.ranks import Integers

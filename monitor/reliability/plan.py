@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.reliability.curves import NAMES
 from monitor.reliability.decision import Limits
 from monitor.reliability.ensemble import Ensemble

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import Ensemble
 
 Integers = NDArray[np.int64]

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Curve, Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.measurements import Intake

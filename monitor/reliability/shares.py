@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.blocks import Samples
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Curve
 from monitor.reliability.ranks import Integers
 

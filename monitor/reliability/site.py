@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 from monitor.reliability.accumulated import Accumulated
 from monitor.reliability.curves import Curve, Reliability
 from monitor.reliability.ensemble import Ensemble

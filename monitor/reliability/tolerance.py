@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.reliability.measurements import Intake
 
 

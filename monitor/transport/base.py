@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from monitor.alarm_report import AlarmReport
-from monitor.blocks import Event, ResultBlock, SignalBlock
-from monitor.health import Health
-from monitor.requests import Request
-from monitor.transfer import TransferBlock
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.requests import Request
+from monitor.messages.transfer import TransferBlock
+
+
+class TransportError(OSError):
+    """An endpoint is malformed or cannot be used; the text says which, why and what to do."""
 
 
 class Source(Protocol):

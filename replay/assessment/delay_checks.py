@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.headline import LABELS
+from monitor.messages.headline import LABELS
 from replay.assessment.delay_steps import plateaus
 from replay.assessment.headline import delay_changes, milliseconds
 from replay.assessment.results import Contradiction, PairAssessment, RecordWarning

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.assessment.results import RecordWarning
 from replay.formats import Recording
 from replay.recording_part import RecordingPart

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from monitor.blocks import Channel, ratio_unit, units_differ
 from monitor.config import IndicatorSettings
+from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from replay.assessment.headline import delay_changes, phase_at_dominant
 from replay.assessment.results import PairAssessment, RecordWarning
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Column, Pair, Samples, Stream
 from monitor.config import IndicatorSettings
-from monitor.transfer import TransferBlock
+from monitor.messages.blocks import Column, Pair, Samples, Stream
+from monitor.messages.transfer import TransferBlock
 from replay.whole_record import WholeRecord
 
 # part of the instants at which an indicator contradicts the headline

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from monitor.blocks import Column
 from monitor.config import MEASURES, IndicatorSettings
-from monitor.engine import Monitor
+from monitor.engine.monitor import Monitor
 from monitor.indicators.base import LARGEST_WINDOW
-from monitor.transfer import TransferBlock
+from monitor.messages.blocks import Column
+from monitor.messages.transfer import TransferBlock
 from replay.assessment.results import Assessment, Series
 from replay.assessment.statistics import assess_pair
 from replay.assessment.warnings import find_warnings

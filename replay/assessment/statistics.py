@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Pair
-from monitor.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
+from monitor.messages.blocks import Pair
+from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
 from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread
 from replay.whole_record import WholeRecord
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.comparison.history_pair import check_pair
 
 

@@ -8,7 +8,7 @@ from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.comparison.error_measures import russell, sprague_geers
 from replay.comparison.history_pair import SMALLEST_RECORD, common_samples
 from replay.comparison.time_warping import relative_rms_error, time_warping_distance

@@ -6,7 +6,7 @@ from math import nan
 
 from dtaidistance.dtw import distance_fast
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.comparison.error_measures import norm
 from replay.comparison.history_pair import check_pair
 

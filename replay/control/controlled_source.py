@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from monitor.blocks import Event, SignalBlock
+from monitor.messages.blocks import Event, SignalBlock
 from replay.control.commands import Command, Loop, Pause, Resume, Seek, SetFaults, Speed, Step, Stop
 from replay.control.states import State
 from replay.faults import FaultySource, parse_faults

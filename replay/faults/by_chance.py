@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from monitor.blocks import SignalBlock
+from monitor.messages.blocks import SignalBlock
 from replay.faults.disturbance import Passing, measured_columns
 
 Generator = np.random.Generator

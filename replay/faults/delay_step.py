@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from monitor.blocks import Samples, SignalBlock
+from monitor.messages.blocks import Samples, SignalBlock
 from replay.faults.disturbance import ROUNDING, Passing, measured_columns, sample_at
 from replay.faults.sample_count import SampleCount
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Protocol
 
-from monitor.blocks import Role, SignalBlock, Stream
+from monitor.messages.blocks import Role, SignalBlock, Stream
 
 ROUNDING = 1e-6  # of a sample: 0.3 s at 10 Hz is sample 3, not 4
 

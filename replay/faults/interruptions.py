@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from monitor.blocks import SignalBlock, Stream
+from monitor.messages.blocks import SignalBlock, Stream
 from replay.faults.disturbance import Passing, sample_at
 from replay.faults.sample_count import SampleCount
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.blocks import SignalBlock
+from monitor.messages.blocks import SignalBlock
 
 
 class SampleCount:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from monitor.blocks import Event, SignalBlock
+from monitor.messages.blocks import Event, SignalBlock
 from monitor.transport.base import Source
 from replay.faults.by_chance import Drop, Duplicate, Generator, Jitter, MissingValues, Reorder
 from replay.faults.delay_step import DelayStep

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.alarm_report import Severity, Transition
 from monitor.alarms.text import in_words, transition_of
-from monitor.blocks import Event, EventKind
+from monitor.messages.alarms import Severity, Transition
+from monitor.messages.blocks import Event, EventKind
 
 _MOST_TRIPS, _MOST_WARNS = 50, 10
 

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples, SignalBlock, Stream
-from monitor.timeline import MAX_RATE, MIN_RATE
+from monitor.messages.blocks import Samples, SignalBlock, Stream
+from monitor.wire.timeline import MAX_RATE, MIN_RATE
 
 _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
 

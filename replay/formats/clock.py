@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError
 
 _JITTER = 0.01  # of a step: harmless to every indicator, and what a clock of microseconds has at kilohertz

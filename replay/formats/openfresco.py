@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.blocks import Channel, Role
+from monitor.messages.blocks import Channel, Role
 from replay.formats.base import ArrayRecording, Format, Inspection, RecordingError, Selection
 from replay.formats.columns import Column
 from replay.formats.table import Table, read_table

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.blocks import Channel, Role
+from monitor.messages.blocks import Channel, Role
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import Column, find_column, listing, words
 

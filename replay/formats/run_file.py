@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.blocks import Event, EventKind, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
 from replay.formats.alarm_steps import alarm_steps
 from replay.formats.base import Format, RecordingError, Selection, sample_number
 

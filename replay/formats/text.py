@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.blocks import Channel, Stream
+from monitor.messages.blocks import Channel, Stream
 from replay.formats.base import (
     ArrayRecording,
     FileColumn,

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from monitor.blocks import Channel, Role, Stream
+from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats.base import ArrayRecording, Recording
 from replay.simulations.entry import JUDGED_MODELS, Judged, Simulation
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.blocks import Channel, Role, Samples, Stream
+from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import ArrayRecording, Recording
 from replay.simulations.entry import Simulation
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.validation.records import MeasuredRecord
 
 # of the model's time, that a record is shifted at the most

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError
 from replay.validation.records import MeasuredRecord
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.blocks import Samples
 from monitor.ensembles.reader import read_ensemble
+from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.gaussian import Errors, GaussianReliability

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError
 from replay.formats.clock import check_times
 from replay.formats.columns import SECONDS, Column, find_column, listing

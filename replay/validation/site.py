@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from monitor.blocks import Samples, same_unit
+from monitor.messages.blocks import Samples, same_unit
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.tolerance import Tolerance

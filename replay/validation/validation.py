@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.reliability.amount import check_units
 from monitor.reliability.curves import Reliability
 from monitor.reliability.decision import Decision, Estimate, Limits, Verdict, decide, resolution_of

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Event, EventKind
+from monitor.messages.blocks import Event, EventKind
 from monitor.recording import RunFileError, RunReader, layout
 from monitor.recording.recovery import recover
 from tests.campaign.numbered_rig import values

@@ -11,10 +11,10 @@ from functools import partial
 from itertools import pairwise
 from time import monotonic, sleep
 
-from monitor.alarm_report import AlarmReport, Transition
-from monitor.health import Broker, Health
+from monitor.messages.alarms import AlarmReport, Transition
+from monitor.messages.health import Broker, Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq import ResultSubscriber
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 from tests.campaign.bench import Bench, Trial
 from tests.e2e.running import HangError, Running
 from tests.e2e.test_mqtt import Lab

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.__main__ import main
-from monitor.blocks import Event
+from monitor.messages.blocks import Event
 from monitor.recording import RunFileError, RunReader
 from monitor.recording.recovery import recover
 from monitor.recording.verification import Span

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from monitor import wire
-from monitor.blocks import Column, ResultBlock, ResultStream, Stream
+from monitor.messages.blocks import Column, ResultBlock, ResultStream, Stream
+from monitor.wire import native as wire
 from tests.campaign.numbered_rig import CHANNELS, numbered
 from tests.campaign.run_file_mutations import damaged_bytes
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from time import monotonic, sleep
 
-from monitor.health import Health
-from monitor.transport.curve import Keys
-from monitor.transport.zeromq import ResultSubscriber
+from monitor.messages.health import Health
+from monitor.transport.security.curve import Keys
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 from tests.campaign.account import Kept, kept_in
 from tests.campaign.bench import Bench, Trial, alive, recording_process
 from tests.campaign.kills_beside import (

@@ -9,9 +9,9 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.transport.curve import Keys
-from monitor.transport.zeromq import SignalPublisher
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.transport.security.curve import Keys
+from monitor.transport.zeromq.publisher import SignalPublisher
 from tests.e2e.running import ANY_PORT, PATIENCE, HangError
 
 CHANNELS = (

@@ -12,8 +12,8 @@ from time import sleep
 
 import zmq
 
-from monitor.blocks import Stream
-from monitor.transport.zeromq import SignalPublisher
+from monitor.messages.blocks import Stream
+from monitor.transport.zeromq.publisher import SignalPublisher
 from tests.campaign.bench import Bench, Trial, publishing_process
 from tests.campaign.numbered_rig import CHANNELS, NumberedRig, numbered
 from tests.campaign.programs import STALLED, SUBSCRIBERS

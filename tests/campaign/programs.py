@@ -40,8 +40,8 @@ with zmq.Context() as context, context.socket(zmq.SUB) as socket:
 
 ASKING = """
 import sys
-from monitor.requests import NoteRequest
-from monitor.transport.zeromq import RequestClient
+from monitor.messages.requests import NoteRequest
+from monitor.transport.zeromq.requests import RequestClient
 client, asked = RequestClient(sys.argv[1]), {}
 print("asking", file=sys.stderr, flush=True)
 number = 0

@@ -10,7 +10,17 @@ from typing import Any
 import h5py
 import numpy as np
 
-from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
 from monitor.recording.backlog import Backlog
 from monitor.recording.notes import Notes
 from monitor.recording.run_files import RunFiles

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from monitor.transport.curve import Keys
-from monitor.transport.key_files import client_keys
-from monitor.transport.key_folder import KeyFolder
+from monitor.transport.security.curve import Keys
+from monitor.transport.security.key_files import client_keys
+from monitor.transport.security.key_folder import KeyFolder
 from tests.campaign.account import Kept, LastWords, balance, kept_in
 from tests.campaign.bench import Bench
 from tests.campaign.numbered_rig import NumberedRig

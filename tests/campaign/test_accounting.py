@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.blocks import Event, EventKind, Stream
+from monitor.messages.blocks import Event, EventKind, Stream
 from monitor.recording import RunWriter
 from tests.campaign.account import Account, LastWords, balance, kept_in
 from tests.campaign.bench import Bench, Trial, attempt

@@ -18,7 +18,7 @@ RECORDING = """
 import os, sys, time
 from pathlib import Path
 import numpy as np
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter, retry_delay
 from tests.campaign.bad_disk import obey
 retry_delay._SHORTEST = 0.01

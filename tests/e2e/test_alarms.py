@@ -11,9 +11,9 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.alarms.text import transition_of
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq import SignalPublisher
+from monitor.transport.zeromq.publisher import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 100.0

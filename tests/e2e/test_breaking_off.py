@@ -15,7 +15,7 @@ from tests.e2e.hanging_disk import hanging_disk
 _BREAKS = """
 import sys
 from monitor.__main__ import main
-from monitor.service import Service
+from monitor.service.service import Service
 def run(*_, **__):
     raise ValueError("a block that nobody thought of")
 Service.run = run
@@ -26,9 +26,9 @@ import os, shutil, sys
 import numpy as np
 from monitor import engine
 from monitor.__main__ import main
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RecorderProcess, RunWriter
-from monitor.service import Service
+from monitor.service.service import Service
 folder, what = sys.argv[1:]
 def run(service, *_, **__):
     (writer,) = (sink for sink in service._distribution._everyone if isinstance(sink, RunWriter | RecorderProcess))
@@ -88,7 +88,7 @@ def test_too_little_memory_is_said_before_anything_is_loaded():
 _RUNS_OUT = """
 import sys
 from monitor.__main__ import main
-from monitor.service import Service
+from monitor.service.service import Service
 def run(*_, **__):
     bytearray(1 << 60)
 Service.run = run

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.transport.key_folder import KeyFolder
-from monitor.transport.zeromq import SignalPublisher, ZmqResultSink
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 200.0

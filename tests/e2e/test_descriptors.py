@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq import SignalPublisher
+from monitor.transport.zeromq.publisher import SignalPublisher
 from tests.e2e.running import ANY_PORT, Running
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")

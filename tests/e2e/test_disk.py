@@ -7,10 +7,10 @@ from time import monotonic
 
 import pytest
 
-from monitor.blocks import EventKind
-from monitor.health import Health
+from monitor.messages.blocks import EventKind
+from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.subscriber import ResultSubscriber
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 from tests.e2e.conftest import ANY_PORT, PATIENCE
 from tests.e2e.hanging_disk import hanging_disk
 

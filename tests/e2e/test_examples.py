@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 import zmq
 
-from monitor.blocks import Column, ResultBlock, ResultStream, SignalBlock
-from monitor.plain import PlainAssembler, decode_plain
-from monitor.transport.zeromq import ZmqResultSink
-from monitor.wire import Decoder, Encoder
+from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.wire.native import Decoder, Encoder
+from monitor.wire.plain import PlainAssembler, decode_plain
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
-from monitor.health import Health
+from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq import ResultSubscriber
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 from tests.e2e.desktop import until
 
 ANY_PORT = "tcp://127.0.0.1:*"

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from monitor.blocks import EventKind
+from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
 from tests.e2e.desktop import until
 

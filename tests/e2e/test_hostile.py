@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import zmq
 
-from monitor import wire
-from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.health import Health
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq import ResultSubscriber, SignalPublisher
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.wire import native as wire
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 1000.0

@@ -8,11 +8,12 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.health import Health
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.health import Health
 from monitor.recording import RunReader
 from monitor.recording.recovery import recover
-from monitor.transport.zeromq import ResultSubscriber, SignalPublisher
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE, ROWS = 20_000.0, 200

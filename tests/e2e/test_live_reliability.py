@@ -8,10 +8,10 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
-from monitor.blocks import EventKind
 from monitor.config import IndicatorSettings, ReliabilityLimits, ReliabilitySettings
-from monitor.engine import Monitor, warm_up
+from monitor.engine.monitor import Monitor, warm_up
 from monitor.ensembles.plan_files import open_plan
+from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
 from replay.ensembles import simulate_ensemble
 from replay.models import ensemble_model

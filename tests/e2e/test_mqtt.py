@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from monitor.alarm_report import AlarmReport, Transition
-from monitor.blocks import Channel, Role, SignalBlock, Stream
-from monitor.requests import AcknowledgeRequest, encode
-from monitor.transport.zeromq import ResultSubscriber, SignalPublisher
+from monitor.messages.alarms import AlarmReport, Transition
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.requests import AcknowledgeRequest, encode
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
 from tests.monitor.mqtt.watcher import Watcher, until
 

@@ -13,12 +13,15 @@ import pytest
 import zmq
 
 from monitor.__main__ import main
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.commands import note
-from monitor.health import Health
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.health import Health
+from monitor.messages.requests import Answer, NoteRequest
 from monitor.recording import RunReader
-from monitor.requests import Answer, NoteRequest
-from monitor.transport.zeromq import RequestClient, ResultSubscriber, SignalPublisher, ZmqResultSink, requests_url
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.requests import RequestClient, requests_url
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
 ANY_PORT = "tcp://127.0.0.1:*"
 QUICK = ("--measures", "nrmse", "--window", 0.5)

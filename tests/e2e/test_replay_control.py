@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import zmq
 
-from monitor.blocks import SignalBlock
-from monitor.transport.zeromq import ZmqSource
+from monitor.messages.blocks import SignalBlock
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0

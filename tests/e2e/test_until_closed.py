@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq import SignalPublisher
+from monitor.transport.zeromq.publisher import SignalPublisher
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.commands.viewers import open_viewers
 from monitor.config import ViewerSettings
-from monitor.transport.endpoint import TransportError
+from monitor.transport.base import TransportError
 from tests.e2e.conftest import ANY_PORT, PATIENCE, Running, Start
 from tests.oracles.plotjuggler import PlotJuggler
 
@@ -88,8 +88,8 @@ def queries(board: dict) -> set[str]:
 
 
 def test_the_broker_that_the_dashboard_asks_for_has_metrics() -> None:
-    from monitor.health import Broker, Health
-    from monitor.transport.metrics import metrics_of
+    from monitor.messages.health import Broker, Health
+    from monitor.transport.viewers.metrics import metrics_of
 
     asked = {name for name in queries(json.loads((VIEWERS / "grafana.json").read_text())) if "_broker_" in name}
     names = {s.name for family in metrics_of(Health(broker=Broker("away")), (), 0.0) for s in family.samples}

@@ -14,8 +14,8 @@ TICK = 0.04  # s between two looks of the window
 
 def _arrivals(recording, monitor):
     """Return what a window would take, tick after tick."""
-    from gui.link import Arrivals
-    from monitor.health import Counts, Health
+    from gui.model.link import Arrivals
+    from monitor.messages.health import Counts, Health
 
     rate = recording.stream.sample_rate
     taken, received = [], 0
@@ -46,7 +46,7 @@ def _arrivals(recording, monitor):
 def hybrid_arrivals(warm_kernels):
     """Twelve seconds of three actuators, with forces, true values and transfer functions."""
     from monitor.config import IndicatorSettings
-    from monitor.engine import Monitor
+    from monitor.engine.monitor import Monitor
     from replay.simulations import simulation
 
     return _arrivals(simulation("hybrid", duration=12.0), Monitor(IndicatorSettings(window=2.0)))
@@ -56,7 +56,7 @@ def hybrid_arrivals(warm_kernels):
 def judged_arrivals(warm_kernels):
     """A beam that its model describes badly, judged."""
     from monitor.config import IndicatorSettings
-    from monitor.engine import Monitor
+    from monitor.engine.monitor import Monitor
     from monitor.reliability.decision import Limits
     from monitor.reliability.ensemble import sort_ensemble
     from monitor.reliability.plan import PlannedSite, ReliabilityPlan
@@ -73,7 +73,7 @@ def judged_arrivals(warm_kernels):
 
 
 def _watched(arrivals):
-    from gui.history.history import History
+    from gui.model.history.history import History
 
     history = History(memory=64 << 20)
     for arrived in arrivals:
@@ -141,7 +141,7 @@ def begin(qtbot, store):
 @pytest.fixture
 def fed(monkeypatch, begin):
     """Start the program on a service that is played by the test, with a clock of the test's own."""
-    from gui.link import ResultLink
+    from gui.model.link import ResultLink
     from tests.gui.hands import Played
 
     played = Played()

@@ -14,12 +14,12 @@ from PySide6.QtGui import QKeySequence, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
-from gui.link import Arrivals
-from gui.opening import Opening
+from gui.model.link import Arrivals
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.tiles import TilesPanel
-from gui.program import Program
+from gui.window.opening import Opening
+from gui.window.program import Program
 from monitor.commands.gui import _offers
 
 PATIENCE = 60_000  # ms

@@ -11,13 +11,16 @@ from time import monotonic, sleep
 import numpy as np
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.blocks import Channel, Role, SignalBlock, Stream
 from monitor.config import AlarmSettings, IndicatorSettings
-from monitor.engine import Monitor
-from monitor.health import Recording
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.health import Recording
 from monitor.recording import RunWriter
-from monitor.service import Service
-from monitor.transport.zeromq import RequestInlet, SignalPublisher, ZmqResultSink, ZmqSource
+from monitor.service.service import Service
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 RATE = 200.0
 FREQUENCY = 4.0

@@ -3,14 +3,14 @@
 import pytest
 from PySide6.QtGui import QColor
 
-from gui.event_text import event_level, sentence
-from gui.level import Level
 from gui.sources.description import DescribedEvent, Description
 from gui.sources.run_picture import RunPicture
-from gui.theme import DARK, LIGHT
-from monitor.alarm_report import AlarmAction, AlarmState, Severity, Transition
+from gui.widgets.theme import DARK, LIGHT
+from gui.wording.event_text import event_level, sentence
+from gui.wording.level import Level
 from monitor.alarms.text import event_of
-from monitor.blocks import Event, EventKind
+from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.blocks import Event, EventKind
 
 S, A = AlarmState, AlarmAction
 

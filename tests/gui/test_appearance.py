@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QApplication, QInputDialog
 
-from gui.theme import DARK, LIGHT
+from gui.widgets.theme import DARK, LIGHT
 
 
 def shown(hands):

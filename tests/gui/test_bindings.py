@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu
 
 from gui.panels.catalogue import PANELS as PANEL_KINDS
-from gui.shell.commands import COMMANDS, GROUPS, PANELS
+from gui.window.commands import COMMANDS, GROUPS, PANELS
 
 
 def test_no_key_is_meant_twice(begin):

@@ -11,15 +11,25 @@ from queue import Empty, SimpleQueue
 import numpy as np
 import pytest
 
-from gui.feed import Feed
-from gui.history import History
-from gui.link import Arrivals, ResultLink
-from monitor.alarm_report import AlarmReport
-from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.health import Health
-from monitor.transfer import FREQUENCY, TransferBlock, TransferStream
-from monitor.transport.endpoint import TransportError
-from monitor.transport.zeromq import ZmqResultSink
+from gui.model.feed import Feed
+from gui.model.history import History
+from gui.model.link import Arrivals, ResultLink
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
+from monitor.messages.health import Health
+from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
+from monitor.transport.base import TransportError
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
 STREAM = Stream("rig", 1, 1000.0, (Channel("count", Role.AUXILIARY),))
 RESULTS = ResultStream("rig", 1, 1000.0, 1, (Column("x", "s", "a"),))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.history import History, ResultHistory
-from gui.link import Arrivals
+from gui.model.history import History, ResultHistory
+from gui.model.link import Arrivals
 from gui.panels.decision import decided
-from monitor.blocks import (
+from monitor.messages.blocks import (
     Channel,
     Column,
     Event,
@@ -24,8 +24,8 @@ from monitor.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.health import Health
-from monitor.transfer import FREQUENCY, TransferBlock, TransferStream
+from monitor.messages.health import Health
+from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
 
 MEMORY = 8 << 20
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))

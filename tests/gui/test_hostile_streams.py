@@ -11,15 +11,15 @@ from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
-from gui.desk import Desk
-from gui.history.history import History
-from gui.link import Arrivals
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from gui.panels.histories import HistoriesPanel
 from gui.panels.xy_panel import XYPanel
-from gui.shell.health_strip import HealthStrip
-from gui.theme import LIGHT
-from gui.view import View
-from monitor.blocks import (
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+from gui.window.desk import Desk
+from gui.window.health_strip import HealthStrip
+from monitor.messages.blocks import (
     Channel,
     Column,
     Event,
@@ -30,7 +30,7 @@ from monitor.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.health import Health
+from monitor.messages.health import Health
 
 IMAGE = "<img src='/dev/null'>&lt;"
 MEASURES = [

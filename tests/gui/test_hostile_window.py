@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QGraphicsTextItem, QGraphicsView, QLabel, QWidget
 
-from monitor.alarm_report import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
 from tests.gui.test_hostile_streams import IMAGE, blocks, read
 
 PICTURE = "\N{OBJECT REPLACEMENT CHARACTER}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.instant_text import instant_text, is_dated
+from gui.wording.instant_text import instant_text, is_dated
 
 
 @pytest.mark.parametrize(

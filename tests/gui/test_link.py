@@ -3,10 +3,20 @@
 import numpy as np
 import pytest
 
-from gui.link import Arrivals, ResultLink
-from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.health import Health
-from monitor.transport.zeromq import ZmqResultSink
+from gui.model.link import Arrivals, ResultLink
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
+from monitor.messages.health import Health
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
 RESULTS = ResultBlock(ResultStream("rig", 1, 100.0, 1, (Column("x", "s", "a"),)), 0, 0.0, np.ones((2, 1)))
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))

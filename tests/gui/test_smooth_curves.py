@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gui.panels.over_time import TimePanel
-from gui.shell.settings import WindowSettings
+from gui.settings.settings import WindowSettings
 
 
 @pytest.mark.parametrize("chosen", [True, False])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QLineEdit
 
-from gui.link import Arrivals
+from gui.model.link import Arrivals
 from gui.panels.events import EventsPanel
-from gui.shell.settings import WindowSettings
-from monitor.alarm_report import Alarm, AlarmReport, AlarmState, Severity
+from gui.settings.settings import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
-from monitor.health import Health
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.health import Health
 from tests.gui.live_service import LiveService, Rig
 
 S = AlarmState

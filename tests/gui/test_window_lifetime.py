@@ -10,10 +10,10 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
-from gui.history.history import History
+from gui.model.history.history import History
 from gui.panels.catalogue import PANELS
-from gui.theme import LIGHT
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
 from tests.gui.hands import left_over
 
 _TICKS = 200

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from gui import asking
-from monitor.blocks import EventKind
+from gui.window.window import asking
+from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
-from monitor.transport.requests import RequestClient
+from monitor.transport.zeromq.requests import RequestClient
 from tests.gui.live_service import DELAY, RATE
 
 

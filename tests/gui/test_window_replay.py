@@ -112,7 +112,7 @@ def test_the_demonstration_is_a_click_away(begin, warm_kernels):
 @pytest.fixture
 def opened(monkeypatch):
     """Sources that would be opened: nothing is started."""
-    from gui.sessions import Sessions
+    from gui.window.sessions import Sessions
 
     found = []
     monkeypatch.setattr(Sessions, "open", lambda self, source: found.append(source))

@@ -11,8 +11,9 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Event, Role, SignalBlock, Stream
-from monitor.transport.zeromq import SignalPublisher, ZmqSource
+from monitor.messages.blocks import Channel, Event, Role, SignalBlock, Stream
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 Counting = Callable[..., SignalBlock]
 DESCRIPTORS = Path("/proc/self/fd")

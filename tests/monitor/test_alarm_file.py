@@ -10,12 +10,12 @@ from time import monotonic, sleep
 
 import pytest
 
-from monitor.alarm_report import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
 from monitor.commands.alarm_keeping import alarm_path, kept_alarms
 from monitor.config import Settings, load_settings
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
+from monitor.messages.requests import MAX_NOTE, NoteRequest, ShelveRequest
 from monitor.recording import alarm_file
 from monitor.recording.alarm_file import AlarmFile
-from monitor.requests import MAX_NOTE, NoteRequest, ShelveRequest
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

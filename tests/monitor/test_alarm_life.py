@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from monitor.alarm_report import AlarmAction, AlarmState
 from monitor.alarms.life import Kind, following, unshelved, why_in_vain
+from monitor.messages.alarms import AlarmAction, AlarmState
 from tests.oracles.alarms import arrows
 
 KINDS = [Kind(latching, acknowledge) for latching, acknowledge in product((False, True), repeat=2)]

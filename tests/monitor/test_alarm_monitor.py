@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from monitor.alarm_report import MAX_ALARMS, AlarmReport, AlarmState, decode, encode
 from monitor.alarms import gauges
 from monitor.alarms.limits import _advance_limits, warm_up
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.blocks import Column, ResultBlock, ResultStream
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.config.alarms import HEALTH_VALUES
-from monitor.health import Broker, Counts, Health
-from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
+from monitor.messages.alarms import MAX_ALARMS, AlarmReport, AlarmState, decode, encode
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from monitor.messages.health import Broker, Counts, Health
+from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
 QUIET = {"dead_stream": False, "overload": False, "lost_data": False, "recording": False}
 COLUMNS = tuple(Column(name, unit, who) for who in ("n", "s") for name, unit in (("v", "s"), ("w", "1")))

@@ -10,12 +10,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from monitor.alarm_report import Transition
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.blocks import Column, ResultBlock, ResultStream
 from monitor.config import AlarmSettings, LimitSettings
-from monitor.health import Health
-from monitor.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
+from monitor.messages.alarms import Transition
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from monitor.messages.health import Health
+from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
 from tests.oracles.alarms import Condition, Life
 
 RATE, EVERY = 100.0, 5

@@ -9,15 +9,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from monitor.alarm_report import decode, encode
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import event_of, transition_of
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import AlarmSettings, IndicatorSettings, LimitSettings
-from monitor.engine import Monitor
-from monitor.requests import AcknowledgeRequest, Request, ResetRequest
-from monitor.service import Service
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.engine.monitor import Monitor
+from monitor.messages.alarms import decode, encode
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.messages.requests import AcknowledgeRequest, Request, ResetRequest
+from monitor.service.service import Service
+from monitor.transport.zeromq.memory import MemorySink, MemorySource
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, tuple(Channel(role.value, role, "m", "a") for role in (Role.COMMAND, Role.MEASURED)))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alarm_report import AlarmAction, AlarmState, Severity, Transition
 from monitor.alarms.text import MAX_DETAIL, asked, event_of, in_words, reading, transition_of
-from monitor.blocks import Event, EventKind
-from monitor.requests import RequestError, decode_request
+from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.blocks import Event, EventKind
+from monitor.messages.requests import RequestError, decode_request
 
 STEP = Transition(
     *(17, "north.fdb_delay.trip", Severity.TRIP, AlarmAction.OCCUR, AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED),

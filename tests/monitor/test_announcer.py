@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.commands.announcer import Announcer
-from monitor.health import Health
+from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.messages.health import Health
 
 
 class Listener:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.blocks import Channel, Role, ratio_unit, same_unit, units_differ
+from monitor.messages.blocks import Channel, Role, ratio_unit, same_unit, units_differ
 
 
 @pytest.mark.parametrize(

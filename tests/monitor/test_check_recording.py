@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from monitor.alarm_report import AlarmState
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.commands.checks.finding import Finding, Level, found
 from monitor.commands.checks.recording import bytes_a_second, kept_alarms, recording
 from monitor.config import Settings
-from monitor.health import Health
+from monitor.messages.alarms import AlarmState
+from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.health import Health
 from monitor.recording import RunWriter
 
 CHANNELS = tuple(Channel(f"c{number}", Role.AUXILIARY) for number in range(6))

@@ -15,8 +15,9 @@ from monitor.commands.checks.outlets import outlets
 from monitor.commands.checks.rigs import Rigs
 from monitor.commands.security import Guard
 from monitor.config import Settings
-from monitor.transport.curve import Keys
-from monitor.transport.zeromq import RequestInlet, SignalPublisher
+from monitor.transport.security.curve import Keys
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.request_inlet import RequestInlet
 
 ANY_PORT = "tcp://127.0.0.1:*"
 OPEN = Guard(None, None)

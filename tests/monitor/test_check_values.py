@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Column, Role, SignalBlock, Stream
 from monitor.commands.checks import load, machine, values
 from monitor.commands.checks.finding import Level, fail, found, ok
 from monitor.commands.checks.keys import keys, no_keys
 from monitor.config import IndicatorSettings, Settings
-from monitor.engine import Monitor
+from monitor.engine.monitor import Monitor
 from monitor.ensembles.plan_files import open_plan
-from monitor.transport.key_folder import KeyFolder
+from monitor.messages.blocks import Channel, Column, Role, SignalBlock, Stream
+from monitor.transport.security.key_folder import KeyFolder
 
 ROOT = Path(__file__).parents[2]
 CHANNELS = tuple(

@@ -17,13 +17,22 @@ import numpy as np
 import pytest
 
 from monitor import Live, Row, ServiceLostError, connect
-from monitor.alarm_report import Alarm, AlarmReport, Severity
-from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.commands.security import guarded
-from monitor.health import Health
-from monitor.requests import AcknowledgeRequest, NoteRequest, Request, RequestError, ResetRequest, ShelveRequest
-from monitor.transport.key_folder import KeyFolder
-from monitor.transport.zeromq import RequestInlet, TransportError, ZmqResultSink
+from monitor.messages.alarms import Alarm, AlarmReport, Severity
+from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.messages.health import Health
+from monitor.messages.requests import (
+    AcknowledgeRequest,
+    NoteRequest,
+    Request,
+    RequestError,
+    ResetRequest,
+    ShelveRequest,
+)
+from monitor.transport.base import TransportError
+from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

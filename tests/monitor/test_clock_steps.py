@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.blocks import Channel, Role, SignalBlock, Stream
 from monitor.config import AlarmSettings, IndicatorSettings
-from monitor.engine import Monitor
-from monitor.health import Recording
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.health import Recording
 from monitor.recording import RunReader, RunWriter
-from monitor.service import Service
-from monitor.transport.memory import MemorySink
-from monitor.transport.zeromq import SignalPublisher, ZmqSource
+from monitor.service.service import Service
+from monitor.transport.zeromq.memory import MemorySink
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, ROWS, BLOCKS = 1000.0, 50, 60

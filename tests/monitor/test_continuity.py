@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
-from monitor.continuity import Continuity
+from monitor.engine.continuity import Continuity
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 
 RATE = 100.0
 CHANNELS = (

@@ -13,24 +13,22 @@ from time import monotonic, sleep
 import pytest
 import zmq
 
-from monitor.blocks import Event, EventKind, SignalBlock
-from monitor.health import Health
-from monitor.requests import NoteRequest
-from monitor.transport.allow_list import AllowList
-from monitor.transport.curve import Keys
-from monitor.transport.endpoint import host_and_port
-from monitor.transport.gatekeeper import Gatekeeper
-from monitor.transport.key_files import client_keys, read_public, service_keys
-from monitor.transport.key_folder import KeyFolder
-from monitor.transport.zeromq import (
-    RequestClient,
-    RequestInlet,
-    ResultSubscriber,
-    SignalPublisher,
-    TransportError,
-    ZmqResultSink,
-    ZmqSource,
-)
+from monitor.messages.blocks import Event, EventKind, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.requests import NoteRequest
+from monitor.transport.base import TransportError
+from monitor.transport.security.allow_list import AllowList
+from monitor.transport.security.curve import Keys
+from monitor.transport.security.gatekeeper import Gatekeeper
+from monitor.transport.security.key_files import client_keys, read_public, service_keys
+from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.zeromq.endpoint import host_and_port
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.requests import RequestClient
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"

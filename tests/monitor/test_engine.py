@@ -9,19 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
-from monitor.indicators import (
-    band_pass,
-    broadband_delay,
-    cross_correlation,
-    hopped,
-    multitaper,
-    residual,
-    tracking_pass,
-)
+from monitor.engine.monitor import Monitor
+from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
 from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.parts import cross_correlation, multitaper, residual
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from tests.contract.entries import noisy
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor, UnfitSettingsError
+from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.indicators.transfer_function import TransferFunction
-from monitor.transfer import QUANTITIES
-from monitor.transport.zeromq import ResultSubscriber, ZmqResultSink
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.messages.transfer import QUANTITIES
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, SEGMENT, N = 200.0, 2.0, 2400

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.indicators.fourier import new_transform, transform
+from monitor.indicators.parts.fourier import new_transform, transform
 
 LENGTHS = [*range(1, 40), 100, 125, 360, 961, 1000, 1024, 2020, 2048, 2310, 37 * 41, 1009, 4096, 5003, 8192]
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 import zmq
 
-from monitor.transport.greeting import mechanism
+from monitor.transport.zeromq.greeting import mechanism
 
 
 @pytest.fixture

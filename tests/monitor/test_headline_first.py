@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from monitor.headline import Headline, contradicts, first_indicator, read_headline
+from monitor.messages.headline import Headline, contradicts, first_indicator, read_headline
 
 NAN = math.nan
 ALL = {

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from monitor.health import MAX_PATH, MAX_TEXT, Counts, Health, decode, encode
+from monitor.messages.health import MAX_PATH, MAX_TEXT, Counts, Health, decode, encode
 
 
 def test_what_is_encoded_comes_back():

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
+from monitor.engine.monitor import Monitor
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 
 RATE, N, WINDOW = 200.0, 1500, 100
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor, UnfitSettingsError
+from monitor.engine.monitor import Monitor, UnfitSettingsError
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
-from monitor.service import Service
-from monitor.transport.memory import MemorySink, MemorySource
-from monitor.wire_header import MAX_COLUMNS
+from monitor.service.service import Service
+from monitor.transport.zeromq.memory import MemorySink, MemorySource
+from monitor.wire.header import MAX_COLUMNS
 
 
 def stream(pairs: int, rate: float, epoch: int = 1) -> Stream:

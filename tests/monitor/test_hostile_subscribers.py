@@ -16,11 +16,12 @@ from time import monotonic
 import pytest
 import zmq
 
-from monitor.blocks import SignalBlock
-from monitor.transport import subscriptions
-from monitor.transport.beginnings import Beginnings
-from monitor.transport.outlet import Outlet
-from monitor.transport.zeromq import ResultSubscriber, ZmqResultSink
+from monitor.messages.blocks import SignalBlock
+from monitor.service.restart_limit import Beginnings
+from monitor.transport.zeromq import subscriptions
+from monitor.transport.zeromq.outlet import Outlet
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 N = 1500

@@ -18,7 +18,9 @@ def run(code):
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("package", ["monitor", "monitor.wire", "monitor.blocks", "sim", "replay", "gui"])
+@pytest.mark.parametrize(
+    "package", ["monitor", "monitor.wire.native", "monitor.messages.blocks", "sim", "replay", "gui"]
+)
 def test_an_import_loads_nothing_heavy(package):
     loaded = run(f"import sys, {package}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))")
     assert loaded == []

@@ -13,10 +13,17 @@ import zmq
 from zmq.utils import z85
 
 from monitor.commands import keys as command
-from monitor.transport import allow_list
-from monitor.transport.allow_list import AllowList
-from monitor.transport.key_files import KeyFileError, client_keys, keys_of, read_public, read_secret, service_keys
-from monitor.transport.key_folder import KeyFolder
+from monitor.transport.security import allow_list
+from monitor.transport.security.allow_list import AllowList
+from monitor.transport.security.key_files import (
+    KeyFileError,
+    client_keys,
+    keys_of,
+    read_public,
+    read_secret,
+    service_keys,
+)
+from monitor.transport.security.key_folder import KeyFolder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are told otherwise there")
 

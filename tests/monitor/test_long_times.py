@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.continuity import Continuity
-from monitor.engine import Monitor
+from monitor.engine.continuity import Continuity
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from tests.oracles.tones import Tones
 
 DAY = 86_400

@@ -12,18 +12,25 @@ from time import monotonic, sleep
 
 import pytest
 
-from monitor.blocks import EventKind, SignalBlock
-from monitor.health import Health
-from monitor.transport.zeromq import ResultSubscriber, SignalPublisher, TransportError, ZmqResultSink, ZmqSource
+from monitor.messages.blocks import EventKind, SignalBlock
+from monitor.messages.health import Health
+from monitor.transport.base import TransportError
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 PATIENCE = 30.0
 
 HOLDER = """
 import sys
 from time import sleep
-from monitor.blocks import EventKind, SignalBlock
-from monitor.health import Health
-from monitor.transport.zeromq import RequestInlet, SignalPublisher, ZmqResultSink, ZmqSource
+from monitor.messages.blocks import EventKind, SignalBlock
+from monitor.messages.health import Health
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 ANY, role, url = "tcp://127.0.0.1:*", *sys.argv[1:]
 held = {
@@ -202,8 +209,8 @@ def test_an_endpoint_that_cannot_be_had_elsewhere_is_told_here(bind, why):
 
 
 def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monkeypatch, counting, gather):
-    monkeypatch.setattr("monitor.transport.reading._OVERWHELMED", -1.0)
-    monkeypatch.setattr("monitor.transport.reading._BATCH", 5)
+    monkeypatch.setattr("monitor.transport.zeromq.reading._OVERWHELMED", -1.0)
+    monkeypatch.setattr("monitor.transport.zeromq.reading._BATCH", 5)
     source = ZmqSource(bind=["tcp://127.0.0.1:*"])
     (url,) = source.endpoints
     host, port = url.removeprefix("tcp://").split(":")

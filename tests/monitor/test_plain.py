@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.blocks import Role
-from monitor.plain import PlainAssembler, decode_plain
-from monitor.plain_message import MAX_BODY
-from monitor.wire import Decoder, Encoder
-from monitor.wire_header import WireError
+from monitor.messages.blocks import Role
+from monitor.wire.header import WireError
+from monitor.wire.native import Decoder, Encoder
+from monitor.wire.plain import PlainAssembler, decode_plain
+from monitor.wire.plain_message import MAX_BODY
 
 Encode = Callable[[object], bytes]
 

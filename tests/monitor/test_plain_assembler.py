@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.blocks import SignalBlock
-from monitor.plain import PlainAssembler, decode_plain
-from monitor.timeline import estimate_rate, snap_rate
-from monitor.wire_header import WireError
+from monitor.messages.blocks import SignalBlock
+from monitor.wire.header import WireError
+from monitor.wire.plain import PlainAssembler, decode_plain
+from monitor.wire.timeline import estimate_rate, snap_rate
 
 
 def _body(**keys: object) -> bytes:

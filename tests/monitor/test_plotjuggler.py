@@ -19,13 +19,13 @@ import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alarm_report import Alarm, AlarmReport, AlarmState, Severity
-from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.health import Health
-from monitor.transport.endpoint import TransportError
-from monitor.transport.number_tree import NumberTree
-from monitor.transport.plotjuggler import ALARM_CODES, PlotJugglerSink
-from monitor.transport.wall_time import WallTime
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.health import Health
+from monitor.transport.base import TransportError
+from monitor.transport.viewers.number_tree import NumberTree
+from monitor.transport.viewers.plotjuggler import ALARM_CODES, PlotJugglerSink
+from monitor.transport.viewers.wall_time import WallTime
 from tests.oracles.plotjuggler import DroppedError, EndedError, PlotJuggler
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

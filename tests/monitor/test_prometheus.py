@@ -19,11 +19,11 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_open
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
-from monitor.health import LATENCY_BOUNDS, Broker, Counts, Health
-from monitor.transport.endpoint import TransportError
-from monitor.transport.metrics import metrics_of
-from monitor.transport.prometheus import PrometheusSink
+from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health
+from monitor.transport.base import TransportError
+from monitor.transport.viewers.metrics import metrics_of
+from monitor.transport.viewers.prometheus import PrometheusSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -259,7 +259,7 @@ def test_readers_that_say_nothing_neither_fill_the_house_nor_hold_up_the_end(clo
 
 
 def test_readers_that_say_nothing_are_given_up(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.transport.metrics_server._PATIENCE", 0.2)
+    monkeypatch.setattr("monitor.transport.viewers.metrics_server._PATIENCE", 0.2)
     silent = [connected(sink) for _ in range(8)]
     try:
         assert all(each.recv(1) == b"" for each in silent)
@@ -288,7 +288,7 @@ def test_the_service_goes_on_while_a_page_is_written(sink: PrometheusSink, monke
             began.set()
             assert go_on.wait(30.0)
 
-    monkeypatch.setattr("monitor.transport.prometheus.metrics_of", slowly)
+    monkeypatch.setattr("monitor.transport.viewers.prometheus.metrics_of", slowly)
     sink.health(HEALTH)
     pages: list[str] = []
     reader = threading.Thread(target=lambda: pages.append(scrape(sink)))

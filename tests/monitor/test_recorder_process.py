@@ -13,11 +13,21 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.health import Health
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
+from monitor.messages.health import Health
 from monitor.recording import RecorderProcess, RunFileError, RunReader, RunWriter, recorder_process
-from monitor.wire import Encoder
-from monitor.worker_process import POSSIBLE
+from monitor.system.worker_process import POSSIBLE
+from monitor.wire.native import Encoder
 
 pytestmark = [
     pytest.mark.usefixtures("no_leftovers"),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.blocks import (
+from monitor.messages.blocks import (
     Channel,
     Column,
     Event,
@@ -301,7 +301,7 @@ def test_mistakes_are_told_at_once(tmp_path: Path) -> None:
 FULL = """
 import resource, sys, time
 import numpy as np
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter, growing
 limit = int(sys.argv[3])
 free = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

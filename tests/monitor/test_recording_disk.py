@@ -16,7 +16,17 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
 from monitor.recording import RunReader, RunWriter, growing, retry_delay
 from monitor.recording import writer as writer_module
 from monitor.recording.backlog import Backlog
@@ -344,7 +354,7 @@ def test_a_file_is_begun_with_the_first_results(tmp_path) -> None:
 MADE = """
 import resource, signal, sys
 from pathlib import Path
-from monitor.blocks import Channel, Column, ResultStream, Role, Stream
+from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 from monitor.recording import growing
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder, stop = Path(sys.argv[1]), int(sys.argv[2])

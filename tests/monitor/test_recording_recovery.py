@@ -12,7 +12,8 @@ import h5py
 import numpy as np
 import pytest
 
-from monitor.blocks import (
+from monitor.commands import recover as command
+from monitor.messages.blocks import (
     Channel,
     Column,
     Event,
@@ -23,7 +24,6 @@ from monitor.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.commands import recover as command
 from monitor.recording import RunFileError, RunReader, RunWriter
 from monitor.recording.recovery import recover
 from monitor.recording.superblock import checksum, read_superblock
@@ -35,8 +35,8 @@ RESULTS = ResultStream("rig", 3, 1024.0, 4, (Column("a", "rad", ""), Column("b",
 KILLED = """
 import sys, time
 import numpy as np
-from monitor.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock
-from monitor.blocks import Stream
+from monitor.messages.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock
+from monitor.messages.blocks import Stream
 from monitor.recording import RunWriter
 width, rows = 16, 64
 stream = Stream("rig", 3, 1024.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(width)))

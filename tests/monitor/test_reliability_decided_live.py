@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor, warm_up
+from monitor.engine.monitor import Monitor, warm_up
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.reliability.decision import Estimate, Limits, Verdict, decide
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import PlannedSite, ReliabilityPlan

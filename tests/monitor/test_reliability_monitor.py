@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor, warm_up
+from monitor.engine.monitor import Monitor, warm_up
 from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.writer import EnsembleWriter
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.reliability import accumulated, first_passage, ranks, shares
 from monitor.reliability import site as one_site
 from monitor.reliability.ensemble import sort_ensemble

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.recording import layout
-from monitor.requests import (
+from monitor.messages.requests import (
     MAX_NOTE,
     MAX_REQUEST,
     Answer,
@@ -21,6 +20,7 @@ from monitor.requests import (
     decode_request,
     encode,
 )
+from monitor.recording import layout
 
 LINES = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=50)
 TIMES = st.none() | st.floats(allow_nan=False, allow_infinity=False)

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from monitor.alarms.of_service import ServiceWatch
 from monitor.alarms.own_watches import own_watches
 from monitor.alarms.standing import Moment
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.config import AlarmSettings, IndicatorSettings
-from monitor.engine import Monitor, Update
-from monitor.health import Counts, Recording
+from monitor.engine.monitor import Monitor, Update
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.health import Counts, Recording
 from monitor.recording import RunWriter
-from monitor.sample_account import SampleAccount
-from monitor.service import Service
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.service.sample_account import SampleAccount
+from monitor.service.service import Service
+from monitor.transport.zeromq.memory import MemorySink, MemorySource
 
 # no actuator: what is counted does not depend on what is computed
 STREAM = Stream("rig", 1, 100.0, (Channel("x", Role.AUXILIARY),))

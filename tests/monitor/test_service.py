@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
-from monitor.health import Counts, Health, Recording, decode, encode
-from monitor.requests import NoteRequest, Request
-from monitor.service import Service
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
+from monitor.messages.health import Counts, Health, Recording, decode, encode
+from monitor.messages.requests import NoteRequest, Request
+from monitor.service.service import Service
+from monitor.transport.zeromq.memory import MemorySink, MemorySource
 
 RATE = 100.0
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from monitor.commands.service_manager import open_service_manager
-from monitor.health import Counts, Health
+from monitor.messages.health import Counts, Health
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="systemd is on Linux only")
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.config import AlarmSettings, IndicatorSettings
-from monitor.engine import Monitor, Update
-from monitor.health import Health
-from monitor.requests import Request
-from monitor.service import Service
-from monitor.transport.memory import MemorySink
+from monitor.engine.monitor import Monitor, Update
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.health import Health
+from monitor.messages.requests import Request
+from monitor.service.service import Service
+from monitor.transport.zeromq.memory import MemorySink
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))

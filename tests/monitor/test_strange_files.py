@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import _parser, main
-from monitor.blocks import Column
 from monitor.commands.assess import _settings, _write_series
 from monitor.config import SettingsError, load_settings
 from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.tolerance_table import read_tolerance_table
+from monitor.messages.blocks import Column
 from monitor.recording import RunFileError, RunReader
 from monitor.reliability.ensemble import EnsembleError
 from monitor.reliability.tolerance import ToleranceError
-from monitor.safe_text import csv_cell, printable
+from monitor.system.safe_text import csv_cell, printable
 from replay.assessment import Series
 from replay.formats import RecordingError, open_recording
 from tests.campaign.run_file_mutations import write_run

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from monitor import wire
-from monitor.blocks import Event, EventKind
-from monitor.transport.subscriber import ResultSubscriber
-from monitor.wire_header import WireError
+from monitor.messages.blocks import Event, EventKind
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.wire import native as wire
+from monitor.wire.header import WireError
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

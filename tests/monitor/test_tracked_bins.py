@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from monitor.indicators import tracked_bins
-from monitor.indicators.fourier import new_transform
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
-from monitor.indicators.tracked_bins import C_IM, C_RE, M_IM, M_RE, N_TRACKED
+from monitor.indicators.parts import tracked_bins
+from monitor.indicators.parts.fourier import new_transform
+from monitor.indicators.parts.tracked_bins import C_IM, C_RE, M_IM, M_RE, N_TRACKED
 from tests.oracles.tones import Tones
 
 RATE, N = 100.0, 60

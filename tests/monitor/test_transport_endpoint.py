@@ -3,14 +3,12 @@ from __future__ import annotations
 import pytest
 import zmq
 
-from monitor.transport import endpoint
-from monitor.transport.zeromq import (
-    ResultSubscriber,
-    SignalPublisher,
-    TransportError,
-    ZmqResultSink,
-    ZmqSource,
-)
+from monitor.transport.base import TransportError
+from monitor.transport.zeromq import endpoint
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

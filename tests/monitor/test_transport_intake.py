@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monitor import wire
-from monitor.blocks import Column, ResultBlock, ResultStream, SignalBlock
-from monitor.transport.intake import MAX_SENDERS, SignalIntake
-from monitor.wire import Encoder
-from monitor.wire_header import WireError
+from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
+from monitor.transport.zeromq.intake import MAX_SENDERS, SignalIntake
+from monitor.wire import native as wire
+from monitor.wire.header import WireError
+from monitor.wire.native import Encoder
 
 ORIGIN = "tcp://127.0.0.1:1"
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import threading
 
-from monitor.blocks import Event, EventKind
-from monitor.health import Health
+from monitor.messages.blocks import Event, EventKind
+from monitor.messages.health import Health
 from monitor.transport.base import Sink, Source
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.transport.zeromq.memory import MemorySink, MemorySource
 
 
 def test_a_list_is_handed_out_one_at_a_time_in_order(counting):

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import zmq
 
-from monitor import wire
-from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
-from monitor.health import Counts, Health
+from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
+from monitor.messages.health import Counts, Health
 from monitor.transport.base import Sink
-from monitor.transport.zeromq import ResultSubscriber, SignalPublisher, ZmqResultSink, ZmqSource
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.wire import native as wire
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"

@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 import zmq
 
-from monitor.transport.link import Link, LinkSettings
-from monitor.transport.reading import Reading
+from monitor.transport.zeromq.link import Link, LinkSettings
+from monitor.transport.zeromq.reading import Reading
 
 
 class Failing:

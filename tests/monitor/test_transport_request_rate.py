@@ -7,8 +7,9 @@ from time import monotonic
 
 import pytest
 
-from monitor.requests import Answer, NoteRequest
-from monitor.transport.zeromq import RequestClient, RequestInlet
+from monitor.messages.requests import Answer, NoteRequest
+from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.requests import RequestClient
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

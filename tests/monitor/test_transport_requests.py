@@ -9,8 +9,10 @@ from time import monotonic, sleep
 import pytest
 import zmq
 
-from monitor.requests import Answer, NoteRequest, Request
-from monitor.transport.zeromq import RequestClient, RequestInlet, TransportError, requests_url
+from monitor.messages.requests import Answer, NoteRequest, Request
+from monitor.transport.base import TransportError
+from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.requests import RequestClient, requests_url
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -10,12 +10,12 @@ from time import monotonic, sleep
 
 import pytest
 
-from monitor.requests import NoteRequest, encode
-from monitor.transport import outlet_process
-from monitor.transport.outlet_process import OutletProcess
-from monitor.transport.sending import Sending
-from monitor.transport.zeromq import RequestInlet
-from monitor.worker_process import POSSIBLE
+from monitor.messages.requests import NoteRequest, encode
+from monitor.system.worker_process import POSSIBLE
+from monitor.transport.zeromq import outlet_process
+from monitor.transport.zeromq.outlet_process import OutletProcess
+from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.sending import Sending
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 apart = pytest.mark.skipif(not POSSIBLE, reason="pipes cannot be written to without waiting there")

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import zmq
 
-from monitor.blocks import Event, EventKind, SignalBlock
-from monitor.transport.zeromq import SignalPublisher, ZmqSource
-from monitor.wire import Encoder
+from monitor.messages.blocks import Event, EventKind, SignalBlock
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.wire.native import Encoder
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"

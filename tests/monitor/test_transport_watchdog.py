@@ -8,9 +8,10 @@ from time import monotonic, sleep
 import pytest
 import zmq
 
-from monitor.blocks import Event, EventKind, SignalBlock
-from monitor.transport.zeromq import SignalPublisher, ZmqSource
-from monitor.wire import Decoder
+from monitor.messages.blocks import Event, EventKind, SignalBlock
+from monitor.transport.zeromq.publisher import SignalPublisher
+from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.wire.native import Decoder
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"

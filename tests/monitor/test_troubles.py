@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, WINDOW, DELAY = 256.0, 2.0, 0.012

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from monitor import health
-from monitor.blocks import (
+from monitor.messages import health
+from monitor.messages.blocks import (
     Channel,
     Column,
     Event,
@@ -29,9 +29,9 @@ from monitor.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
-from monitor.wire import MAX_ROWS, Decoder, Encoder, topic
-from monitor.wire_header import MAX_CHANNELS, MAX_HEADER, MAX_TEXT, WireError
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from monitor.wire.header import MAX_CHANNELS, MAX_HEADER, MAX_TEXT, WireError
+from monitor.wire.native import MAX_ROWS, Decoder, Encoder, topic
 
 PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from monitor.blocks import Channel, Role, Stream
+from monitor.messages.blocks import Channel, Role, Stream
 from replay.actuator_regression import ActuatorRegression, chosen_and_rivals
 from replay.formats import ArrayRecording
 from replay.identification import identify

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from monitor.alarm_report import AlarmAction, AlarmState, Severity, Transition
 from monitor.alarms.text import event_of
-from monitor.blocks import Event, EventKind
+from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.blocks import Event, EventKind
 from replay.formats.alarm_steps import alarm_steps
 
 

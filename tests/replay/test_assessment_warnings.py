@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, Stream
 from monitor.config import IndicatorSettings
+from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import Assessment, assess
 from replay.assessment.warnings import WORST_FIRST, worst
 from replay.formats import ArrayRecording

@@ -17,8 +17,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from monitor.blocks import Channel, EventKind, Role, SignalBlock, Stream
-from monitor.continuity import Continuity
+from monitor.engine.continuity import Continuity
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from replay.control.commands import (
     LONGEST_LINE,
     CommandError,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.__main__ import main
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.description import DescribedEvent, describe_file, describe_recording
 from replay.formats import ArrayRecording, RecordingError, Selection, file_kinds, open_recording

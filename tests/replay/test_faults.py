@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from replay.faults import FaultError, Faults, FaultySource, parse_faults
 from replay.formats import ArrayRecording
 from replay.players import RecordingPlayer

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, Stream
+from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
 from replay.identification import identify
 from replay.identification_record import frozen_samples

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from monitor.blocks import Channel, Role, Stream
+from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
 from replay.identification import identify
 

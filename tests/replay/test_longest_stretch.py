@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, Stream
+from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
 from replay.longest_stretch import longest_stretch
 

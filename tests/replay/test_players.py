@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from replay.formats import ArrayRecording, RecordingError
 from replay.pacing import Pacer
 from replay.players import RecordingPlayer, default_block_length

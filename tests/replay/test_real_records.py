@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.blocks import Role
+from monitor.messages.blocks import Role
 from replay.formats import Recording, RecordingError, Selection, open_recording
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.blocks import Role
+from monitor.messages.blocks import Role
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import find_column, read_columns
 from replay.formats.roles import as_channels, choose_actuators

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.formats import RecordingError, Selection, open_recording
 from replay.players import RecordingPlayer

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from monitor.blocks import Role
 from monitor.commands.options import limits_given
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Role
 from monitor.recording import RunWriter
 from monitor.reliability.decision import Estimate, Verdict, decide
 from monitor.reliability.ensemble import sort_ensemble
@@ -144,7 +144,7 @@ def test_a_part_too_short_for_a_window_has_no_value(tmp_path, warm_kernels):
 
 
 def test_a_run_without_truth_is_refused(tmp_path):
-    from monitor.blocks import Channel, SignalBlock, Stream
+    from monitor.messages.blocks import Channel, SignalBlock, Stream
 
     channels = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
     writer = RunWriter(tmp_path / "run.h5", {})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monitor.blocks import Role
+from monitor.messages.blocks import Role
 from replay.formats import RecordingError, Selection, open_recording
 
 NAMES = ("x_c", "x_m", "f_m", "temperature")

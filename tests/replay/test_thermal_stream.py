@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.config import IndicatorSettings, ReliabilityLimits, ReliabilitySettings
-from monitor.engine import Monitor
+from monitor.engine.monitor import Monitor
 from monitor.ensembles.plan_files import open_plan
 from replay.ensembles import simulate_ensemble
 from replay.models import ensemble_model

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.formats.base import RecordingError
 from replay.validation.run_records import is_run, read_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.blocks import Channel, Role, Stream
+from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats.base import ArrayRecording
 from replay.whole_record import whole_record
 

@@ -8,9 +8,17 @@ from pathlib import Path
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.commands.security import in_plain
 from monitor.config import Settings
-from monitor.transport.allow_list import AllowList
-from monitor.transport.endpoint import is_local
-from monitor.transport.key_files import CLIENTS, HAND_OVER, PUBLIC, SECRET, SERVICE, read_public, service_keys
+from monitor.transport.security.allow_list import AllowList
+from monitor.transport.security.key_files import (
+    CLIENTS,
+    HAND_OVER,
+    PUBLIC,
+    SECRET,
+    SERVICE,
+    read_public,
+    service_keys,
+)
+from monitor.transport.zeromq.endpoint import is_local
 
 
 def keys(settings: Settings) -> Iterator[Finding]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.blocks import SignalBlock, Stream
 from monitor.commands.checks.finding import Finding, ok, warn
 from monitor.config import IndicatorSettings
-from monitor.joined_blocks import joined
-from monitor.wire import Decoder, Encoder
+from monitor.messages.blocks import SignalBlock, Stream
+from monitor.service.joined_blocks import joined
+from monitor.wire.native import Decoder, Encoder
 
 if TYPE_CHECKING:
-    from monitor.engine import Monitor
+    from monitor.engine.monitor import Monitor
     from monitor.reliability.plan import ReliabilityPlan
 
 _MEASURED = 1.0  # s of processor time, about
@@ -54,7 +54,7 @@ def seconds_a_sample(
     settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, most_rows: float
 ) -> tuple[float, float]:
     """Return how long a sample takes, s: each message by itself, and where many wait."""
-    from monitor.engine import Monitor
+    from monitor.engine.monitor import Monitor
 
     monitor = Monitor(settings, plan, most_rows=most_rows)
     n_filled = round(max(settings.window, 0.1) * stream.sample_rate) + 1

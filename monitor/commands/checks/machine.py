@@ -52,7 +52,7 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Findi
     from numba.core.dispatcher import Dispatcher
 
     from monitor.alarms import limits
-    from monitor.engine import warm_up
+    from monitor.engine.monitor import warm_up
 
     warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability)
     limits.warm_up()

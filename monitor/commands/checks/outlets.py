@@ -18,9 +18,10 @@ class _Bound(Protocol):
 
 def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) -> Iterator[Finding]:
     """Bind what the service binds, until `stack` is closed: two that want one port are seen, too."""
-    from monitor.transport.plotjuggler import PlotJugglerSink
-    from monitor.transport.prometheus import PrometheusSink
-    from monitor.transport.zeromq import RequestInlet, ZmqResultSink
+    from monitor.transport.viewers.plotjuggler import PlotJugglerSink
+    from monitor.transport.viewers.prometheus import PrometheusSink
+    from monitor.transport.zeromq.request_inlet import RequestInlet
+    from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
 
     def results(url: str) -> _Bound:
         return ZmqResultSink(url, insecure=insecure, security=guard.keys, context=guard.context)

@@ -12,10 +12,10 @@ from time import perf_counter
 
 import numpy as np
 
-from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.commands.alarm_keeping import alarm_path, must_be_file, names_folder
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.config import Settings
+from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 
 _PREFIX = ".synchroscope-check-"
 _TRIES = 5
@@ -45,7 +45,7 @@ def recording(
 
 def bytes_a_second(settings: Settings, stream: Stream, columns: Sequence[Column]) -> float:
     """Return how fast the run file of a stream grows."""
-    from monitor.engine import MOST_ROWS, rows_apart
+    from monitor.engine.monitor import MOST_ROWS, rows_apart
 
     every = rows_apart(settings.indicators, stream.sample_rate, MOST_ROWS)
     rows = stream.sample_rate / every if columns else 0.0

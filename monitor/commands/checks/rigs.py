@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
-from monitor.blocks import Event, EventKind, Stream
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.commands.security import Guard
 from monitor.config import StreamSettings
-from monitor.transport.endpoint import host_and_port
-from monitor.transport.greeting import mechanism
-from monitor.transport.zeromq import ZmqSource
+from monitor.messages.blocks import Event, EventKind, Stream
+from monitor.transport.zeromq.endpoint import host_and_port
+from monitor.transport.zeromq.greeting import mechanism
+from monitor.transport.zeromq.zeromq_source import ZmqSource
 
 PATIENCE = 3.0
 """s for which rigs are listened to."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.blocks import Channel, Column, Role, Stream
 from monitor.commands.checks.finding import Finding, fail, ok, warn
 from monitor.config import IndicatorSettings, LimitSettings, Settings
+from monitor.messages.blocks import Channel, Column, Role, Stream
 
 if TYPE_CHECKING:
     from monitor.reliability.plan import ReliabilityPlan
@@ -17,8 +17,8 @@ _ASSUMED = 1000.0  # Hz: any rate gives the same names
 
 def measures(settings: IndicatorSettings, stream: Stream, published: list[Column]) -> Iterator[Finding]:
     """Get ready to compute, as the engine does for this stream; `published` takes the columns."""
-    from monitor.actuator_monitor import ActuatorMonitor
-    from monitor.engine import MOST_ROWS, rows_apart
+    from monitor.engine.actuators import ActuatorMonitor
+    from monitor.engine.monitor import MOST_ROWS, rows_apart
 
     if not stream.pairs:
         yield warn("measures", f"rig {stream.rig} has no actuator: no indicators")
@@ -37,7 +37,7 @@ def measures(settings: IndicatorSettings, stream: Stream, published: list[Column
 
 def model(plan: ReliabilityPlan, stream: Stream, published: list[Column]) -> Iterator[Finding]:
     """Get ready to judge the model by this stream; `published` takes the columns."""
-    from monitor.reliability_monitor import ReliabilityMonitor
+    from monitor.engine.reliability import ReliabilityMonitor
 
     published += ReliabilityMonitor(plan, stream).columns
     yield ok("model", f"rig {stream.rig} sends {', '.join(site.channel for site in plan.sites)}")
@@ -115,8 +115,8 @@ def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[F
 
 
 def _assumed(settings: Settings, plan: ReliabilityPlan | None) -> tuple[Column, ...]:
-    from monitor.actuator_monitor import ActuatorMonitor
-    from monitor.reliability_monitor import ReliabilityMonitor
+    from monitor.engine.actuators import ActuatorMonitor
+    from monitor.engine.reliability import ReliabilityMonitor
 
     # in the order of the settings
     actuators = dict.fromkeys(["", *(limit.actuator for limit in settings.alarms.limit)])

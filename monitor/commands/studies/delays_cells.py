@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from monitor.blocks import Samples
+    from monitor.messages.blocks import Samples
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _COLUMNS = 12

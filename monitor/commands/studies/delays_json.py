@@ -10,7 +10,7 @@ from monitor.commands.identify_json import fit_json
 from monitor.commands.json_values import number
 
 if TYPE_CHECKING:
-    from monitor.blocks import Samples
+    from monitor.messages.blocks import Samples
     from replay.studies.delays.level import Level, MethodRuns
     from replay.studies.delays.posteriors import PosteriorOfRun
     from replay.studies.delays.study import DelayStudy

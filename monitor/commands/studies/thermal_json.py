@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.commands.json_values import number, numbers
 
 if TYPE_CHECKING:
-    from monitor.blocks import Samples
+    from monitor.messages.blocks import Samples
     from replay.studies.thermal.compliance import FailureProbability
     from replay.studies.thermal.study import LevelStudy, ThermalStudy
     from replay.studies.thermal.validation import Judgement

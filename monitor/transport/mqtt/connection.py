@@ -18,7 +18,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from monitor.config import MqttSettings
-from monitor.requests import MAX_REQUEST
+from monitor.messages.requests import MAX_REQUEST
 
 KEEPALIVE = 10
 """s of silence after which either side asks; a broker that hangs is noticed within twice that."""

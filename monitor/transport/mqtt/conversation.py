@@ -10,8 +10,8 @@ from time import monotonic
 
 import aiomqtt
 
-from monitor.blocks import ResultBlock
 from monitor.config import MqttSettings
+from monitor.messages.blocks import ResultBlock
 from monitor.transport.mqtt import discovery
 from monitor.transport.mqtt.connection import Connection
 from monitor.transport.mqtt.outbox import Message, Outbox

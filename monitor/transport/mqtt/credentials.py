@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from monitor.config import MqttSettings
-from monitor.transport.secret_file import OTHERS_READ, UnsafeFileError, handed_over, opened
+from monitor.transport.security.secret_file import OTHERS_READ, UnsafeFileError, handed_over, opened
 
 _MOST = 4096
 _BUT_GROUP = OTHERS_READ & 0o007

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from monitor.alarm_report import Alarm, Severity
-from monitor.blocks import Column, ResultStream
-from monitor.headline import QUANTITIES, first_indicator
+from monitor.messages.alarms import Alarm, Severity
+from monitor.messages.blocks import Column, ResultStream
+from monitor.messages.headline import QUANTITIES, first_indicator
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.outbox import Message
 from monitor.transport.mqtt.topics import INDICATORS, RELIABILITY, STATUS, Place, alarm

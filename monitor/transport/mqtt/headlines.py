@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import ResultStream, Samples
-from monitor.headline import first_indicator, read_headline
+from monitor.messages.blocks import ResultStream, Samples
+from monitor.messages.headline import first_indicator, read_headline
 
 
 class Headlines:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from time import monotonic
 
-from monitor.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, decode_request, encode
+from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, decode_request, encode
 from monitor.transport.allowance import Allowance
 
 _QUEUE = 64

@@ -7,8 +7,8 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from monitor.alarm_report import MAX_ALARMS
-from monitor.blocks import ResultBlock
+from monitor.messages.alarms import MAX_ALARMS
+from monitor.messages.blocks import ResultBlock
 from monitor.transport.mqtt.payloads import refreshed
 from monitor.transport.mqtt.topics import ANSWER, EVENT, STATUS
 

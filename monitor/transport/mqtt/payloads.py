@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from monitor.alarm_report import Alarm, AlarmAction, Transition
-from monitor.blocks import Event, ResultBlock, ResultStream
+from monitor.messages.alarms import Alarm, AlarmAction, Transition
+from monitor.messages.blocks import Event, ResultBlock, ResultStream
 from monitor.transport.mqtt.headlines import Headlines
 
 _RELIABILITY = ("reliability_", "model_")

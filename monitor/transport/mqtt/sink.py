@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from monitor.alarm_report import Alarm, AlarmReport
-from monitor.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.config import MqttSettings
-from monitor.health import Broker, Health
-from monitor.transfer import TransferBlock
+from monitor.messages.alarms import Alarm, AlarmReport
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
+from monitor.messages.health import Broker, Health
+from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads, topics
 from monitor.transport.mqtt.backoff import Backoff
 from monitor.transport.mqtt.connection import url_of

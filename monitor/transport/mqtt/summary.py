@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from monitor.alarm_report import Alarm
-from monitor.blocks import ResultBlock, ResultStream, Samples
-from monitor.health import Health
+from monitor.messages.alarms import Alarm
+from monitor.messages.blocks import ResultBlock, ResultStream, Samples
+from monitor.messages.health import Health
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.headlines import Headlines
 

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from sim.identification.coordinates import InCoordinates
 from sim.identification.delay_response import DelayResponse
 from sim.identification.regression import PolynomialDiscrepancy, Regression

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import METHODS, Example, Method
 from replay.studies.delays.posteriors import PosteriorOfRun
 from replay.studies.delays.spread import quartiles

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import LATER, TIME, Method
 from replay.studies.delays.level import Level
 from replay.studies.delays.spread import histogram, quartiles

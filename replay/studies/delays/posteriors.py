@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import Example, Method
 from sim.identification.bayesian import Posterior, sample_posterior
 from sim.identification.fit import fit

@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.delays.count import Count
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from sim.models.beam import StochasticBeam
 
 # for each of the two dimensions: twice as many change nothing that a realization could show

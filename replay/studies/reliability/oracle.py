@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.studies.reliability.beam_quadrature import instantaneous_by_quadrature
 from sim.ensemble import EnsembleModel
 from sim.models.beam import StochasticBeam

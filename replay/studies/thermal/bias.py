@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from sim.models.thermal_population import Characterization, Conductivity
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurations, front_runs

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.thermal.limit import by_monte_carlo, by_quadrature
 from sim.models.thermal_population import Characterization, Conductivity, Family, characterize

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.thermal.validation import JUDGED
 from sim.identification.fit import fit

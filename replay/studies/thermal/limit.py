@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from replay.ensembles import Progress, silent
 from replay.studies.thermal.many_specimens import temperatures
 from replay.studies.thermal.proportion import standard_error

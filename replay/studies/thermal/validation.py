@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.several_sites import JointReliability, product

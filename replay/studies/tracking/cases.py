@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.blocks import Channel, Role, Samples, Stream
+from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import ArrayRecording
 from sim.tracking_cases import TrackingCase
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.blocks import Samples
+from monitor.messages.blocks import Samples
 
 
 def inclination(x_c: Samples, x_m: Samples, n_window: int) -> Samples:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from monitor.blocks import Samples
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
+from monitor.messages.blocks import Samples
 from replay.studies.tracking.direct_fit import direct_fit
 from sim.tracking_cases import NOISE, tracking_case
 

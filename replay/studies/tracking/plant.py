@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.blocks import Channel, Role, Samples, Stream
 from monitor.config import IndicatorSettings
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
-from monitor.transfer import TransferBlock
+from monitor.messages.blocks import Channel, Role, Samples, Stream
+from monitor.messages.transfer import TransferBlock
 from replay.assessment import assess
 from replay.formats.base import ArrayRecording
 from sim.benchmark_plant import BenchmarkPlant

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.blocks import Samples
 from monitor.config import IndicatorSettings
+from monitor.messages.blocks import Samples
 from replay.assessment import Assessment, assess
 from replay.studies.tracking.cases import case_recording
 from replay.studies.tracking.paei_noise import NoisyPhase, paei_in_noise

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.history.envelope import Envelope
-from gui.history.results import ResultHistory
-from gui.history.signals import SignalHistory
-from monitor.blocks import Channel, Column, ResultStream, Role, Stream
+from gui.model.history.envelope import Envelope
+from gui.model.history.results import ResultHistory
+from gui.model.history.signals import SignalHistory
+from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 
 RATE = 100.0
 N = 20_000

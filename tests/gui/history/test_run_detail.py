@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.history.pyramid import Pyramid
-from gui.history.run_detail import RunDetail
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from gui.model.history.pyramid import Pyramid
+from gui.model.history.run_detail import RunDetail
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from monitor.recording.spans import read_signals
 

@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from gui.alarm_limits import WatchedLimit
-from gui.history.history import History
-from gui.level import Level
-from gui.limits import DEFAULT
-from gui.link import Arrivals
+from gui.model.alarm_limits import WatchedLimit
+from gui.model.history.history import History
+from gui.model.limits import DEFAULT
+from gui.model.link import Arrivals
 from gui.panels.alarm_lines import alarm_lines
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.tiles import TilesPanel
 from gui.plots.time_row import Limit
-from gui.theme import LIGHT
-from gui.view import View
-from monitor.alarm_report import Alarm, AlarmReport, AlarmState, Severity
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+from gui.wording.level import Level
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 
 S = AlarmState
 WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, low=-0.02, high=0.02)

@@ -8,18 +8,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.alarm_text import headline
-from gui.history.history import History
-from gui.level_colour import level_colour
-from gui.link import Arrivals
-from gui.numbers import DASH
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel
-from gui.theme import DARK, LIGHT
-from gui.view import View
-from monitor.alarm_report import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
-from monitor.health import Health
-from monitor.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
+from gui.plots.view import View
+from gui.widgets.level_colour import level_colour
+from gui.widgets.theme import DARK, LIGHT
+from gui.wording.alarm_text import headline
+from gui.wording.numbers import DASH
+from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.health import Health
+from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
 S = AlarmState
 ALARM = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, high=0.02)

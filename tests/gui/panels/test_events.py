@@ -10,12 +10,12 @@ from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView, QToolButton
 
-from gui.history.history import History, PlacedEvent
+from gui.model.history.history import History, PlacedEvent
 from gui.panels.event_table import EventTable, Wanted
 from gui.panels.events import EventsPanel
-from gui.theme import DARK, LIGHT
-from gui.view import View
-from monitor.blocks import Event, EventKind
+from gui.plots.view import View
+from gui.widgets.theme import DARK, LIGHT
+from monitor.messages.blocks import Event, EventKind
 
 KINDS = tuple(EventKind)
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.history.envelope import Envelope
-from gui.history.history import History
-from gui.link import Arrivals
+from gui.model.history.envelope import Envelope
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from gui.panels.histories import HistoriesPanel
-from gui.theme import LIGHT
-from gui.view import View
-from monitor.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
-from monitor.health import Health
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.health import Health
 
 RATE = 200.0
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gui.history.history import History
-from gui.history.run_detail import RunDetail
-from gui.link import Arrivals
+from gui.model.history.history import History
+from gui.model.history.run_detail import RunDetail
+from gui.model.link import Arrivals
 from gui.panels.histories import HistoriesPanel
-from gui.theme import LIGHT
-from gui.view import View
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 
 RATE, BEGIN, FIRST, N, STEP = 200.0, 1000.25, 37, 24_000, 100

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gui.panels.hysteresis import LENGTHS, HysteresisPanel
 from gui.plots.loop_energy import loop_energy, work_unit
-from gui.theme import LIGHT
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
 from tests.gui.panels.tone_rig import AMPLITUDE, DAMPING, RATE, WINDOW, pulsation, tone_history, tone_samples
 
 

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from gui.history.history import History
-from gui.limits import DEFAULT, LimitLine
-from gui.link import Arrivals
+from gui.model.history.history import History
+from gui.model.limits import DEFAULT, LimitLine
+from gui.model.link import Arrivals
 from gui.panels.indicators import IndicatorsPanel
-from gui.theme import LIGHT
-from gui.view import View
-from monitor.blocks import Column, ResultBlock, ResultStream
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
 
 RATE = 25.0
 
@@ -224,7 +224,7 @@ def test_limits_that_make_no_sense_are_refused(warn, trip):
 
 
 def test_the_usual_limits_are_where_the_words_change():
-    from gui.verdict import verdict
+    from gui.model.verdict import verdict
 
     warn = DEFAULT["delay"].warn * 1e-3
     assert verdict(0.99 * warn, 1.0, 0.0).words == "in step"

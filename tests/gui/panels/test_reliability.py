@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
 
-from gui.history.history import History
-from gui.link import Arrivals
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from gui.panels.reliability import ReliabilityPanel
-from gui.theme import DARK, LIGHT
-from gui.view import View
-from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from gui.plots.view import View
+from gui.widgets.theme import DARK, LIGHT
+from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 
 RATE = 25.0
 NAMES = [f"reliability_{name}" for name in ("instantaneous", "first_passage", "accumulated", "windowed")]

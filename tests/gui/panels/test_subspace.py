@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.subspace import SubspacePanel
 from gui.panels.transfer import TransferPanel
-from gui.theme import DARK, LIGHT
-from gui.view import View
+from gui.plots.view import View
+from gui.widgets.theme import DARK, LIGHT
 from tests.gui.panels.tone_rig import AMPLITUDE, RATE, WINDOW, pulsation, tone_history, tone_samples
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
@@ -217,7 +217,7 @@ def test_what_is_old_is_grey_and_said_to_be(panel, more, words):
 
 
 def test_without_signals_nothing_is_drawn(panel, qtbot):
-    from gui.history.history import History
+    from gui.model.history.history import History
 
     look(panel, tone_history())
     panel.configure(History(memory=1 << 20))
@@ -307,8 +307,8 @@ def test_samples_that_are_no_longer_kept_are_said_to_be(panel, view):
 
 def test_a_restart_is_no_line(panel):
     history = tone_history(3.0)
-    from gui.link import Arrivals
-    from monitor.blocks import SignalBlock
+    from gui.model.link import Arrivals
+    from monitor.messages.blocks import SignalBlock
     from tests.gui.panels.tone_rig import tone_stream
 
     _, *columns = tone_samples(1.0, 0.0, 1.0)

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from gui.level import Level
-from gui.link import Arrivals
-from monitor.blocks import ResultBlock
+from gui.model.link import Arrivals
+from gui.wording.level import Level
+from monitor.messages.blocks import ResultBlock
 from tests.gui.panels.tile_rig import DELAY, RATE, RATIO, RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
 
 

@@ -12,14 +12,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtWidgets import QLabel, QScrollArea
 
-from gui.history.history import History
-from gui.level import Level
-from gui.limits import LimitLine
+from gui.model.history.history import History
+from gui.model.limits import LimitLine
+from gui.model.verdict import FAR_BEHIND, Verdict, verdict
 from gui.panels.fitted_text import fitted
 from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH, LYING_HEIGHT, LYING_WIDTH
 from gui.panels.tile_board import columns_for, tile_size
-from gui.theme import DARK
-from gui.verdict import FAR_BEHIND, Verdict, verdict
+from gui.widgets.theme import DARK
+from gui.wording.level import Level
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
 
 

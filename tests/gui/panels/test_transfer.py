@@ -9,15 +9,15 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
-from gui.history.history import History
-from gui.link import Arrivals
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from gui.panels.transfer import TransferPanel
 from gui.plots.frequency_axis import marks
-from gui.theme import LIGHT
-from gui.view import View
-from monitor.blocks import Column, ResultBlock, ResultStream
-from monitor.health import Health
-from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from monitor.messages.health import Health
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 F = np.arange(0.5, 10.5, 0.5)  # Hz
 COHERENCE = np.where(F < 6.0, 0.98, 0.4)

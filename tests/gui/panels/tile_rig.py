@@ -10,13 +10,13 @@ from PySide6.QtCore import QBuffer
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QScrollArea
 
-from gui.history.history import History
-from gui.link import Arrivals
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from gui.panels.tiles import TilesPanel
-from gui.theme import LIGHT
-from gui.view import View
-from monitor.blocks import Column, ResultBlock, ResultStream
-from monitor.health import Health
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from monitor.messages.health import Health
 
 RATE = 1024.0
 RECEIVING = Health("lab", "receiving", sample_rate=RATE, measured_rate=RATE)

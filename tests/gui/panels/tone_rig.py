@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gui.history.history import History
-from gui.link import Arrivals
-from monitor.blocks import Channel, Role, SignalBlock, Stream
+from gui.model.history.history import History
+from gui.model.link import Arrivals
 from monitor.config import IndicatorSettings
-from monitor.engine import Monitor
-from monitor.health import Health
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.health import Health
 
 RATE, FREQUENCY, WINDOW = 500.0, 1.7, 2.0
 AMPLITUDE, STIFFNESS, DAMPING = 0.004, 2e4, 150.0

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.history.timeline import Segment
+from gui.model.history.timeline import Segment
 from gui.plots.time_frame import Between, Frame
 from gui.plots.time_pace import Pace
 from gui.plots.time_reading import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gui.history.envelope import Envelope
+from gui.model.history.envelope import Envelope
 from gui.plots.time_splice import spliced
 
 

@@ -11,14 +11,14 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.history.history import PlacedEvent
-from gui.history.timeline import Segment
+from gui.model.history.history import PlacedEvent
+from gui.model.history.timeline import Segment
 from gui.plots.time_frame import Between, Frame, RowData, Strip
 from gui.plots.time_row import Curve, Row
 from gui.plots.time_stack import TimeStack
-from gui.theme import DARK, LIGHT
-from gui.view import View
-from monitor.blocks import Event, EventKind
+from gui.plots.view import View
+from gui.widgets.theme import DARK, LIGHT
+from monitor.messages.blocks import Event, EventKind
 
 SPAN = 10.0
 ROWS = tuple(

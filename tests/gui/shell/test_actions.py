@@ -24,11 +24,11 @@ from PySide6.QtWidgets import (
 from gui.panels.catalogue import PANELS as CATALOGUE
 from gui.panels.tile_board import TileBoard
 from gui.panels.tiles import TilesPanel
-from gui.shell.actions import Actions, shown_text
-from gui.shell.commands import COMMANDS, GROUPS, PANELS, Command, simulation_commands
+from gui.plots.view import View
 from gui.sources.run_timeline import RunTimeline
-from gui.theme import LIGHT
-from gui.view import View
+from gui.widgets.theme import LIGHT
+from gui.window.actions import Actions, shown_text
+from gui.window.commands import COMMANDS, GROUPS, PANELS, Command, simulation_commands
 
 NO = Qt.KeyboardModifier.NoModifier
 

@@ -7,13 +7,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.history.history import History
-from gui.link import Arrivals
-from gui.shell.alarm_banner import AlarmBanner
-from gui.shell.health_items import health_items
-from gui.theme import DARK, LIGHT
-from monitor.alarm_report import Alarm, AlarmReport, AlarmState, Severity
-from monitor.health import Health
+from gui.model.history.history import History
+from gui.model.link import Arrivals
+from gui.widgets.theme import DARK, LIGHT
+from gui.window.alarm_banner import AlarmBanner
+from gui.window.health_items import health_items
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.health import Health
 
 S = AlarmState
 WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, high=0.02)

@@ -12,8 +12,8 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from gui.shell.export import export_picture, svg_bytes
-from gui.shell.whole_file import ExportError, whole_file
+from gui.settings.whole_file import ExportError, whole_file
+from gui.window.export import export_picture, svg_bytes
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gui.history.history import History
-from gui.link import Arrivals
-from gui.shell.export_csv import CsvTable, left_out, tables_in_view, write_tables
-from gui.shell.whole_file import ExportError
-from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from gui.model.history.history import History
+from gui.model.link import Arrivals
+from gui.settings.whole_file import ExportError
+from gui.window.export_csv import CsvTable, left_out, tables_in_view, write_tables
+from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from replay.formats import Selection, open_recording
 
 RATE = 200.0

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QFontMetricsF, QPalette
 from PySide6.QtWidgets import QLabel
 
-from gui.history.history import History
-from gui.level import Level
-from gui.link import Arrivals
-from gui.service_state import service_state
-from gui.shell.health_items import HealthItem, disk_seconds, fit, health_items
-from gui.shell.health_strip import HealthStrip
-from gui.shell.quantities import bytes_text, duration_text
-from gui.theme import DARK, LIGHT
-from monitor.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.health import Counts, Health
+from gui.model.history.history import History
+from gui.model.link import Arrivals
+from gui.model.service_state import service_state
+from gui.widgets.theme import DARK, LIGHT
+from gui.window.health_items import HealthItem, disk_seconds, fit, health_items
+from gui.window.health_strip import HealthStrip
+from gui.wording.level import Level
+from gui.wording.quantities import bytes_text, duration_text
+from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.health import Counts, Health
 
 RATE = 1000.0
 FILE = "/data/runs/2026-11-21-frame.h5"

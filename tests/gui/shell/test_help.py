@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 from gui.panels.tile_board import TileBoard
 from gui.plots.time_row import Row
 from gui.plots.time_stack import TimeStack
-from gui.shell.actions import Actions
-from gui.shell.commands import COMMANDS
-from gui.shell.help import KeyList
-from gui.shell.panel_keys import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS
+from gui.plots.view import View
 from gui.sources.description import Description, Overview
 from gui.sources.run_timeline import RunTimeline
-from gui.theme import LIGHT
-from gui.view import View
+from gui.widgets.theme import LIGHT
+from gui.window.actions import Actions
+from gui.window.commands import COMMANDS
+from gui.window.help import KeyList
+from gui.window.panel_keys import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS
 
 
 @pytest.fixture

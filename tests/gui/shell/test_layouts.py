@@ -9,9 +9,9 @@ from PySide6.QtCore import QByteArray, QPoint, QSettings, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow
 
-from gui.shell.arrangement import BUILT_IN, Tabs, arrange, column, panels_of, row
-from gui.shell.commands import PANELS
-from gui.shell.layouts import Layouts
+from gui.window.arrangement import BUILT_IN, Tabs, arrange, column, panels_of, row
+from gui.window.commands import PANELS
+from gui.window.layouts import Layouts
 
 KEYS = tuple(key for key, _ in PANELS)
 

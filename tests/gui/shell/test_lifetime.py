@@ -9,13 +9,13 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSettings
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 from shiboken6 import isValid
 
-from gui.shell.actions import Actions
-from gui.shell.help import KeyList
-from gui.shell.layouts import Layouts
-from gui.shell.operator import OperatorMode
-from gui.shell.palette import Palette
-from gui.shell.settings import WindowSettings
-from gui.shell.settings_dialog import SettingsDialog
+from gui.settings.settings import WindowSettings
+from gui.settings.settings_dialog import SettingsDialog
+from gui.window.actions import Actions
+from gui.window.help import KeyList
+from gui.window.layouts import Layouts
+from gui.window.operator import OperatorMode
+from gui.window.palette import Palette
 from monitor.config import Settings
 
 

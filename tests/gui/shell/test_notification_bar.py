@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from gui.level import Level
-from gui.shell.elided_label import ElidedLabel
-from gui.shell.notices import INFO_STANDS, MOST, Notices
-from gui.shell.notification_bar import NotificationBar
-from gui.theme import DARK, LIGHT
+from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.theme import DARK, LIGHT
+from gui.window.notices import INFO_STANDS, MOST, Notices
+from gui.window.notification_bar import NotificationBar
+from gui.wording.level import Level
 
 NOW = 1_700_000_000.0
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QLineEdit, QMainWindow, QToolBar
 
-from gui.shell.actions import Actions
-from gui.shell.operator import OperatorMode
+from gui.window.actions import Actions
+from gui.window.operator import OperatorMode
 
 
 @pytest.fixture

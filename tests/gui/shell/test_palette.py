@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow
 
-from gui.shell.actions import Actions
-from gui.shell.matching import has_unit, rank, seconds
-from gui.shell.palette import Palette
+from gui.window.actions import Actions
+from gui.window.matching import has_unit, rank, seconds
+from gui.window.palette import Palette
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from PySide6.QtCore import QSettings
 
-from gui.limits import DEFAULT
-from gui.shell.settings import LimitSettings, WindowSettings, keep_window_settings, load_window_settings
-from gui.shell.settings_file import read_settings, settings_text, write_settings
-from gui.shell.whole_file import ExportError
+from gui.model.limits import DEFAULT
+from gui.settings.settings import LimitSettings, WindowSettings, keep_window_settings, load_window_settings
+from gui.settings.settings_file import read_settings, settings_text, write_settings
+from gui.settings.whole_file import ExportError
 from monitor.config import IndicatorSettings, Settings, load_settings
 
 

@@ -9,10 +9,10 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from gui.shell.service_fields import SERVICE_SECTIONS
-from gui.shell.settings import LimitSettings, WindowSettings
-from gui.shell.settings_dialog import SettingsDialog
-from gui.shell.window_fields import WINDOW_SECTIONS
+from gui.settings.service_fields import SERVICE_SECTIONS
+from gui.settings.settings import LimitSettings, WindowSettings
+from gui.settings.settings_dialog import SettingsDialog
+from gui.settings.window_fields import WINDOW_SECTIONS
 from monitor.config import (
     AlarmSettings,
     IndicatorSettings,

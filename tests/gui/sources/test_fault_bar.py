@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from gui.sources.fault_bar import FaultBar
 from gui.sources.hand_faults import KINDS, HandFaults, read_hand_faults
 from gui.sources.player import Player
-from gui.theme import LIGHT
+from gui.widgets.theme import LIGHT
 from replay.faults import Faults, parse_faults
 
 STATE = {"type": "state", "duration": 10.0, "playing": True}

@@ -9,7 +9,7 @@ from gui.sources.first_page import FirstPage, recent_files
 from gui.sources.offers import JudgedOffer, Offers, SimulationOffer
 from gui.sources.playback import PlaySimulation
 from gui.sources.rig import ServeRig
-from gui.theme import DARK, LIGHT
+from gui.widgets.theme import DARK, LIGHT
 
 BEAM = JudgedOffer("beam", "deflection", "16%")
 OFFERS = Offers(

@@ -8,8 +8,8 @@ from PySide6.QtCore import QSettings
 from gui.sources.connect_dialog import ConnectDialog
 from gui.sources.connection import ConnectToService
 from gui.sources.service_forms import WatchForm
-from gui.theme import LIGHT
-from monitor.transport.key_folder import KeyFolder
+from gui.widgets.theme import LIGHT
+from monitor.transport.security.key_folder import KeyFolder
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from gui.sources.open_dialog import Opener
 from gui.sources.playback import PlaySimulation
 from gui.sources.player import Player
 from gui.sources.replay_bar import ReplayBar
-from gui.theme import LIGHT
+from gui.widgets.theme import LIGHT
 
 
 def steered(kind, parent, launch):

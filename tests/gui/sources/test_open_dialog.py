@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
 
 from gui.sources.offers import FileKind, Offers, SimulationOffer
 from gui.sources.open_dialog import Opener
-from gui.theme import LIGHT
+from gui.widgets.theme import LIGHT
 
 OFFERS = Offers((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
 GUESS = {"command": ["p"], "measured": ["q"], "force": [], "time": "t", "auxiliary": False}

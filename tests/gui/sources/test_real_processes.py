@@ -17,9 +17,9 @@ from gui.sources.loopback import ANY, free_endpoint
 from gui.sources.offers import Offers
 from gui.sources.open_dialog import Opener
 from gui.sources.processes import Worker, finish
-from gui.theme import LIGHT
+from gui.widgets.theme import LIGHT
 from monitor.recording import RunReader
-from monitor.transport.zeromq import ResultSubscriber
+from monitor.transport.zeromq.subscriber import ResultSubscriber
 
 PATIENCE = 90_000  # ms
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ from gui.sources.player import Player
 from gui.sources.replay_bar import ReplayBar
 from gui.sources.run_picture import RunPicture
 from gui.sources.speed_box import read_speed, speed_text
-from gui.theme import DARK, LIGHT
+from gui.widgets.theme import DARK, LIGHT
 
 STATE = {
     "type": "state", "position": 4.0, "duration": 10.0, "playing": True, "ended": False, "speed": 1.0, "loop": False,

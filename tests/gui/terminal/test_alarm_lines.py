@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gui.terminal.alarm_lines import alarm_lines
 from gui.terminal.screen import Screen
-from monitor.alarm_report import Alarm, AlarmState, Severity
+from monitor.messages.alarms import Alarm, AlarmState, Severity
 
 WARN = Alarm(
     *("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN),

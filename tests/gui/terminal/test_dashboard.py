@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.link import ResultLink
+from gui.model.link import ResultLink
 from gui.terminal.dashboard import Dashboard
-from monitor.blocks import Column, Event, EventKind, ResultBlock, ResultStream
-from monitor.health import Counts, Health
-from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.messages.health import Counts, Health
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 COLUMNS = tuple(Column(name, "", "north") for name in ("fdb_delay", "fdb_ratio", "fdb_phase"))
 STREAM = ResultStream("rig", 1, 100.0, 1, COLUMNS)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console, Group
 
-from gui.history import ResultHistory
+from gui.model.history import ResultHistory
 from gui.terminal.reliability_lines import decision, reliability_lines
-from monitor.blocks import Column, ResultStream
+from monitor.messages.blocks import Column, ResultStream
 
 VALUES = {
     "model_low": 0.2,

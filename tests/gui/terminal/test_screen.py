@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.history import ResultHistory
+from gui.model.history import ResultHistory
 from gui.terminal.screen import Screen
-from monitor.blocks import Column, Event, EventKind, ResultStream
-from monitor.health import Counts, Health
-from monitor.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from monitor.messages.blocks import Column, Event, EventKind, ResultStream
+from monitor.messages.health import Counts, Health
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 OUTPUTS = {
     "broadband_delay": 0.0123,

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gui.level import Level
-from gui.numbers import DASH, number, shortened
+from gui.model.verdict import Verdict, verdict
 from gui.terminal.actuator_table import VERDICT_STYLES
 from gui.terminal.sparkline import sparkline
-from gui.verdict import Verdict, verdict
+from gui.wording.level import Level
+from gui.wording.numbers import DASH, number, shortened
 
 
 def test_a_ramp_climbs_all_bars():

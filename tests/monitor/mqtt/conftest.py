@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from amqtt.broker import Broker
 
-from monitor.alarm_report import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
-from monitor.blocks import Column, ResultBlock, ResultStream
 from monitor.config import MqttSettings
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.transport.mqtt import MqttSink
 from monitor.transport.mqtt.backoff import Backoff
 from tests.monitor.mqtt.watcher import Watcher

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from monitor.blocks import Column, ResultBlock, ResultStream
-from monitor.health import Health
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from monitor.messages.health import Health
 from monitor.transport.mqtt.discovery import Discovery
 from monitor.transport.mqtt.payloads import Telemetry
 from monitor.transport.mqtt.summary import Summary

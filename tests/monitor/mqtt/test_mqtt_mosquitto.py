@@ -13,7 +13,7 @@ import pytest
 from cryptography import x509
 
 from monitor.config import MqttSettings
-from monitor.requests import NoteRequest, encode
+from monitor.messages.requests import NoteRequest, encode
 from monitor.transport.mqtt import MqttSink, connection, conversation, credentials
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from tests.monitor.mqtt.conftest import report, rows, transition

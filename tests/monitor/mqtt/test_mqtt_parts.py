@@ -15,12 +15,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.alarm_report import AlarmAction, AlarmState
-from monitor.blocks import Column, Event, EventKind
 from monitor.commands.broker import add_broker_option, broker_overrides
 from monitor.config import SettingsError, load_settings
-from monitor.health import Health
-from monitor.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
+from monitor.messages.alarms import AlarmAction, AlarmState
+from monitor.messages.blocks import Column, Event, EventKind
+from monitor.messages.health import Health
+from monitor.messages.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
 from monitor.transport.mqtt import connection, payloads, topics
 from monitor.transport.mqtt.backoff import Backoff
 from monitor.transport.mqtt.discovery import Discovery

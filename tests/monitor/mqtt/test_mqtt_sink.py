@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 import pytest
 
-from monitor.alarm_report import AlarmState
-from monitor.blocks import Event, EventKind
-from monitor.health import Counts, Health
-from monitor.requests import AcknowledgeRequest, NoteRequest, encode
+from monitor.messages.alarms import AlarmState
+from monitor.messages.blocks import Event, EventKind
+from monitor.messages.health import Counts, Health
+from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
 from monitor.transport.mqtt import connection, conversation, payloads, session
 from monitor.transport.mqtt.backoff import Backoff
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, free_port, report, rows, transition

@@ -1,0 +1,1 @@
+"""What the window knows: history of signals and results, alarms, the state of the service. No Qt."""

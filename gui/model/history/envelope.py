@@ -1,0 +1,79 @@
+"""What a curve is drawn from: for each bucket of rows the least and the greatest value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+
+# by so much the logarithm of a ratio may be off: a span that scrolls is not always the same float
+_SLACK = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Least and greatest values of consecutive buckets of equal width.
+
+    Parameters
+    ----------
+    edges : (n + 1,), where the buckets begin, and where the last one ends.
+    low, high : (n, n_columns), NaN where a bucket has no number; the same array where every bucket is one row.
+    rows : how many rows a bucket has.
+    """
+
+    edges: Samples
+    low: Samples
+    high: Samples
+    rows: int = 1
+
+    def __len__(self) -> int:
+        return int(self.low.shape[0])
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are the rows themselves, `low` and `high` being one array."""
+        return self.low is self.high
+
+    @property
+    def centers(self) -> Samples:
+        """(n,), halfway between the first and the last row of each bucket; of one row, the row's own place."""
+        left, right = self.edges[:-1], self.edges[1:]
+        return left + (right - left) * ((self.rows - 1) / (2 * self.rows))
+
+    def at(self, place: float) -> tuple[Samples, Samples]:
+        """Return the least and the greatest value, (n_columns,) each, of the bucket that `place` falls in.
+
+        NaN where there is no such bucket.
+        """
+        found = int(np.searchsorted(self.edges, place, side="right")) - 1
+        if not 0 <= found < len(self):
+            nothing = np.full(self.low.shape[1], np.nan)
+            return nothing, nothing
+        return self.low[found], self.high[found]
+
+    def scaled(self, factor: float, origin: float = 0.0) -> Envelope:
+        """Return the same values with edges at ``origin + factor * edge``."""
+        return Envelope(origin + factor * self.edges, self.low, self.high, self.rows)
+
+    def within(self, begin: float, end: float) -> Envelope:
+        """Return the buckets that lie wholly between `begin` and `end`."""
+        first = min(int(np.searchsorted(self.edges, begin)), len(self))
+        last = max(first, int(np.searchsorted(self.edges, end, side="right")) - 1)
+        low = self.low[first:last]
+        return Envelope(self.edges[first : last + 1], low, low if self.exact else self.high[first:last], self.rows)
+
+
+def bucket_rows(span: float, n_columns: int) -> int:
+    """Return the power of two of rows a bucket must have for `span` rows to be at most `n_columns` buckets."""
+    ratio = span / max(1, n_columns)
+    return 1 << math.ceil(math.log2(ratio) - _SLACK) if ratio > 1.0 + _SLACK else 1
+
+
+def halved(low: Samples, high: Samples, n_times: int) -> tuple[Samples, Samples]:
+    """Join neighbours `n_times`; the number of rows must be divisible by 2**n_times."""
+    for _ in range(n_times):
+        low, high = np.fmin(low[::2], low[1::2]), np.fmax(high[::2], high[1::2])
+    return low, high

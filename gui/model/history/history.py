@@ -1,0 +1,198 @@
+"""All that the views keep of what a service publishes."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gui.model.alarm_limits import WatchedLimits, watched_limits
+from gui.model.alarm_summary import AlarmSummary, summary
+from gui.model.history.results import ResultHistory
+from gui.model.history.signals import SignalHistory
+from gui.model.history.stretch import Block, Stretch
+from gui.model.history.timeline import Timeline
+from gui.model.link import Arrivals
+from gui.model.service_state import ServiceState, service_state
+from monitor.messages.alarms import Alarm
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
+
+_MOST_EVENTS = 10_000
+_FOR_RESULTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedEvent:
+    """An event, and where it stands on the axis [s]."""
+
+    x: float
+    event: Event
+
+
+class History:
+    """Signals, results, transfer functions, events and health of one rig, on one axis.
+
+    A restart of the rig goes on on the same axis; other channels, columns or another rate begin anew. The axis is
+    that of the samples or, where a service publishes results alone, of these.
+
+    Parameters
+    ----------
+    memory : bytes at most; a quarter of it is for results. It is taken at once, when the first block tells the width.
+    minutes : how far back everything is kept as it came, where memory allows.
+
+    Attributes
+    ----------
+    halted : it is a replay that its user has halted.
+    alarms : of the service, as it told them last; None where it has never told any.
+    summary : what stands of them.
+    limits : what they watch; another object only where that is something else.
+    """
+
+    def __init__(self, memory: int = 512 << 20, minutes: float = 10.0) -> None:
+        self._memory, self._minutes = memory, minutes
+        self.timeline = Timeline()
+        self.signals: SignalHistory | None = None
+        self.results: ResultHistory | None = None
+        self.health: Health | None = None
+        self.alarms: tuple[Alarm, ...] | None = None
+        self.summary, self.limits = AlarmSummary(), WatchedLimits()
+        self.silence, self.age = 0.0, math.inf
+        self.halted = False
+        self.generation = 0
+        self.version = 0
+        self._events: deque[PlacedEvent] = deque(maxlen=_MOST_EVENTS)
+        self._transfer: TransferBlock | None = None
+        self._epoch: int | None = None
+        self._signals, self._results = Stretch[SignalBlock](), Stretch[ResultBlock]()
+
+    @property
+    def state(self) -> ServiceState:
+        """How the service is, and whether the newest values are those of now."""
+        results = self.results
+        interval = 0.0 if results is None else results.stream.every / results.stream.sample_rate
+        return service_state(self.health, self.silence, self.age, interval, halted=self.halted)
+
+    @property
+    def events(self) -> Sequence[PlacedEvent]:
+        """What happened, the newest last; the oldest of very many are forgotten."""
+        return self._events
+
+    @property
+    def transfer(self) -> TransferBlock | None:
+        """The newest transfer functions of the run that goes on; what was told of the run before is no longer so."""
+        if self._transfer is None or self._epoch not in (None, self._transfer.stream.epoch):
+            return None
+        return self._transfer
+
+    @property
+    def begin_x(self) -> float:
+        """Where the oldest that is known begins, s; 0 before the first."""
+        begins = [kept.begin_x for kept in (self.signals, self.results) if kept is not None]
+        return min((x for x in begins if not math.isnan(x)), default=0.0)
+
+    @property
+    def end_x(self) -> float:
+        """The newest x, s; 0 before the first."""
+        return max(0.0, self.timeline.end)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the rings hold."""
+        return sum(kept.nbytes for kept in (self.signals, self.results) if kept is not None)
+
+    def take(self, arrivals: Arrivals, *, silence: float = 0.0, age: float = math.inf) -> None:
+        """Keep what has come.
+
+        Parameters
+        ----------
+        silence : s since the service last said how it is.
+        age : s since results last came.
+        """
+        self.silence, self.age = silence, age
+        self.health = arrivals.health or self.health
+        if arrivals.alarms is not None:
+            self._take_alarms(arrivals.alarms.alarms)
+        for item in arrivals.in_order:
+            if isinstance(item, Event):
+                self._keep()
+                self._events.append(PlacedEvent(self.timeline.x_of(item.time, self._epoch), item))
+            elif isinstance(item, SignalBlock):
+                self._take(item, self._signals)
+            else:
+                self._take(item, self._results)
+        self._keep()
+        # the next look asks the timeline again whether the rig's clock runs away
+        self._signals.pause()
+        self._results.pause()
+        self._transfer = arrivals.transfer or self._transfer
+        self.version += bool(arrivals)
+
+    def _take_alarms(self, alarms: tuple[Alarm, ...]) -> None:
+        self.alarms, self.summary = alarms, summary(alarms)
+        limits = watched_limits(alarms)
+        if limits != self.limits:
+            self.limits = limits
+
+    def _take(self, block: Block, stretch: Stretch[Block]) -> None:
+        if not stretch.goes_on(block):
+            self._keep()
+            self._follow(block)
+            if stretch.goes_back(block):
+                self.timeline.interrupt()
+                self._signals.forget()
+                self._results.forget()
+            if not len(block):
+                return
+            x = self.timeline.place(block.stream.epoch, block.index, block.time, block.stream.sample_rate)
+            stretch.begin(block, x)
+        stretch.add(block)
+
+    def _keep(self) -> None:
+        """Put what is gathered where it stays."""
+        signals, results = self._signals.taken(), self._results.taken()
+        if signals is not None and self.signals is not None:
+            self.timeline.reach(self._signals.newest)
+            self.signals.append(*signals)
+        if results is not None and self.results is not None:
+            self.timeline.reach(self._results.newest)
+            self.results.append(*results)
+
+    def _follow(self, block: SignalBlock | ResultBlock) -> None:
+        """Notice a restart of the rig, other channels and other columns."""
+        epoch = block.stream.epoch
+        if epoch != self._epoch:
+            self._epoch = epoch
+            if self.results is not None:
+                self.results.restart()
+        if isinstance(block, SignalBlock):
+            self._follow_signals(block.stream)
+        else:
+            self._follow_results(block.stream)
+
+    def _follow_signals(self, stream: Stream) -> None:
+        if self.signals is not None and _same(self.signals.stream, stream):
+            self.signals.stream = stream
+            return
+        if self.signals is not None:
+            # of another rig; what it holds is given back before as much is taken again
+            self.signals = self.results = None
+        self.signals = SignalHistory(stream, self._minutes, self._memory - self._memory // _FOR_RESULTS)
+        self.generation += 1
+
+    def _follow_results(self, stream: ResultStream) -> None:
+        if self.results is not None and _same(self.results.stream, stream):
+            self.results.stream = stream
+            return
+        self.results = None
+        if self.signals is not None and self.signals.sample_rate != stream.sample_rate:
+            # of a rig whose signals the service keeps to itself
+            self.signals = None
+        self.results = ResultHistory(stream, self._minutes, self._memory // _FOR_RESULTS)
+        self.generation += 1
+
+
+def _same(one: Stream | ResultStream, other: Stream | ResultStream) -> bool:
+    return one is other or replace(one, epoch=other.epoch) == other

@@ -1,0 +1,77 @@
+"""How a service is, as a client hears it: in words and a shape."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gui.wording.level import Level
+from monitor.messages.health import Health
+
+SILENCE = 2.5
+"""s without word from a service that speaks five times a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """What it is called.
+
+    Parameters
+    ----------
+    key : connecting, waiting, receiving, stale, halted, ended, silent, or another that a newer service says.
+    words, shape : the same for the eye.
+    level : how much it matters.
+    brief : the words where there is room for one or two; by default the same.
+    """
+
+    key: str
+    words: str
+    shape: str
+    level: Level
+    brief: str = ""
+
+    @property
+    def current(self) -> bool:
+        """The newest values are those of now."""
+        return self.key == "receiving"
+
+
+_STATES = {
+    state.key: state
+    for state in (
+        ServiceState("connecting", "connecting", "○", Level.WARN),
+        ServiceState("waiting", "waiting for the rig", "○", Level.WARN, "waiting"),
+        ServiceState("receiving", "receiving", "●", Level.GOOD),
+        ServiceState("stale", "stale", "▲", Level.BAD),
+        ServiceState("halted", "replay paused", "❚❚", Level.INFO),
+        ServiceState("ended", "ended", "■", Level.INFO),
+        ServiceState("silent", "no word from the service", "▲", Level.BAD, "no word"),
+    )
+}
+
+
+def service_state(
+    health: Health | None, silence: float = 0.0, age: float = 0.0, interval: float = 0.0, *, halted: bool = False
+) -> ServiceState:
+    """Return the state of a service.
+
+    Parameters
+    ----------
+    health : its newest word; None before the first.
+    silence : s since then.
+    age : s since results last came; where they stopped they are stale, whatever the service says. Infinite: unknown.
+    interval : s from one result to the next.
+    halted : the stream is a replay that was halted by its user: what is old is so on purpose.
+    """
+    if health is None:
+        return _STATES["connecting"]
+    if health.state == "ended":
+        return _STATES["ended"]
+    if silence > SILENCE:
+        return _STATES["silent"]
+    stale = health.state == "receiving" and SILENCE + 2.0 * interval < age < math.inf
+    if halted and (stale or health.state == "stale"):
+        return _STATES["halted"]
+    if stale:
+        return _STATES["stale"]
+    return _STATES.get(health.state) or ServiceState(health.state, health.state, "◆", Level.WARN)

@@ -1,0 +1,1 @@
+"""The settings dialog: of the window and of the service."""

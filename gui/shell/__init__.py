@@ -1,1 +1,0 @@
-"""What stands around the panels: actions, layouts, settings, export, notices."""

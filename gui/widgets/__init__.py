@@ -1,0 +1,1 @@
+"""Widgets and colours that any panel may use."""

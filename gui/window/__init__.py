@@ -1,0 +1,1 @@
+"""The main window: actions, menus, layouts, health strip, banners."""

@@ -1,0 +1,121 @@
+"""A quiet line for what the user should know: it never takes the focus, and nothing waits for it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
+
+from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.level_colour import level_colour
+from gui.widgets.plain_text import PlainLabel
+from gui.widgets.theme import Theme
+from gui.window.notices import Notices
+from gui.wording.instant_text import instant_text
+
+_LIST = 560, 260
+
+
+class NotificationBar(QWidget):
+    """Show the gravest message that stands; hidden while there is none.
+
+    Its buttons can be reached with Tab; the window leads Esc to `dismiss`.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.notices = Notices()
+        self._text = ElidedLabel()
+        self._further = PlainLabel()
+        self._all = QPushButton("All…", flat=True)
+        self._all.setToolTip("the last messages, with their times")
+        self._all.clicked.connect(self.show_all)
+        self._dismiss = QPushButton("Dismiss", flat=True)
+        self._dismiss.setToolTip("take this message away (Esc)")
+        self._dismiss.clicked.connect(self.dismiss)
+        for button in (self._all, self._dismiss):
+            # a click leaves the focus where it is
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._list = _LogPopup(self)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 2, 8, 2)
+        for widget in (self._text, self._further, self._all, self._dismiss):
+            layout.addWidget(widget)
+        layout.setStretchFactor(self._text, 1)
+        self.setAutoFillBackground(True)
+        self.setAccessibleName("messages")
+        self._show()
+
+    def tell(self, level: str, text: str, now: float) -> None:
+        """Show a message: info, warning or error; `now` is s since 1970."""
+        self.notices.tell(level, text, now)
+        self._show()
+
+    def tick(self, now: float) -> None:
+        """Let information go that has stood for some seconds."""
+        if self.notices.tick(now):
+            self._show()
+
+    def dismiss(self) -> bool:
+        """Take the message away that is shown, and show the next; return whether there was one."""
+        stood = bool(self.notices.standing)
+        self.notices.dismiss()
+        self._show()
+        return stood
+
+    def show_all(self) -> None:
+        """Open the list of the last messages; a click elsewhere or Esc closes it."""
+        self._list.open([f"{instant_text(notice.last)}  {notice.line}" for notice in reversed(self.notices.log)])
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self._theme = theme
+        self._show()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Dismiss at Esc, where one of the buttons has the focus."""
+        if event.key() != Qt.Key.Key_Escape or not self.dismiss():
+            super().keyPressEvent(event)
+
+    def _show(self) -> None:
+        standing = self.notices.standing
+        if standing:
+            first, theme = standing[0], self._theme
+            self._text.set_text(first.line)
+            self._further.setText(f"and {len(standing) - 1} more" if len(standing) > 1 else "")
+            palette = QPalette(self.palette())
+            palette.setColor(QPalette.ColorRole.Window, QColor(theme.base))
+            palette.setColor(QPalette.ColorRole.WindowText, QColor(level_colour(theme, first.level)))
+            self.setPalette(palette)
+            self.setAccessibleDescription(first.line)
+        self.setVisible(bool(standing))
+
+
+class _LogPopup(QFrame):
+    """A list below or above the bar."""
+
+    def __init__(self, bar: QWidget) -> None:
+        super().__init__(bar, Qt.WindowType.Popup)
+        self._bar = bar
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self._messages = QListWidget()
+        self._messages.setAccessibleName("the last messages, the newest first")
+        self._messages.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.addWidget(self._messages)
+
+    def open(self, lines: list[str]) -> None:
+        """Show these lines at the right end of the bar, where the screen has room."""
+        self._messages.clear()
+        self._messages.addItems(lines)
+        bar = self._bar
+        self.resize(*_LIST)
+        corner = bar.mapToGlobal(QPoint(bar.width() - self.width(), bar.height()))
+        room = bar.screen().availableGeometry()
+        if corner.y() + self.height() > room.bottom():
+            corner.setY(bar.mapToGlobal(QPoint(0, 0)).y() - self.height())
+        self.move(max(room.left(), corner.x()), max(room.top(), corner.y()))
+        self.show()
+        self._messages.setFocus()

@@ -1,0 +1,148 @@
+"""Ctrl+K: type what is wanted, Enter does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+
+from gui.widgets.roomy_rows import make_roomy
+from gui.window.actions import Actions, shown_keys, shown_text
+from gui.window.matching import has_unit, rank, seconds
+
+_WIDTH, _ROWS = 560, 14
+_MOVES = frozenset((Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown))
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    group: str
+    text: str
+    keys: str
+    run: Callable[[], object]
+
+
+class Palette(QFrame):
+    """A list of everything that can be asked now, and a line that narrows it down.
+
+    A click elsewhere or Esc closes it; nothing waits for it.
+
+    Parameters
+    ----------
+    actions : what is offered, as far as it is enabled and visible.
+    window : where it opens.
+    """
+
+    def __init__(self, actions: Actions, window: QWidget) -> None:
+        super().__init__(window, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        self._actions, self._window = actions, window
+        self._instants: Mapping[str, Callable[[float], object]] = {}
+        self._offers: list[_Offer] = []
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAccessibleName("Find a command")
+        self.line = QLineEdit()
+        self.line.setPlaceholderText("A command, or an instant such as 12.5 s")
+        self.line.setAccessibleName("Command or instant")
+        self.line.setClearButtonEnabled(True)
+        self.list = QTreeWidget()
+        self.list.setColumnCount(3)
+        self.list.setHeaderHidden(True)
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        make_roomy(self.list)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setAccessibleName("Commands that fit")
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        header = self.list.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 6)
+        layout.addWidget(self.line)
+        layout.addWidget(self.list)
+        self.line.textChanged.connect(self._narrow)
+        self.line.returnPressed.connect(self._run)
+        self.list.itemClicked.connect(self._run)
+        self.line.installEventFilter(self)
+
+    def set_instants(self, instants: Mapping[str, Callable[[float], object]]) -> None:
+        """Say what can be done with an instant [s]: ``{"Look at": ...}``; nothing if there is no time yet."""
+        self._instants = dict(instants)
+
+    def present(self) -> None:
+        """Show what can be asked now, at the top of the window."""
+        row = max(self.list.sizeHintForRow(0), self.fontMetrics().height() + 4)
+        window = self._window
+        width = min(max(_WIDTH, window.width() // 2), max(320, window.width() - 40))
+        self.resize(width, self.line.sizeHint().height() + _ROWS * row + 24)
+        corner = window.mapToGlobal(window.rect().topLeft())
+        self.move(corner.x() + (window.width() - self.width()) // 2, corner.y() + min(80, window.height() // 8))
+        self.line.clear()
+        self._narrow("")
+        self.show()
+        self.line.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 Qt's name
+        """Move through the list while the line has the keys."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _MOVES:
+            step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -_ROWS, Qt.Key.Key_PageDown: _ROWS}
+            self._choose(self._chosen() + step[Qt.Key(event.key())])
+            return True
+        return super().eventFilter(watched, event)
+
+    def _narrow(self, text: str) -> None:
+        self._offers = self._fitting(text)
+        self.list.clear()
+        self.list.addTopLevelItems([QTreeWidgetItem([o.group, o.text, o.keys]) for o in self._offers])
+        muted = self.palette().placeholderText()
+        for place in range(len(self._offers)):
+            item = self.list.topLevelItem(place)
+            if item is not None:
+                item.setForeground(0, muted)
+                item.setForeground(2, muted)
+        self._choose(0)
+
+    def _fitting(self, text: str) -> list[_Offer]:
+        """Return what fits, the best first; of equals, that of the menus before."""
+        ranked: list[tuple[float, _Offer]] = []
+        for command, action in self._actions:
+            if action.isEnabled() and action.isVisible() and command.key != "help.palette":
+                offer = _Offer(command.group, shown_text(action), shown_keys(action), action.trigger)
+                distance = rank(text, offer.text)
+                if distance is None:
+                    # a word of its menu or of its explanation comes later; letters of a sentence mean nothing
+                    distance = rank(text, f"{offer.text} {offer.group} {command.tip}", whole=True)
+                    distance = None if distance is None else distance + 100.0
+                if distance is not None:
+                    ranked.append((distance, offer))
+        found = [offer for _, offer in sorted(ranked, key=lambda pair: pair[0])]
+        at = seconds(text)
+        if at is None:
+            return found
+        instants = [_Offer("Time", f"{word} {at:.10g} s", "", _at(act, at)) for word, act in self._instants.items()]
+        return instants + found if has_unit(text) else found + instants
+
+    def _chosen(self) -> int:
+        return self.list.currentIndex().row()
+
+    def _choose(self, place: int) -> None:
+        if self._offers:
+            place = min(max(place, 0), len(self._offers) - 1)
+            self.list.setCurrentIndex(self.list.model().index(place, 0))
+
+    def _run(self) -> None:
+        place = self._chosen()
+        if 0 <= place < len(self._offers):
+            offer = self._offers[place]
+            # what runs may open something, which must not stand under the list
+            self.close()
+            offer.run()
+
+
+def _at(act: Callable[[float], object], instant: float) -> Callable[[], object]:
+    return lambda: act(instant)

@@ -1,0 +1,1 @@
+"""Numbers, names and events as the reader is told them. No Qt."""

@@ -1,0 +1,1 @@
+"""The engine: signal blocks in, results out. No clock, no socket, no file."""

@@ -1,0 +1,114 @@
+"""The transfer functions of one rig's actuators, as blocks for those who show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from monitor.config import IndicatorSettings
+from monitor.indicators.base import Signals
+from monitor.indicators.transfer_function import Averages, TransferFunction
+from monitor.messages.blocks import Column, Samples, SignalBlock, Stream, ratio_unit
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+
+# the part of a hop after which transfer functions are told
+_LATER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """Transfer functions while they are made: of these averages, as of this sample, until that one."""
+
+    averages: Averages
+    index: int
+    time: float
+    until: int
+    last: bool
+    curves: list[Samples] = field(default_factory=list)
+
+
+class TransferMonitor:
+    """Average the transfer function of every actuator, and say when there is a new one.
+
+    Parameters
+    ----------
+    settings : `transfer_segment`, `transfer_memory`, `band` and `max_delay` of them.
+    stream : of the signals; it has one actuator or more.
+
+    Raises
+    ------
+    ValueError : a setting does not fit the sample rate.
+    """
+
+    def __init__(self, settings: IndicatorSettings, stream: Stream) -> None:
+        self._function = TransferFunction(
+            stream.sample_rate,
+            settings.transfer_segment,
+            memory=settings.transfer_memory,
+            band=settings.band,
+            max_delay=settings.max_delay,
+            later=round(settings.transfer_segment * stream.sample_rate) // 16,
+            n_pairs=len(stream.pairs),
+        )
+        columns = [FREQUENCY]
+        for pair in stream.pairs:
+            ratio = ratio_unit(stream.channels[pair.command], stream.channels[pair.measured])
+            columns += [Column(name, unit or ratio, pair.actuator) for name, unit in QUANTITIES]
+        self._stream = TransferStream(stream.rig, stream.epoch, stream.sample_rate, tuple(columns))
+        self._hop = self._taken = 0
+        self._being_made: _Estimate | None = None
+
+    def advance(self, signals: Signals, first: int) -> None:
+        """Take the next samples, of which the first has the number `first`."""
+        self._function.advance(signals.x_c, signals.x_m, first)
+
+    def pause(self, *, on: bool) -> None:
+        """Average no more segments, or do so again."""
+        self._function.paused = on
+
+    def work(self) -> bool:
+        """Do a part of what is told later, about a third of a millisecond's worth; return whether there was any."""
+        if self._function.work():
+            return True
+        made = self._being_made
+        if made is None or len(made.curves) == self._function.n_pairs:
+            return False
+        made.curves.append(self._function.column(made.averages, len(made.curves)))
+        return True
+
+    def fresh(self, block: SignalBlock) -> TransferBlock | None:
+        """Return transfer functions that have been made anew; None if there are none.
+
+        They are those at the end of the block with which a segment ended, and are told `_LATER` of a hop after it,
+        at the stream's last block at once.
+        """
+        index = block.index + len(block) - 1
+        told = None
+        if self._being_made is not None and index >= self._being_made.until:
+            told = self._told()
+        # the pairs take their segments one after the other, all of them within the hop that ends with the first one's
+        if block.last or index // self._function.hop != self._hop:
+            self._hop = index // self._function.hop
+            averages, before = self._function.averages, self._taken
+            self._taken = int(self._function.taken.sum())
+            if self._taken != before:
+                time = block.time + (len(block) - 1) * block.stream.dt
+                self._being_made = _Estimate(averages, index, time, index + self._function.hop // _LATER, block.last)
+            if block.last and self._being_made is not None:
+                told = self._told()
+        return told
+
+    def finish(self) -> TransferBlock | None:
+        """Return transfer functions that were still to be told; None if there are none."""
+        return None if self._being_made is None else self._told()
+
+    def _told(self) -> TransferBlock:
+        while self.work():
+            pass
+        made, self._being_made = self._being_made, None
+        assert made is not None
+        # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator stand side by side
+        by_pair = np.stack(made.curves).transpose(2, 0, 1).reshape(len(self._function.frequency), -1)
+        values = np.column_stack([self._function.frequency, by_pair])
+        return TransferBlock(self._stream, made.index, made.time, values, made.last)

@@ -1,0 +1,1 @@
+"""What several indicators are made of: kernels, windows, fits, transforms."""

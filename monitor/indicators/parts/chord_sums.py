@@ -1,0 +1,154 @@
+"""Products of chords of the loop that measured against command draws, summed over a sliding window.
+
+A chord joins two points of the loop that are 2k samples apart. Eight points, k samples apart, give six chords
+d_0 .. d_5 of the command and D_0 .. D_5 of the measured signal; an offset is not in them. For a lag k we need
+
+    d_2 d_3 - d_1 d_4,   d_1 d_4 - d_0 d_5,   (d_2 D_3 + d_3 D_2 - d_1 D_4 - d_4 D_1) / 2,   d_2 D_3 - d_3 D_2,
+
+each a difference of products whose indices have the same sum, so that of a sine, even of one that grows or decays
+exponentially, no oscillating term remains: the sums are exact whatever part of a cycle is in the window. Chords in
+a product are an odd number of k apart and share no sample, so that white noise adds nothing to the mean.
+
+The command may be delayed against measured by a whole number of samples, its shift. The sums of one lag and one
+shift slide as in `windowed_sums`: suffix sums up to the last turn, prefix sums after it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.kernel import part
+from monitor.messages.blocks import Samples
+
+# points of a group are so many lags apart, first to last
+SPAN = 7
+# a window holds so many lags at least, unless the lag is the shortest
+GROUPS = 12
+# the sums
+NEAR, FAR, CROSS, SWEPT = range(4)
+N_SUMS = 4
+# what is counted for a pair: good samples in a row, samples since the last turn and until the next, lag and shift
+GOOD, SINCE, UNTIL, LAG, SHIFT = range(5)
+
+
+class ChordSums(NamedTuple):
+    """The arrays of the window.
+
+    ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window lies in one piece;
+    ``suffix`` (n_pairs, n_window, N_SUMS); ``prefix`` (n_pairs, N_SUMS); ``counts`` (n_pairs, 5); ``clock`` (2,):
+    slot and number of the sample that is being taken; ``lags`` (n_lags,): those there are to choose from, samples,
+    longest first.
+    """
+
+    ring: Samples
+    suffix: Samples
+    prefix: Samples
+    counts: NDArray[np.int64]
+    clock: NDArray[np.int64]
+    lags: NDArray[np.int64]
+
+
+def chord_lags(n_window: int) -> NDArray[np.int64]:
+    """Return the lags that serve a window: down to one sample."""
+    lags = [max(1, n_window // 20)]
+    while lags[-1] > 1:
+        lags.append(max(1, 2 * lags[-1] // 5))
+    return np.array(lags)
+
+
+def new_chord_sums(n_window: int, n_pairs: int) -> ChordSums:
+    """Return an empty window."""
+    return ChordSums(
+        ring=np.zeros((n_pairs, 2, 2 * n_window)),
+        suffix=np.zeros((n_pairs, n_window, N_SUMS)),
+        prefix=np.zeros((n_pairs, N_SUMS)),
+        counts=np.zeros((n_pairs, 5), dtype=np.int64),
+        clock=np.zeros(2, dtype=np.int64),
+        lags=chord_lags(n_window),
+    )
+
+
+@part
+def push_chords(
+    pair: int,
+    c: float,
+    m: float,
+    ring: Samples,
+    suffix: Samples,
+    prefix: Samples,
+    counts: NDArray[np.int64],
+    slot: int,
+) -> None:
+    """Let a sample in at its slot of the ring; the oldest leaves."""
+    n_window, k = ring.shape[2] // 2, counts[pair, LAG]
+    ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
+    ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
+    if k == 0:
+        return
+    counts[pair, SINCE] += 1
+    counts[pair, UNTIL] -= 1
+    if counts[pair, UNTIL] == 0:
+        turn_chords(pair, ring, suffix, prefix, counts, slot)
+    else:
+        shift = counts[pair, SHIFT]
+        base = slot + n_window - SPAN * k - max(shift, 0)
+        near, far, cross, swept = loop_products(pair, ring, base, base + shift, k)
+        prefix[pair, NEAR] += near
+        prefix[pair, FAR] += far
+        prefix[pair, CROSS] += cross
+        prefix[pair, SWEPT] += swept
+
+
+@part
+def turn_chords(
+    pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], slot: int
+) -> None:
+    """Sum the full window, whose newest sample is at `slot`, up from its newest group of points back."""
+    n_window, k, shift = ring.shape[2] // 2, counts[pair, LAG], counts[pair, SHIFT]
+    last, oldest = n_groups(n_window, k, shift), slot + 1 + max(-shift, 0)
+    # kept in registers: going through the arrays would take three times as long
+    near = far = cross = swept = 0.0
+    suffix[pair, last, NEAR] = suffix[pair, last, FAR] = suffix[pair, last, CROSS] = suffix[pair, last, SWEPT] = 0.0
+    for base in range(last - 1, -1, -1):
+        new = loop_products(pair, ring, oldest + base, oldest + base + shift, k)
+        near, far, cross, swept = near + new[0], far + new[1], cross + new[2], swept + new[3]
+        suffix[pair, base, NEAR], suffix[pair, base, FAR] = near, far
+        suffix[pair, base, CROSS], suffix[pair, base, SWEPT] = cross, swept
+    for j in range(N_SUMS):
+        prefix[pair, j] = 0.0
+    counts[pair, SINCE], counts[pair, UNTIL] = 0, last
+
+
+@part
+def n_groups(n: int, k: int, shift: int) -> int:
+    """Return how many groups of points lie in `n` samples."""
+    return n - SPAN * k - abs(shift)
+
+
+@part
+def loop_products(pair: int, ring: Samples, base: int, base_m: int, k: int) -> tuple[float, float, float, float]:
+    """Return what the group that begins at `base` in the command, at `base_m` in measured, adds to the sums."""
+    c_2, c_3 = ring[pair, 0, base + 2 * k], ring[pair, 0, base + 3 * k]
+    c_4, c_5 = ring[pair, 0, base + 4 * k], ring[pair, 0, base + 5 * k]
+    d_0, d_1, d_2, d_3 = c_2 - ring[pair, 0, base], c_3 - ring[pair, 0, base + k], c_4 - c_2, c_5 - c_3
+    d_4, d_5 = ring[pair, 0, base + 6 * k] - c_4, ring[pair, 0, base + 7 * k] - c_5
+    m_3, m_4 = ring[pair, 1, base_m + 3 * k], ring[pair, 1, base_m + 4 * k]
+    e_1, e_2 = m_3 - ring[pair, 1, base_m + k], m_4 - ring[pair, 1, base_m + 2 * k]
+    e_3, e_4 = ring[pair, 1, base_m + 5 * k] - m_3, ring[pair, 1, base_m + 6 * k] - m_4
+    inner, ahead, behind = d_1 * d_4, d_2 * e_3, d_3 * e_2
+    return (
+        d_2 * d_3 - inner,
+        inner - d_0 * d_5,
+        0.5 * (ahead + behind - d_1 * e_4 - d_4 * e_1),
+        ahead - behind,
+    )
+
+
+@part
+def collect_chords(pair: int, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], sums: Samples) -> None:
+    """Fill `sums` with those over the window."""
+    for j in range(N_SUMS):
+        sums[j] = suffix[pair, counts[pair, SINCE], j] + prefix[pair, j]

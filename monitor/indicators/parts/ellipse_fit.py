@@ -1,0 +1,145 @@
+"""Eq. 1 of the review fitted to points of command x against residual e, from sums of their powers up to the fourth.
+
+The residual is e = m - g x with g near the slope of the plot, so that x and e are nearly uncorrelated and of
+their own sizes: in x and m themselves the fit is three times wrong at a phase of 1e-4 rad. Eq. 1 is
+
+    c^2 + B c m + C m^2 + D c + E m + F = 0,
+
+fitted by least squares with the coefficient of c^2 held at one. Neither a shift nor a scale of the signals changes
+that fit. With c = x and m = e + g x it is the conic alpha x^2 + beta x e + gamma e^2 + ..., whose coefficients obey
+alpha - beta g + gamma g^2 = 1.
+
+The balanced fit holds the sum of the coefficients of x^2 and e^2 instead, scaled by their variances. White noise
+makes a line look like an open ellipse to it, but where a loop changes in the window eq. 1 soon finds no ellipse at
+all, and this fit still does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.kernel import kernel, part
+from monitor.messages.blocks import Samples
+
+# order of the sums
+X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE = range(14)
+N_SUMS = 14
+_BENT = 0.3
+
+
+class Ellipse(NamedTuple):
+    """The fitted conic: ``e^2 + a x^2 + b x e + ... = 0``.
+
+    ``found`` says that the conic is an ellipse, or a line within what noise and distortion do to one; ``x_0`` and
+    ``e_0`` are its centre, ``half_width`` that of the ellipse along x, the command's amplitude.
+    """
+
+    found: bool
+    a: float
+    b: float
+    x_0: float
+    e_0: float
+    half_width: float
+
+
+@part
+def add_powers(x: float, e: float, sums: Samples, row: int) -> None:
+    """Add the powers of one point to a row of `sums`."""
+    xx, xe, ee = x * x, x * e, e * e
+    sums[row, X] += x
+    sums[row, E] += e
+    sums[row, XX] += xx
+    sums[row, XE] += xe
+    sums[row, EE] += ee
+    sums[row, XXX] += xx * x
+    sums[row, XXE] += xx * e
+    sums[row, XEE] += x * ee
+    sums[row, EEE] += ee * e
+    sums[row, XXXX] += xx * xx
+    sums[row, XXXE] += xx * xe
+    sums[row, XXEE] += xx * ee
+    sums[row, XEEE] += xe * ee
+    sums[row, EEEE] += ee * ee
+
+
+@kernel
+def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
+    """Fit the conic to the sums `t` over `n` points, whose residual e is that to `slope`; eq. 1 unless `balanced`."""
+    # in units of the standard deviations every number below is of order one
+    u_1, v_1 = t[X] / n, t[E] / n
+    s_x, s_e = np.sqrt(max(t[XX] / n - u_1 * u_1, 0.0)), np.sqrt(max(t[EE] / n - v_1 * v_1, 0.0))
+    if s_e <= 1e-15 * s_x:
+        # a line: perfect but for the gain
+        return Ellipse(True, 0.0, 0.0, u_1, v_1, np.sqrt(2.0) * s_x)
+    p, q = 1.0 / s_x, 1.0 / s_e
+    u, v = u_1 * p, v_1 * q
+    uu, uv, vv = t[XX] / n * p * p, t[XE] / n * p * q, t[EE] / n * q * q
+    uuu, uuv, uvv, vvv = (
+        t[XXX] / n * p * p * p,
+        t[XXE] / n * p * p * q,
+        t[XEE] / n * p * q * q,
+        t[EEE] / n * q * q * q,
+    )
+    uuuu, uuuv, uuvv = t[XXXX] / n * p**4, t[XXXE] / n * p * p * p * q, t[XXEE] / n * p * p * q * q
+    uvvv, vvvv = t[XEEE] / n * p * q * q * q, t[EEEE] / n * q**4
+
+    # u^2 + v^2 and what may be added to it: multiples of p_0 u^2 + p_1 uv + p_2 v^2 and of q_1 uv + q_2 v^2
+    rho = uv - u * v
+    if balanced:
+        # the frame's slope is that of an earlier window: what is left of it, rho, must not enter the norm
+        p_0, p_1, p_2, q_1, q_2 = 1.0, 0.0, -1.0, 1.0, -rho
+    else:
+        # in these units the coefficient of c^2 is cos^2, -cos sin and sin^2 times those of u^2, uv and v^2
+        size = np.hypot(s_e, slope * s_x)
+        cos, sin = s_e / size, slope * s_x / size
+        p_0, p_1, p_2, q_1, q_2 = sin, cos, 0.0, sin, cos
+    k_00, k_01, k_02 = uuuu - uu * uu, uuuv - uu * uv, uuvv - uu * vv
+    k_11, k_12, k_22 = uuvv - uv * uv, uvvv - uv * vv, vvvv - vv * vv
+    # covariances of the three squares with the two combinations and with u^2 + v^2
+    f_0, f_1 = p_0 * k_00 + p_1 * k_01 + p_2 * k_02, p_0 * k_01 + p_1 * k_11 + p_2 * k_12
+    f_2 = p_0 * k_02 + p_1 * k_12 + p_2 * k_22
+    c_00, c_01 = p_0 * f_0 + p_1 * f_1 + p_2 * f_2, q_1 * f_1 + q_2 * f_2
+    c_11 = q_1 * q_1 * k_11 + 2.0 * q_1 * q_2 * k_12 + q_2 * q_2 * k_22
+    r_0, r_1 = -f_0 - f_2, -q_1 * (k_01 + k_12) - q_2 * (k_02 + k_22)
+    # with the straight terms
+    uu_u, uv_u, vv_u = uuu - uu * u, uuv - uv * u, uvv - vv * u
+    uu_v, uv_v, vv_v = uuv - uu * v, uvv - uv * v, vvv - vv * v
+    c_02, c_03 = p_0 * uu_u + p_1 * uv_u + p_2 * vv_u, p_0 * uu_v + p_1 * uv_v + p_2 * vv_v
+    c_12, c_13 = q_1 * uv_u + q_2 * vv_u, q_1 * uv_v + q_2 * vv_v
+    c_22, c_23, c_33 = uu - u * u, rho, vv - v * v
+    r_2, r_3 = -uu_u - vv_u, -uu_v - vv_v
+
+    # Cholesky, written out
+    l_00 = np.sqrt(c_00)
+    l_10, l_20, l_30, y_0 = c_01 / l_00, c_02 / l_00, c_03 / l_00, r_0 / l_00
+    l_11 = np.sqrt(c_11 - l_10 * l_10)
+    l_21, l_31, y_1 = (c_12 - l_20 * l_10) / l_11, (c_13 - l_30 * l_10) / l_11, (r_1 - l_10 * y_0) / l_11
+    l_22 = np.sqrt(c_22 - l_20 * l_20 - l_21 * l_21)
+    l_32 = (c_23 - l_30 * l_20 - l_31 * l_21) / l_22
+    y_2 = (r_2 - l_20 * y_0 - l_21 * y_1) / l_22
+    l_33 = np.sqrt(c_33 - l_30 * l_30 - l_31 * l_31 - l_32 * l_32)
+    y_3 = (r_3 - l_30 * y_0 - l_31 * y_1 - l_32 * y_2) / l_33
+    d_e = y_3 / l_33
+    d_x = (y_2 - l_32 * d_e) / l_22
+    second = (y_1 - l_21 * d_x - l_31 * d_e) / l_11
+    first = (y_0 - l_10 * second - l_20 * d_x - l_30 * d_e) / l_00
+    norm = 1.0 + p_2 * first + q_2 * second
+    a, b, d_x, d_e = (1.0 + p_0 * first) / norm, (p_1 * first + q_1 * second) / norm, d_x / norm, d_e / norm
+    opening = a - 0.25 * b * b
+    # the variance of v without what is left of the slope, so that nothing depends on the frame
+    bare = 1.0 - rho * rho
+    # in these units an ellipse opens by about one; a line that is bent a little must not pass for a hyperbola
+    if not (np.isfinite(a + b + d_x + d_e) and norm > 0.0 and opening > -_BENT * bare):
+        return Ellipse(False, np.nan, np.nan, np.nan, np.nan, np.nan)
+    width, u_0, v_0 = np.sqrt(2.0), u, v
+    if opening > 0.0:
+        u_c = (0.25 * b * d_e - 0.5 * d_x) / opening
+        v_c = -0.5 * (d_e + b * u_c)
+        constant = -(vv + a * uu + b * uv + d_x * u + d_e * v)
+        square = -(constant + 0.5 * (d_x * u_c + d_e * v_c)) / opening
+        # what a thin ellipse says of its ends is worth nothing; a whole number of cycles has the other width
+        if 0.25 < square < 8.0:
+            width, u_0, v_0 = np.sqrt(square), u_c, v_c
+    return Ellipse(True, a * s_e * s_e * p * p, b * s_e * p, u_0 * s_x, v_0 * s_e, width * s_x)

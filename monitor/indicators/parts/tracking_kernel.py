@@ -1,0 +1,180 @@
+"""The kernel of TI: the area that is swept, and the angle of its slope."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.indicators.parts.gate import passes
+from monitor.indicators.parts.good_samples import is_good
+from monitor.indicators.parts.memory import cube, matrix, vector
+from monitor.indicators.parts.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
+from monitor.indicators.parts.sliding_extremes import largest, push_largest
+from monitor.indicators.parts.swept_area import Loop, loop_of, sine_of_step, tick
+from monitor.indicators.parts.windowed_sums import push, total
+from monitor.kernel import kernel, part, reduction
+from monitor.messages.blocks import Samples
+
+# a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
+_TRACE = 1e-24
+# rad, of the angle: beyond it nothing is known
+_LARGEST_SD = 0.3
+N_ROOMS = 4
+
+
+class TrackingState(NamedTuple):
+    """The arrays of TI.
+
+    ``rows``, ``prefix``, ``since``: sums of the area, see `windowed_sums`; ``running`` (n_pairs,): the area since the
+    start; ``angle`` (n_pairs, 2): the newest angle and its standard deviation; ``counts`` (n_pairs, 2): samples in
+    all, and good ones in a row; ``candidates``, ``stamps``, ``ends``: the largest sample, see `sliding_extremes`;
+    ``ring`` .. ``last``: see `new_stored_window`; ``work`` (4, n_window).
+    """
+
+    settings: Samples
+    rows: Samples
+    prefix: Samples
+    since: NDArray[np.int64]
+    running: Samples
+    angle: Samples
+    counts: NDArray[np.int64]
+    candidates: Samples
+    stamps: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    ring: Samples
+    clock: NDArray[np.int64]
+    hann: Samples
+    times: Samples
+    crossing_ends: NDArray[np.int64]
+    side: NDArray[np.int64]
+    last: Samples
+    loudest: Samples
+    quietest: Samples
+    began: NDArray[np.int64]
+    work: Samples
+
+
+@part
+def open_ti(memory: Samples, words: NDArray[np.int64], n: int) -> TrackingState:
+    """Return the arrays from number `n` on."""
+    return TrackingState(
+        vector(memory, words, n),
+        cube(memory, words, n + 1),
+        matrix(memory, words, n + 2),
+        vector(words, words, n + 3),
+        vector(memory, words, n + 4),
+        matrix(memory, words, n + 5),
+        matrix(words, words, n + 6),
+        cube(memory, words, n + 7),
+        cube(words, words, n + 8),
+        cube(words, words, n + 9),
+        cube(memory, words, n + 10),
+        vector(words, words, n + 11),
+        vector(memory, words, n + 12),
+        cube(memory, words, n + 13),
+        cube(words, words, n + 14),
+        vector(words, words, n + 15),
+        matrix(memory, words, n + 16),
+        vector(memory, words, n + 17),
+        vector(memory, words, n + 18),
+        vector(words, words, n + 19),
+        matrix(memory, words, n + 20),
+    )
+
+
+@kernel
+def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: TrackingState) -> None:
+    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
+    (
+        settings, rows, prefix, since, running, angle, counts, candidates, stamps, ends, ring, clock, hann, times,
+        crossing_ends, side, last, loudest, quietest, began, work,
+    ) = state  # fmt: skip
+    hop, absolute, relative = int(settings[0]), settings[1], settings[2]
+    n_window = ring.shape[2] // 2
+    segment = np.empty(1)
+    row = 0
+    until = (-first) % every
+    for i in range(x_c.shape[0]):
+        give = until == 0
+        until = every - 1 if give else until - 1
+        at = clock[0]
+        for pair in range(x_c.shape[1]):
+            c, m = x_c[i, pair], x_m[i, pair]
+            fine = is_good(c, m)
+            now = counts[pair, 0]
+            counts[pair, 0] = now + 1
+            counts[pair, 1] = counts[pair, 1] + 1 if fine else 0
+            full = counts[pair, 1] >= n_window
+            before = at + n_window - 1
+            c_0, m_0 = ring[pair, 0, before], ring[pair, 1, before]
+            # the same sum as in the definition, in the form that does not cancel on a large offset
+            segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
+            push(rows, prefix, since, pair, segment)
+            running[pair] += segment[0]
+            push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if fine else 0.0)
+            ring[pair, 0, at] = ring[pair, 0, at + n_window] = c
+            ring[pair, 1, at] = ring[pair, 1, at + n_window] = m
+            if not full:
+                angle[pair, 0] = angle[pair, 1] = np.nan
+            elif (first + i + pair) % hop == 0:
+                angle[pair, 0] = angle[pair, 1] = np.nan
+                command, measured = (
+                    ring[pair, 0, at + 1 : at + 1 + n_window],
+                    ring[pair, 1, at + 1 : at + 1 + n_window],
+                )
+                loop = loop_of(measured, command, hann)
+                amplitude = np.sqrt(2.0 * loop.square_b)
+                is_open = passes(
+                    loudest, quietest, began, absolute, relative, pair, amplitude, counts[pair, 1], n_window
+                )
+                if is_open and loop.square_a > _TRACE * loop.square_b:
+                    step = sine_of_step(command, np.sqrt(loop.square_b), loop.drift, times, crossing_ends, side, last)
+                    # NaN for a command without a frequency
+                    turned, sd = _angle(command, measured, loop, step, hann, work)
+                    if sd <= _LARGEST_SD:
+                        angle[pair, 0], angle[pair, 1] = turned, sd
+            if give:
+                square = largest(candidates, ends, pair, 0) ** 2
+                area = total(rows, prefix, since, pair, 0)
+                out[row, pair, 0] = area if full else np.nan
+                out[row, pair, 1] = running[pair]
+                out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
+                out[row, pair, 3], out[row, pair, 4] = angle[pair, 0], angle[pair, 1]
+        tick(clock, n_window)
+        if give:
+            row += 1
+
+
+@reduction
+def _angle(
+    command: Samples, measured: Samples, loop: Loop, step: float, hann: Samples, work: Samples
+) -> tuple[float, float]:
+    """Return the angle of the slope and its standard deviation; NaN where the two signals are unrelated."""
+    n = command.shape[0]
+    lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
+    start, stop, share, drift, _ = fit_delayed(command, measured, lag, work[0], work[1], work[2], work[3])
+    if not share < UNRELATED:
+        return np.nan, np.nan
+    # what drifts against the command sweeps an area of its own, which is known
+    level, of_angle = work[0], work[1]
+    for t in range(n):
+        level[t] = measured[t] - drift * t
+    own = loop_of(level, command, hann)
+    swept, common, weight, mean = own.swept / step, own.common, 0.0, 0.0
+    for t in range(n):
+        mean += hann[t] * (command[t] - command[0])
+    mean = command[0] + mean / n
+    for t in range(n - 1):
+        weight += hann[t] + hann[t + 1]
+    # what a sample of measured adds to the angle, by the swept area and by what the two have in common
+    size = swept * swept + common * common
+    by_swept, by_common = common / (size * step * weight), swept / (size * n)
+    for t in range(start, stop):
+        ahead = 0.5 * (hann[t] + hann[t + 1]) * (command[t + 1] - mean) if t + 1 < n else 0.0
+        behind = 0.5 * (hann[t - 1] + hann[t]) * (command[t - 1] - mean) if t > 0 else 0.0
+        of_angle[t] = by_swept * (ahead - behind) - by_common * hann[t] * (command[t] - mean)
+    sd = with_chance(scatter_of_sums(of_angle, of_angle, work[2], work[3], start, stop)[0], share)
+    turned = np.arctan2(loop.swept / step, loop.common)
+    return turned, np.hypot(sd, turned - np.arctan2(swept, common))

@@ -1,0 +1,1 @@
+"""Values that cross a process: blocks, events, alarms, health, requests."""

@@ -1,0 +1,1 @@
+"""CURVE keys: files, folders, the list of clients, ZAP."""

@@ -1,0 +1,1 @@
+"""Feeds for other programs: PlotJuggler and Prometheus."""

@@ -1,0 +1,206 @@
+"""The feed for PlotJuggler 3 and 4: its ZeroMQ subscriber with the JSON protocol.
+
+It takes messages of three frames: a topic, a JSON map, and seconds since 1970 as text. A curve is called
+TOPIC/GROUP/NAME. A message whose JSON it cannot read is dropped without a word, and a time that it cannot read ends
+the program, so that both are written with care here. docs/viewers.md describes the curves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import zmq
+
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
+from monitor.system.worker_process import POSSIBLE
+from monitor.transport.viewers.number_tree import NumberTree
+from monitor.transport.viewers.wall_time import WallTime
+from monitor.transport.zeromq.outlet import Outlet
+from monitor.transport.zeromq.outlet_process import OutletProcess
+from monitor.transport.zeromq.sending import Sending
+
+DEFAULT_PLOTJUGGLER = "tcp://127.0.0.1:9872"
+"""What PlotJuggler connects to unless told otherwise."""
+
+MAX_RATE = 100.0
+"""Messages a second, of all topics."""
+
+ALARM_CODES = {state: float(code) for code, state in enumerate(AlarmState)}
+"""The number that stands for each state: their order in the standard, normal being 0."""
+
+_SHARES = {"signals": 0.44, "results": 0.44, "alarms": 0.09}  # of the rate; the rest is for the edges of a second
+_QUEUE = 0.25  # s of the 2000 messages for which queues are sized: 500, or some seconds of ours
+_LINGER = 0.5
+_SEVERITIES = {Severity.WARN: 1.0, Severity.TRIP: 2.0}
+
+
+class PlotJugglerSink:
+    """Publish the newest sample, the newest row of results and all alarms, some tens of times a second; never wait.
+
+    Parameters
+    ----------
+    bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
+    rate : messages a second, of all topics together, however fast the rig is.
+    insecure : may bind where other machines can reach it.
+    context : of the caller, who then terminates it; by default an own one.
+    clock : s since 1970.
+    monotonic : s.
+    apart : in a process of its own, which subscribers may end or fill, and not this one.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed or cannot be used.
+    ValueError : the rate is not positive, or above 100.
+    """
+
+    def __init__(
+        self,
+        bind: str = DEFAULT_PLOTJUGGLER,
+        rate: float = 50.0,
+        *,
+        insecure: bool = False,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        apart: bool = False,
+    ) -> None:
+        if not 0.0 < rate <= MAX_RATE:
+            raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
+        self._sending = Sending(
+            OutletProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
+            if apart and POSSIBLE
+            else Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
+        )
+        self._monotonic = monotonic
+        self._wall = WallTime(clock, monotonic)
+        self._signals, self._results, self._alarms = (
+            _Topic(name, 1.0 / (share * rate), self._sending) for name, share in _SHARES.items()
+        )
+        self._channels: tuple[Stream, NumberTree] | None = None
+        self._columns: tuple[ResultStream, NumberTree] | None = None
+        self._names: tuple[tuple[str, ...], NumberTree] | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """What is bound, with its port."""
+        return self._sending.url
+
+    @property
+    def dropped(self) -> int:
+        """Messages that ZeroMQ would not take."""
+        return self._sending.dropped
+
+    @property
+    def trouble(self) -> str:
+        """What subscribers have done, in one line; empty: nothing."""
+        return self._sending.trouble
+
+    def signals(self, block: SignalBlock) -> None:
+        """Show the newest sample."""
+        self._wall.follow(block)
+        if not len(block):
+            return
+        if self._channels is None or self._channels[0] is not block.stream:
+            self._channels = block.stream, _tree_of_channels(block.stream)
+        newest = block.tail(len(block) - 1)
+        self._show(self._signals, self._wall.of(newest.time), self._channels[1], newest.samples[0])
+
+    def results(self, block: ResultBlock) -> None:
+        """Show the newest row."""
+        if not len(block):
+            return
+        stream = block.stream
+        if self._columns is None or self._columns[0] is not stream:
+            self._columns = stream, NumberTree((column.actuator, column.name) for column in stream.columns)
+        t = block.time + (len(block) - 1) * stream.every / stream.sample_rate
+        self._show(self._results, self._wall.of(t), self._columns[1], block.values[-1])
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Show the state of every alarm, and the worst of them."""
+        names = tuple(alarm.name for alarm in report.alarms)
+        if self._names is None or self._names[0] != names:
+            self._names = names, _tree_of_alarms(names)
+        self._show(self._alarms, self._alarms.after(self._wall.now()), self._names[1], _numbers(report.alarms))
+
+    def _show(self, topic: _Topic, when: float, tree: NumberTree, values: Sequence[float]) -> None:
+        topic.put(when, tree, values)
+        topic.send(self._monotonic())
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Show nothing: a transfer function is no curve over time."""
+
+    def event(self, event: Event) -> None:
+        """Show nothing: PlotJuggler has no words."""
+
+    def health(self, _health: Health) -> None:
+        """Send what still waits for its turn; of the service itself show nothing."""
+        for topic in self._topics:
+            topic.send(self._monotonic())
+
+    @property
+    def _topics(self) -> tuple[_Topic, ...]:
+        return self._signals, self._results, self._alarms
+
+    def close(self) -> None:
+        """Send the newest values and leave; a second call does nothing."""
+        for topic in self._topics:
+            topic.send()
+        self._sending.close(_LINGER)
+
+
+class _Topic:
+    """One topic: the newest values that wait, and when they may go."""
+
+    def __init__(self, name: str, period: float, sending: Sending) -> None:
+        self._name = f"synchroscope/{name}".encode()
+        self._period = period
+        self._sending = sending
+        self._waiting: tuple[float, NumberTree, Sequence[float]] | None = None
+        self._turn: int | None = None
+        self._when = b""
+        self._newest = float("-inf")
+
+    def put(self, when: float, tree: NumberTree, values: Sequence[float]) -> None:
+        """Let these values, of `when` in s since 1970, take the place of those that wait."""
+        self._waiting = when, tree, values
+
+    def after(self, when: float) -> float:
+        """Return `when`, or if that has been told already the next instant."""
+        return max(when, self._newest + 1e-6)
+
+    def send(self, now: float | None = None) -> None:
+        """Send what waits if it is its turn at `now`, or at once; what is not later than the last is forgotten."""
+        turn = None if now is None else int(now / self._period)
+        if self._waiting is None or (turn is not None and turn == self._turn):
+            return
+        (when, tree, values), self._waiting = self._waiting, None
+        # as it is written, or two instants could become one
+        when = round(when, 6)
+        if not when > self._newest:
+            return
+        self._newest, self._turn = when, turn
+        self._sending.offer([self._name, tree.encode(values), b"%.6f" % when])
+
+
+def _tree_of_channels(stream: Stream) -> NumberTree:
+    return NumberTree(
+        (Role.AUXILIARY, channel.name) if channel.role is Role.AUXILIARY else (channel.actuator, channel.role)
+        for channel in stream.channels
+    )
+
+
+def _tree_of_alarms(names: Sequence[str]) -> NumberTree:
+    places = [("all", name) for name in ("severity", "standing", "unacknowledged")]
+    return NumberTree([*places, *((name, what) for name in names for what in ("state", "active"))])
+
+
+def _numbers(alarms: Sequence[Alarm]) -> list[float]:
+    standing = [alarm for alarm in alarms if alarm.standing]
+    worst = max((_SEVERITIES[alarm.severity] for alarm in standing), default=0.0)
+    waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
+    each = [number for alarm in alarms for number in (ALARM_CODES[alarm.state], float(alarm.active))]
+    return [worst, float(len(standing)), float(waiting), *each]

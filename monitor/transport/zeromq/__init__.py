@@ -1,0 +1,1 @@
+"""ZeroMQ sockets: publishers, subscribers, requests; what comes in and what goes out."""

@@ -1,0 +1,190 @@
+"""The plain message of simple senders, a JSON or MessagePack map: bytes -> what they say.
+
+docs/wire-format.md is its contract. One message is read without knowing the others; `monitor.wire.plain`
+puts them together.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from monitor.messages.blocks import Channel, Role, Samples
+from monitor.wire.header import MAX_CHANNELS, MAX_TEXT, WireError
+from monitor.wire.timeline import MAX_INDEX, MAX_RATE, MIN_RATE
+
+MAX_BODY = 4 << 20
+MAX_EPOCH = 1 << 62
+DEFAULT_ACTUATOR = "actuator"
+
+_Values = float | None | list[float | None]
+_Group = _Values | dict[str, _Values]
+
+
+class _Body(msgspec.Struct, forbid_unknown_fields=True):
+    command: _Group
+    measured: _Group
+    force: _Group | UnsetType = UNSET
+    auxiliary: dict[str, _Values] = {}
+    t: float | list[float] | UnsetType = UNSET
+    rig: str | UnsetType = UNSET
+    epoch: int | float | UnsetType = UNSET
+    index: int | float | UnsetType = UNSET
+    sample_rate: float | UnsetType = UNSET
+    units: dict[str, str] | UnsetType = UNSET
+    last: bool = False
+
+
+_json = msgspec.json.Decoder(_Body)
+_msgpack = msgspec.msgpack.Decoder(_Body)
+_NOT_JSON = re.compile(rb"[:\[,]\s*[-+]?(nan|inf)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainMessage:
+    """What one message says; None where it says nothing.
+
+    Parameters
+    ----------
+    channels : one a column; their units are in `units`.
+    samples : (n_samples, n_channels).
+    times : none, that of the first sample, or one a sample, s.
+    units : by channel name or role.
+    """
+
+    channels: tuple[Channel, ...]
+    samples: Samples
+    times: tuple[float, ...] = ()
+    rig: str | None = None
+    epoch: int | None = None
+    index: int | None = None
+    sample_rate: float | None = None
+    units: Mapping[str, str] | None = None
+    last: bool = False
+
+    def __len__(self) -> int:
+        return int(self.samples.shape[0])
+
+
+def decode_plain(body: bytes) -> PlainMessage:
+    """Return the message in `body`, the last frame of a plain message.
+
+    Raises
+    ------
+    WireError : anything is not as docs/wire-format.md says.
+    """
+    if len(body) > MAX_BODY:
+        raise WireError(f"a plain message of {len(body)} bytes; the limit is {MAX_BODY}")
+    raw = _decode_body(body)
+    columns = dict(_columns(raw))
+    if len(columns) > MAX_CHANNELS:
+        raise WireError(f"{len(columns)} channels; the limit is {MAX_CHANNELS}")
+    rows = len(next(iter(columns.values())))
+    samples = np.empty((rows, len(columns)))
+    for column, (channel, values) in enumerate(columns.items()):
+        if len(values) != rows:
+            raise WireError(f"{channel.name} has {len(values)} samples and the first channel {rows}: send as many")
+        samples[:, column] = values
+    index = _whole(raw.index, "index", MAX_INDEX)
+    if rows == 0 and index is None:
+        raise WireError("no samples: an empty message is a heartbeat and must carry the next index")
+    rate = None if raw.sample_rate is UNSET else raw.sample_rate
+    if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
+        raise WireError(f"sample_rate {rate} Hz: must be a number from {MIN_RATE:g} to {MAX_RATE:g}")
+    return PlainMessage(
+        channels=tuple(columns),
+        samples=samples,
+        times=_times(raw.t, rows),
+        rig=None if raw.rig is UNSET else _text(raw.rig, "rig"),
+        epoch=_whole(raw.epoch, "epoch", MAX_EPOCH),
+        index=index,
+        sample_rate=rate,
+        units=_units(raw.units, columns),
+        last=raw.last,
+    )
+
+
+def _decode_body(body: bytes) -> _Body:
+    first = body[:1]
+    is_json = first in (b"{", b" ", b"\t", b"\r", b"\n")
+    if not is_json and not (b"\x80" <= first <= b"\x8f" or first in (b"\xde", b"\xdf")):
+        raise WireError("neither a JSON object nor a MessagePack map")
+    try:
+        return (_json if is_json else _msgpack).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        if is_json and _NOT_JSON.search(body):
+            raise WireError("NaN and Infinity are not JSON: send null for a missing value") from problem
+        # the text quotes what the sender wrote: keep it one short printable line
+        reason = "".join(c if c.isprintable() else "?" for c in str(problem)[: 2 * MAX_TEXT])
+        raise WireError(f"the message cannot be read: {reason}") from problem
+
+
+def _columns(raw: _Body) -> Iterator[tuple[Channel, list[float | None]]]:
+    given = {Role.COMMAND: raw.command, Role.MEASURED: raw.measured}
+    if raw.force is not UNSET:
+        given[Role.FORCE] = raw.force
+    groups = {r: g if isinstance(g, dict) else {DEFAULT_ACTUATOR: g} for r, g in given.items()}
+    actuators = groups[Role.COMMAND]
+    if not actuators:
+        raise WireError("command names no actuator")
+    for role, group in groups.items():
+        if stranger := next(iter(group.keys() - actuators.keys()), None):
+            raise WireError(f"{role} has an actuator {stranger[:MAX_TEXT]!r} that command has not")
+    names = set()
+    for actuator in actuators:
+        # leaves room for the role in the channel's name
+        _text(actuator, "actuator's name", MAX_TEXT - len(".measured"))
+        for role, group in groups.items():
+            if actuator in group:
+                names.add(name := f"{actuator}.{role}")
+                yield Channel(name, role, actuator=actuator), _list(group[actuator])
+            elif role is Role.MEASURED:
+                raise WireError(f"actuator {actuator!r} has a command but nothing measured")
+    for name, values in raw.auxiliary.items():
+        if _text(name, "auxiliary channel's name") in names:
+            raise WireError(f"auxiliary channel {name!r} has the name of an actuator's channel: rename it")
+        yield Channel(name, Role.AUXILIARY), _list(values)
+
+
+def _list(values: _Values) -> list[float | None]:
+    return values if isinstance(values, list) else [values]
+
+
+def _text(text: str, what: str, limit: int = MAX_TEXT) -> str:
+    if not 1 <= len(text) <= limit or not text.isprintable():
+        raise WireError(f"the {what} must have 1 to {limit} printable characters")
+    return text
+
+
+def _whole(number: float | UnsetType, what: str, limit: int) -> int | None:
+    if number is UNSET:
+        return None
+    # MATLAB writes whole numbers above 2^53 as 1.7e18
+    if not (0 <= number <= limit and number == int(number)):
+        raise WireError(f"{what} {number}: must be a whole number from 0 to {limit}")
+    return int(number)
+
+
+def _times(t: float | list[float] | UnsetType, rows: int) -> tuple[float, ...]:
+    if t is UNSET:
+        return ()
+    if isinstance(t, list) and len(t) != rows:
+        raise WireError(f"t has {len(t)} times for {rows} samples: send one, or one a sample")
+    times = tuple(t) if isinstance(t, list) else (t,)
+    if not all(map(math.isfinite, times)):
+        raise WireError("t holds a number that is not finite")
+    return times
+
+
+def _units(units: dict[str, str] | UnsetType, channels: Iterable[Channel]) -> dict[str, str] | None:
+    if units is UNSET:
+        return None
+    for name in units.keys() - {channel.name for channel in channels} - set(Role):
+        raise WireError(f"units names {name[:MAX_TEXT]!r}, which is neither a channel nor a role")
+    return {name: unit and _text(unit, f"unit of {name}") for name, unit in units.items()}
