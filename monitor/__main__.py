@@ -1,36 +1,55 @@
-"""The `synchroscope` command: finds the subcommand, and turns a user's mistake into one line and exit code 2."""
+"""The `synchroscope` command: finds the subcommand, and turns a user's mistake into one line and exit code 2.
+
+This is the one place that knows every package. The module of a command is loaded when it is chosen, and is handed
+what its own package may not know.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module, metadata
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from monitor.system.safe_text import printable
 
-COMMANDS = (
-    "demo",
-    "gui",
-    "monitor",
-    "watch",
-    "note",
-    "alarms",
-    "keys",
-    "replay",
-    "assess",
-    "identify",
-    "simulate",
-    "validate",
-    "study",
-    "recover",
-)
+if TYPE_CHECKING:
+    from gui.sources.offers import Offers
 
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
+COMMANDS = {
+    "demo": ("gui.commands.demo", "run a simulated hybrid test over real sockets and watch it live"),
+    "gui": ("gui.commands.gui", "open the desktop window: watch a test live, scrub through it, replay a run"),
+    "monitor": (
+        "monitor.commands.monitor",
+        "take a rig's stream, compute the indicators live, publish and record them",
+    ),
+    "watch": ("gui.commands.watch", "show in the terminal what a running monitor publishes"),
+    "note": ("monitor.commands.note", "put a note into the run that a monitor is recording"),
+    "alarms": ("monitor.commands.alarms", "list the alarms of a running monitor, acknowledge, reset or shelve them"),
+    "keys": (
+        "monitor.commands.keys",
+        "make the keys of a service and of its clients, and keep the list of who is let in",
+    ),
+    "replay": ("replay.commands.replay", "send a recorded run, or a simulation, as the stream that a rig would send"),
+    "assess": ("replay.commands.assess", "say how late and how large the actuators were in recorded runs"),
+    "identify": (
+        "replay.commands.identify",
+        "fit gain, delay and lag of the actuators to recorded runs, with standard errors and diagnostics",
+    ),
+    "simulate": (
+        "replay.commands.simulate",
+        "simulate an ensemble of a model's realizations, or experiments on it, into files",
+    ),
+    "validate": (
+        "replay.commands.validate",
+        "judge a model, given as an ensemble of realizations, by measured records",
+    ),
+    "study": ("replay.commands.study", "run a paper's examples and lay the results beside the paper's own"),
+    "recover": ("monitor.commands.recover", "rewrite a run file that was not closed properly"),
+}
+"""Of each its module, with ``add_arguments`` and ``run``, and what it does."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -38,9 +57,15 @@ def main(words: list[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     name = "synchroscope"
     try:
-        arguments = _parser().parse_args(words)
+        parser = parser_for(words)
+        if not words:
+            parser.print_help()
+            return 0
+        arguments = parser.parse_args(words)
         name = f"synchroscope {arguments.subcommand}"
-        code = int(import_module(f"monitor.commands.{arguments.subcommand}").run(arguments))
+        module, _ = COMMANDS[arguments.subcommand]
+        handed = _HANDED.get(arguments.subcommand, {})
+        code = int(import_module(module).run(arguments, **handed))
         # here and not at exit, where nobody could catch what goes wrong
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -60,17 +85,58 @@ def main(words: list[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
+
+
+def parser_for(words: list[str]) -> argparse.ArgumentParser:
+    """Return the parser of a command line, with the options of the command that its first word names."""
     parser = _Parser(
         prog="synchroscope",
         description="Live tracking indicators for hybrid simulation: how late and how large each actuator is.",
     )
     parser.add_argument("--version", action="version", version=f"synchroscope {metadata.version('synchroscope')}")
     choices = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
-    for name in COMMANDS:
-        module = import_module(f"monitor.commands.{name}")
-        module.add_arguments(choices.add_parser(name, help=module.SUMMARY, description=module.SUMMARY))
+    for name, (module, summary) in COMMANDS.items():
+        command = choices.add_parser(name, help=summary, description=summary)
+        if words[:1] == [name]:
+            import_module(module).add_arguments(command)
     return parser
+
+
+def offers() -> Offers:
+    """Return the kinds of files and the simulations that the window offers."""
+    from dataclasses import asdict
+
+    from gui.sources.offers import FileKind, JudgedOffer, Offers, SimulationOffer
+    from replay.formats import file_kinds
+    from replay.simulations import simulations
+
+    return Offers(
+        files=tuple(FileKind(name, patterns) for name, patterns in file_kinds()),
+        simulations=tuple(
+            SimulationOffer(
+                each.name,
+                each.summary,
+                each.group,
+                None if each.judged is None else JudgedOffer(**asdict(each.judged)),
+            )
+            for each in simulations()
+        ),
+    )
+
+
+def _print_truth(*details: Any) -> None:
+    from replay.commands.truth_table import print_truth
+
+    print_truth(*details)
+
+
+_HANDED: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "gui": {"offers": offers},
+    "demo": {"offers": offers, "print_truth": _print_truth},
+}
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from docs.picturing.small_png import write_png
 from gui.window.opening import Opening
 from gui.window.program import Program
-from monitor.commands.gui import _offers
+from monitor.__main__ import offers
 
 _PATIENCE = 180.0  # s: kernels that nobody has compiled before take long
 _SETTLED = 0.3  # s, until what was asked for is drawn
@@ -95,7 +95,7 @@ def stage(opening: Opening, size: QSize = WINDOW) -> Iterator[Stage]:
     application = QApplication.instance() or QApplication([])
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(str(Path(folder) / "settings.ini"), QSettings.Format.IniFormat)
-        program = Program(_offers(), store, opening)
+        program = Program(offers(), store, opening)
         try:
             program.start()
             program.window.resize(size)

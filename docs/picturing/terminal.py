@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from gui.commands.child import Child
+from gui.commands.demo import stage
 from gui.model.link import ResultLink
 from gui.terminal.dashboard import Dashboard
-from monitor.commands.child import Child
-from monitor.commands.demo import stage
 from replay.ensembles import simulate_ensemble
 from sim.models.beam import StochasticBeam
 

@@ -8,8 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from monitor.commands.note import answer_of, requests_of
-from monitor.commands.options import add_keys_option, client_security, positive
-from monitor.commands.watch import DEFAULT_RESULTS
+from monitor.commands.options import DEFAULT_RESULTS, add_keys_option, client_security, positive
 from monitor.system.user_name import user_name
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from monitor.messages.requests import AlarmRequest
     from monitor.transport.security.curve import Keys
 
-SUMMARY = "list the alarms of a running monitor, acknowledge, reset or shelve them"
 
 _ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
 _PATIENCE = 5.0  # s for a service to say what its alarms are

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-SUMMARY = "make the keys of a service and of its clients, and keep the list of who is let in"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

@@ -37,8 +37,6 @@ _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a b
 _TURN = 0.1  # s
 _LONG = 1.0  # s of waiting without a word
 
-SUMMARY = "take a rig's stream, compute the indicators live, publish and record them"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

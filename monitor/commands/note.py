@@ -6,14 +6,12 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_keys_option, client_security
-from monitor.commands.watch import DEFAULT_RESULTS
+from monitor.commands.options import DEFAULT_RESULTS, add_keys_option, client_security
 
 if TYPE_CHECKING:
     from monitor.messages.requests import Answer, Request
     from monitor.transport.security.curve import Keys
 
-SUMMARY = "put a note into the run that a monitor is recording"
 
 _PATIENCE = 5.0  # s for a service to say how it is, and again for it to answer
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from monitor.reliability.decision import Limits
     from monitor.transport.security.curve import Keys
-    from replay.formats import Selection
+
+DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
 
 
 def add_indicator_options(parser: argparse.ArgumentParser) -> None:
@@ -155,22 +156,3 @@ def add_column_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--force", action="append", default=[], metavar="NAME", help="its restoring force")
     group.add_argument("--time", metavar="NAME", help="time column")
     group.add_argument("--rate", type=float, metavar="HZ", help="sample rate, where there is no time column")
-
-
-def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) -> Selection:
-    """Return what was chosen of the columns.
-
-    Raises
-    ------
-    RecordingError : the choice contradicts itself.
-    """
-    from replay.formats import Selection
-
-    return Selection(
-        command=tuple(arguments.command),
-        measured=tuple(arguments.measured),
-        force=tuple(arguments.force),
-        time=arguments.time,
-        rate=arguments.rate,
-        auxiliary=auxiliary,
-    )

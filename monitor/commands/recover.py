@@ -10,8 +10,6 @@ from pathlib import Path
 from monitor.commands.stopping import StopSignals
 from monitor.system.safe_text import printable
 
-SUMMARY = "rewrite a run file that was not closed properly"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""

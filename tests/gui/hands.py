@@ -20,7 +20,7 @@ from gui.panels.histories import HistoriesPanel
 from gui.panels.tiles import TilesPanel
 from gui.window.opening import Opening
 from gui.window.program import Program
-from monitor.commands.gui import _offers
+from monitor.__main__ import offers
 
 PATIENCE = 60_000  # ms
 
@@ -56,7 +56,7 @@ class Hands:
     def __init__(self, qtbot, store, **opening) -> None:
         self._qtbot = qtbot
         self.played: Played | None = None
-        self.program = Program(_offers(), store, Opening(**opening))
+        self.program = Program(offers(), store, Opening(**opening))
         self.window = self.program.window
         self.view, self.watch = self.program.view, self.program.watch
         with qtbot.waitActive(self.window):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.__main__ import _parser
+from monitor.__main__ import parser_for
 from monitor.config import MqttSettings
 from monitor.transport.mqtt.credentials import CredentialError, password
 
@@ -34,7 +34,7 @@ def words_of(service: configparser.SectionProxy) -> list[str]:
 
 
 def test_the_command_is_one_that_our_parser_takes(service):
-    arguments = _parser().parse_args(words_of(service))
+    arguments = parser_for(words_of(service)).parse_args(words_of(service))
     assert arguments.subcommand == "monitor"
     assert arguments.config == Path("/etc/synchroscope/lab.toml")
     # a folder of its own state, where the service may write and where every run gets a name

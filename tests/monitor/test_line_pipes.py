@@ -6,7 +6,7 @@ from time import monotonic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.commands.line_pipes import LineReader, LineWriter
+from replay.commands.line_pipes import LineReader, LineWriter
 
 
 def lines_of(reader: LineReader) -> list[bytes]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.commands.assess_table import print_assessment
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess, run
+from replay.commands.assess_table import print_assessment
 from replay.formats import ArrayRecording
 from replay.window_choice import choose_window
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.commands.studies.delays_cells import level_of
+from replay.studies.delays.cells import level_of
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
 from replay.studies.delays.spread import quartiles
 from replay.studies.delays.study import SIGMAS, run_study

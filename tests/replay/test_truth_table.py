@@ -7,7 +7,7 @@ import math
 
 from rich.console import Console
 
-from monitor.commands.truth_table import print_truth
+from replay.commands.truth_table import print_stretches
 from replay.truth import Stretch, Tracking
 
 TRUE = Tracking(0.012, 1.05)
@@ -21,7 +21,7 @@ NOTHING = Tracking(math.nan, math.nan)
 
 def printed(*stretches: Stretch) -> list[str]:
     console = Console(file=io.StringIO(), width=80)
-    print_truth(stretches, console)
+    print_stretches(stretches, console)
     return console.file.getvalue().splitlines()
 
 

@@ -8,7 +8,7 @@ from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, Co
 from gui.sources.column_memory import ColumnMemory
 from gui.sources.description import DescribedColumn, Guess
 from gui.sources.recent import Recent
-from monitor.__main__ import _parser
+from monitor.__main__ import parser_for
 from replay.formats import Selection
 
 NAMES = ("t", "-p", "q r", "force=1", "5", "ü")
@@ -25,7 +25,7 @@ choices = st.builds(
 
 def selection(choice):
     """Return what the command makes of the words of a choice."""
-    given = _parser().parse_args(["replay", "file", *choice.words])
+    given = parser_for(["replay"]).parse_args(["replay", "file", *choice.words])
     return Selection(
         tuple(given.command), tuple(given.measured), tuple(given.force), given.time, given.rate, given.auxiliary
     )

@@ -12,7 +12,7 @@ from gui.sources.offers import JudgedOffer
 from gui.sources.playback import PlayFile, PlaySimulation
 from gui.sources.playback_session import PlaybackSession
 from gui.sources.rig import ServeRig
-from monitor.__main__ import _parser
+from monitor.__main__ import parser_for
 
 READY = "listening on x; results on tcp://127.0.0.1:40123"
 STATE = {"type": "state", "duration": 10.0, "subscribed": True}
@@ -21,7 +21,7 @@ BEAM = JudgedOffer("beam", "deflection", "16%", "literal", ("accumulated=0.7:0.8
 
 def options(words):
     """Read the words as the command does: a wrong one ends the test."""
-    return _parser().parse_args(list(words))
+    return parser_for(list(words)).parse_args(list(words))
 
 
 @pytest.fixture

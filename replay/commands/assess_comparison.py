@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.assess_words import plus_minus
 from monitor.messages.blocks import units_differ
 from replay.assessment.headline import (
     delay_changes,
@@ -18,6 +17,7 @@ from replay.assessment.headline import (
     synchronization_error,
 )
 from replay.assessment.warnings import worst
+from replay.commands.assess_words import plus_minus
 
 if TYPE_CHECKING:
     from replay.assessment import Assessment, PairAssessment

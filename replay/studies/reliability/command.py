@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from monitor.commands.studies.found import Found
+from replay.studies.result import Found
 
 
 def run(arguments: argparse.Namespace) -> Found:
     """Run it as the options say."""
     from monitor.commands.progress import bar
-    from monitor.commands.studies.reliability_report import as_json, print_study
     from monitor.reliability.tolerance import Policy
+    from replay.studies.reliability.report import as_json, print_study
     from replay.studies.reliability.study import REPLICATES, run_study
 
     with bar() as progress:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from monitor.commands.options import add_keys_option
-
-SUMMARY = "show in the terminal what a running monitor publishes"
-DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
+from monitor.commands.options import DEFAULT_RESULTS, add_keys_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gui.sources.offers import Offers
     from gui.window.opening import Opening
 
-SUMMARY = "open the desktop window: watch a test live, scrub through it, replay a run"
 _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}
 
 
@@ -32,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_column_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Open it, and return when it is closed."""
+def run(arguments: argparse.Namespace, offers: Callable[[], Offers]) -> int:
+    """Open it on what is given or one of the `offers`, and return when it is closed."""
     from gui.window.opening import Opening
     from monitor.transport.zeromq.endpoint import check
 
@@ -62,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
         theme=arguments.theme,
         operator=arguments.operator,
     )
-    return open_window(opening)
+    return open_window(opening, offers())
 
 
-def open_window(opening: Opening) -> int:
+def open_window(opening: Opening, offers: Offers) -> int:
     """Open the window on something and return its exit code.
 
     Raises
@@ -75,7 +74,6 @@ def open_window(opening: Opening) -> int:
     """
     from gui.window.display import DisplayTrial
 
-    offers = _offers()
     known = [offer.name for offer in offers.simulations]
     if opening.simulation and opening.simulation not in known:
         raise ValueError(f"there is no simulation {opening.simulation!r}: choose from {', '.join(known)}")
@@ -88,26 +86,6 @@ def open_window(opening: Opening) -> int:
         raise
     trial.require()
     return run_window(opening, offers)
-
-
-def _offers() -> Offers:
-    """Say what can be replayed: this is the one place that knows both sides."""
-    from gui.sources.offers import FileKind, JudgedOffer, Offers, SimulationOffer
-    from replay.formats import file_kinds
-    from replay.simulations import simulations
-
-    return Offers(
-        files=tuple(FileKind(name, patterns) for name, patterns in file_kinds()),
-        simulations=tuple(
-            SimulationOffer(
-                each.name,
-                each.summary,
-                each.group,
-                None if each.judged is None else JudgedOffer(**asdict(each.judged)),
-            )
-            for each in simulations()
-        ),
-    )
 
 
 def _column_words(arguments: argparse.Namespace) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 
-from monitor.commands.studies.tracking_cells import criteria, number, table
+from replay.studies.tracking.cells import criteria, number, table
 
 if TYPE_CHECKING:
     from replay.studies.tracking.plant import PlantStudy

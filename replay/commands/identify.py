@@ -7,14 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options, column_selection, positive
+from monitor.commands.options import add_column_options, positive
 from monitor.system.safe_text import printable
+from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from replay.formats import Recording, Selection
     from replay.identification import Identified
-
-SUMMARY = "fit gain, delay and lag of the actuators to recorded runs, with what the fit does not know"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit every actuator of every file and print what was found; return 2 if one of them could not be fitted."""
-    from monitor.commands.identify_json import as_json
-    from monitor.commands.identify_table import print_fits
     from monitor.commands.json_values import print_records
+    from replay.commands.identify_json import as_json
+    from replay.commands.identify_table import print_fits
     from replay.identification import check_settings
 
     selection = column_selection(arguments)

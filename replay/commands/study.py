@@ -11,9 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from monitor.commands.studies.found import Found
-
-SUMMARY = "run a paper's examples and lay the results beside the paper's own"
+from replay.studies.result import Found
 
 # every study, where it is, and the options that are its own
 _STUDIES = {
@@ -84,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             # whether there may be pictures at all is known before the study, which takes its time
             TemporaryFile(dir=folder).close()
-    found: Found = import_module(f"monitor.commands.studies.{module}").run(arguments)
+    found: Found = import_module(f"replay.studies.{module}.command").run(arguments)
     # what was found is told before anything is drawn: a disk may be full
     if arguments.json:
         json.dump(found.as_json(), sys.stdout, indent=2)

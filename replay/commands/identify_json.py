@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.commands.identify_names import shown
 from monitor.commands.json_values import number
+from replay.commands.identify_names import shown
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Stream

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.identify_names import shown
 from monitor.system.safe_text import printable
+from replay.commands.identify_names import shown
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Stream

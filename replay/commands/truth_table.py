@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.messages.headline import LABELS
-from replay.truth import Stretch
+from replay.truth import Stretch, compare
 
 _DASH = "—"
 _NAME = 8  # characters of an actuator's
@@ -36,8 +37,19 @@ _QUANTITIES = (
 )
 
 
-def print_truth(stretches: Sequence[Stretch], console: Console) -> None:
-    """Print a table of delays and one of ratios, the headline first, at most 80 characters wide."""
+def print_truth(record: Path, ramp: float, console: Console) -> None:
+    """Print a table of delays and one of ratios, the headline first, at most 80 characters wide.
+
+    Parameters
+    ----------
+    record : run file of a simulated test.
+    ramp : s in which its load grew.
+    """
+    print_stretches(compare(record, ramp), console)
+
+
+def print_stretches(stretches: Sequence[Stretch], console: Console) -> None:
+    """Print the tables of what was injected and indicated in these parts of a run."""
     for quantity in _QUANTITIES:
         console.print(Text(quantity.title, style="bold"))
         console.print(_table(stretches, quantity))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console, Group
 from rich.text import Text
 
-from monitor.commands.studies.delays_cells import bars, estimate, level_of, number, ratio, table, titled
-from monitor.commands.studies.delays_later import print_later
+from replay.studies.delays.cells import bars, estimate, level_of, number, ratio, table, titled
+from replay.studies.delays.report_later import print_later
 
 if TYPE_CHECKING:
     from replay.studies.delays.examples import Method

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sim.ensemble import Experiment
 
-SUMMARY = "simulate an ensemble of a model's realizations, or experiments on it, into files"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

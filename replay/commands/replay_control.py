@@ -7,8 +7,8 @@ from collections import deque
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from monitor.commands.line_pipes import LineReader, LineWriter
 from monitor.messages.blocks import SignalBlock
+from replay.commands.line_pipes import LineReader, LineWriter
 from replay.control.commands import LONGEST_LINE, Seek, decode
 from replay.control.controlled_source import ControlledSource
 from replay.control.states import Opened, Refused, State, encode

@@ -14,14 +14,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.child import Child, ChildDied
+from gui.commands.child import Child, ChildDied
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from gui.sources.offers import Offers
     from gui.terminal.dashboard import Dashboard
 
-SUMMARY = "run a simulated hybrid test over real sockets and watch it live"
 
 _SHORTEST = 9.0  # s, or windows would not fit between the changes
 _FASTEST = 20.0  # beyond, a recorder that looks twice a second would have to drop samples
@@ -45,8 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the test; return 0, or 1 when one of its processes died."""
+def run(
+    arguments: argparse.Namespace,
+    offers: Callable[[], Offers],
+    print_truth: Callable[[Path, float, Console], None],
+) -> int:
+    """Run the test; return 0, or 1 when one of its processes died.
+
+    Parameters
+    ----------
+    offers : what the window offers to replay.
+    print_truth : shows what was injected in a run, whose load grew for so many s, beside what was indicated.
+    """
     from gui.window.display import NoDisplayError, why_no_display
 
     if not _SHORTEST <= arguments.duration < math.inf:
@@ -59,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     record.parent.mkdir(parents=True, exist_ok=True)
     if not (arguments.headless or arguments.terminal or why_no_display()):
         try:
-            return _open_window(arguments, record)
+            return _open_window(arguments, record, offers())
         except NoDisplayError as problem:
             _say(f"no window: {problem}")
     try:
@@ -71,16 +81,16 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         _say(f"stopped; what was recorded is in {record}" if record.exists() else "stopped")
         raise
-    _report(record, min(_RAMP, arguments.duration / 6.0))
+    _report(record, min(_RAMP, arguments.duration / 6.0), print_truth)
     return 0
 
 
-def _open_window(arguments: argparse.Namespace, record: Path) -> int:
+def _open_window(arguments: argparse.Namespace, record: Path, offers: Offers) -> int:
+    from gui.commands.gui import open_window
     from gui.window.opening import Opening
-    from monitor.commands.gui import open_window
 
     words = ("--duration", f"{arguments.duration:g}", "--speed", f"{arguments.speed:g}")
-    code = open_window(Opening(simulation="hybrid", words=words, record=str(record)))
+    code = open_window(Opening(simulation="hybrid", words=words, record=str(record)), offers)
     if record.exists():
         _say(f"The run is in {record}.")
     return code
@@ -168,14 +178,11 @@ def _finished(service: Child, publisher: Child) -> Callable[[], bool]:
     return finished
 
 
-def _report(record: Path, ramp: float) -> None:
+def _report(record: Path, ramp: float, print_truth: Callable[[Path, float, Console], None]) -> None:
     from rich.console import Console
 
-    from monitor.commands.truth_table import print_truth
-    from replay.truth import compare
-
     console = Console()
-    print_truth(compare(record, ramp), console)
+    print_truth(record, ramp, console)
     for line in (
         f"The run is in {record}. To look at it again:",
         f"  synchroscope assess {record}",

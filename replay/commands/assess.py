@@ -7,15 +7,14 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options, add_indicator_options, column_selection, indicator_overrides
+from monitor.commands.options import add_column_options, add_indicator_options, indicator_overrides
 from monitor.system.safe_text import csv_cell, printable
+from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
     from replay.assessment import Series
     from replay.formats import Recording
-
-SUMMARY = "say how late and how large the actuators were in recorded runs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print what was found."""
-    from monitor.commands.assess_json import as_json
-    from monitor.commands.assess_table import print_assessment
     from monitor.commands.json_values import print_records
     from replay.assessment import assess
+    from replay.commands.assess_json import as_json
+    from replay.commands.assess_table import print_assessment
     from replay.formats import open_recording
 
     if arguments.series and len(arguments.files) > 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console, Group
 
-from monitor.commands.studies.delays_cells import NONE, bars, level_of, number, table, titled
+from replay.studies.delays.cells import NONE, bars, level_of, number, table, titled
 
 if TYPE_CHECKING:
     from replay.studies.delays.level import Level

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from monitor.commands.studies.tracking_cells import criteria, number, table
-from monitor.commands.studies.tracking_plant import print_plant
+from replay.studies.tracking.cells import criteria, number, table
+from replay.studies.tracking.plant_report import print_plant
 
 if TYPE_CHECKING:
     from replay.studies.tracking.paei_noise import NoisyPhase

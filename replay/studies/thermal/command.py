@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from monitor.commands.studies.found import Found
+from replay.studies.result import Found
 
 
 def run(arguments: argparse.Namespace) -> Found:
     """Run it as the options say."""
     from monitor.commands.progress import bar
-    from monitor.commands.studies.thermal_json import as_json
-    from monitor.commands.studies.thermal_report import print_study
+    from replay.studies.thermal.as_json import as_json
+    from replay.studies.thermal.report import print_study
 
     with bar() as progress:
         # what takes a second to import is imported beside the bar

@@ -13,8 +13,6 @@ from monitor.commands.options import add_limit_option, limits_given, positive
 if TYPE_CHECKING:
     from replay.validation.site import Site
 
-SUMMARY = "judge a model, given as an ensemble of realizations, by measured records"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -95,8 +93,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge, print, and draw where asked."""
-    from monitor.commands.validate_json import as_json
-    from monitor.commands.validate_table import print_validation
+    from replay.commands.validate_json import as_json
+    from replay.commands.validate_table import print_validation
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.commands.json_values import criteria_json, number
-from monitor.commands.result_groups import group_of
 from monitor.messages.headline import HEADLINE
+from replay.commands.result_groups import group_of
 
 if TYPE_CHECKING:
     from monitor.indicators.frequency_evaluation import FrequencyEvaluation

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.studies.thermal_tables import (
+from replay.studies.thermal.report_tables import (
     bias_correction,
     check,
     convergence,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from monitor.commands.studies.found import Found
+from replay.studies.result import Found
 
 
 def run(arguments: argparse.Namespace) -> Found:
@@ -15,8 +15,8 @@ def run(arguments: argparse.Namespace) -> Found:
     with bar() as progress:
         # the bar stands before what is slow to import
         progress("loading", 0, 1)
-        from monitor.commands.studies.delays_json import as_json
-        from monitor.commands.studies.delays_report import print_study
+        from replay.studies.delays.as_json import as_json
+        from replay.studies.delays.report import print_study
         from replay.studies.delays.study import RUNS, SIGMAS, run_study
 
         progress("loading", 1, 1)

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.assess_comparison import comparison_table, worst_actuator
-from monitor.commands.assess_words import headline_words
-from monitor.commands.result_groups import group_of, headline_first
 from monitor.messages.headline import QUANTITIES
 from monitor.system.safe_text import printable
+from replay.commands.assess_comparison import comparison_table, worst_actuator
+from replay.commands.assess_words import headline_words
+from replay.commands.result_groups import group_of, headline_first
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from monitor.commands.studies.found import Found
+from replay.studies.result import Found
 
 
 def run(arguments: argparse.Namespace) -> Found:
     """Run it as the options say."""
-    from monitor.commands.studies.tracking_json import as_json
-    from monitor.commands.studies.tracking_report import print_study
+    from replay.studies.tracking.as_json import as_json
+    from replay.studies.tracking.report import print_study
     from replay.studies.tracking.study import PARTS, run_study
 
     study = run_study(arguments.case or PARTS, arguments.seed)

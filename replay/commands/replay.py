@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options, add_insecure_option, column_selection, positive
+from monitor.commands.options import add_column_options, add_insecure_option, positive
 from monitor.commands.security import guarded
 from monitor.commands.stopping import StopSignals
 from monitor.commands.until_closed import stop_when_closed
+from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from monitor.transport.zeromq.publisher import SignalPublisher
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from replay.description import Description
     from replay.formats import Recording
 
-SUMMARY = "send a recorded run, or a simulation, as the stream that a rig would send"
 _LINGER = 30.0  # s, for a monitor that lags
 _QUEUE, _SHORT_QUEUE = 5.0, 0.1  # s
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
                 if not arguments.controlled:
                     _send_all(source, publisher, arguments.no_wait, stop)
             if arguments.controlled:
-                from monitor.commands.replay_control import steer
+                from replay.commands.replay_control import steer
 
                 steer(source, publisher, description, arguments.no_wait, stop)
     finally:

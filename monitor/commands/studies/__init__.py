@@ -1,1 +1,0 @@
-"""What studies found, as tables and as JSON."""
