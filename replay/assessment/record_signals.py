@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Samples
 from replay.assessment.results import RecordWarning
 from replay.formats import Recording
-from replay.recording_part import RecordingPart
+from replay.formats.recording_part import RecordingPart
 
 _BLOCK = 1 << 16
 

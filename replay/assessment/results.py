@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Column, Pair, Samples, Stream
 from monitor.messages.transfer import TransferBlock
-from replay.whole_record import WholeRecord
+from replay.formats.whole_record import WholeRecord
 
 # part of the instants at which an indicator contradicts the headline
 _OFTEN = 0.1

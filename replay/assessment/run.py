@@ -15,7 +15,7 @@ from replay.assessment.results import Assessment, Series
 from replay.assessment.statistics import assess_pair
 from replay.assessment.warnings import find_warnings
 from replay.formats import Recording
-from replay.whole_record import whole_record
+from replay.formats.whole_record import whole_record
 
 _BLOCK = 4096
 # the statistics of ten million values an indicator are no better than those of one

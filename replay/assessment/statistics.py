@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Pair
 from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
 from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread
-from replay.whole_record import WholeRecord
+from replay.formats.whole_record import WholeRecord
 
 # s, part of the delay and part of the ratio, by which they change at least
 _DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02

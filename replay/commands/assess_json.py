@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from monitor.messages.blocks import Column
     from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, Headline, PairAssessment, Spread
-    from replay.whole_record import WholeRecord
+    from replay.formats.whole_record import WholeRecord
 
 
 def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from replay.formats import Recording, Selection
-    from replay.identification import Identified
+    from replay.identification.actuators import Identified
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.commands.json_values import print_records
     from replay.commands.identify_json import as_json
     from replay.commands.identify_table import print_fits
-    from replay.identification import check_settings
+    from replay.identification.actuators import check_settings
 
     selection = column_selection(arguments)
     check_settings(arguments.max_delay, arguments.drift)
@@ -74,7 +74,7 @@ def _identified(
     """Return a record, if it can be read, and what was found of it; what goes wrong is a problem of it alone."""
     from monitor.commands.progress import bar
     from replay.formats import open_recording
-    from replay.identification import Identified, identify
+    from replay.identification.actuators import Identified, identify
 
     recording = None
     try:

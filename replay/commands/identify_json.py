@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.commands.json_values import number
 from replay.commands.identify_names import shown
+from replay.identification.fit_json import fit_json
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Stream
     from replay.formats import Recording
-    from replay.identification import ActuatorFit, Identified
-    from sim.identification.fit import Fit
+    from replay.identification.actuators import ActuatorFit, Identified
 
 
 def as_json(path: Path, recording: Recording | None, found: Identified) -> dict[str, Any]:
@@ -56,35 +55,3 @@ def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
         "warnings": list(found.warnings),
         "notes": list(found.notes),
     }
-
-
-def fit_json(fit: Fit, intervals: Sequence[tuple[float, float]] = ()) -> dict[str, Any]:
-    """Return a fit: estimates, white standard errors, correlation, residuals' checks, distinct minima.
-
-    A standard error is null where it is not known: at a bound, and of what the record does not determine.
-    """
-    found: dict[str, Any] = {
-        "estimates": dict(zip(fit.names, fit.parameters.tolist(), strict=True)),
-        "standard_errors": dict(zip(fit.names, map(number, fit.standard_errors.tolist()), strict=True)),
-        "correlation": [[number(value) for value in row] for row in fit.correlation.tolist()],
-        "sigma": fit.sigma,
-        "sum_of_squares": fit.sum_of_squares,
-        "converged": fit.converged,
-        "at_bound": list(fit.bounded),
-        "unidentified": list(fit.unidentified),
-        "minima": len(fit.minima),
-        "unconverged_starts": fit.unconverged,
-        "residuals": {
-            "mean_p": number(fit.checks.mean),
-            "independence_p": number(fit.checks.independence),
-            "normality_p": number(fit.checks.normality),
-            "deviation_p": number(fit.checks.deviation),
-            "lag_one_correlation": number(fit.checks.lag_one),
-            "doubts": list(fit.checks.doubts()),
-        },
-    }
-    if intervals:
-        found["profile_95"] = {
-            name: [number(end) for end in interval] for name, interval in zip(fit.names, intervals, strict=True)
-        }
-    return found

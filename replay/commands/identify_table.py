@@ -18,7 +18,7 @@ from replay.commands.identify_names import shown
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Stream
-    from replay.identification import ActuatorFit
+    from replay.identification.actuators import ActuatorFit
 
 # in a pipe, which has no width of its own
 WIDTH = 110

@@ -18,9 +18,9 @@ from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from monitor.transport.zeromq.publisher import SignalPublisher
-    from replay.control.controlled_source import ControlledSource
-    from replay.description import Description
     from replay.formats import Recording
+    from replay.playback.controlled_source import ControlledSource
+    from replay.playback.description import Description
 
 _LINGER = 30.0  # s, for a monitor that lags
 _QUEUE, _SHORT_QUEUE = 5.0, 0.1  # s
@@ -90,9 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Description, ControlledSource, SignalPublisher]:
     from monitor.transport.security.key_files import keys_of
     from monitor.transport.zeromq.publisher import SignalPublisher
-    from replay.control.controlled_source import ControlledSource
     from replay.faults import parse_faults
-    from replay.players import RecordingPlayer
+    from replay.playback.controlled_source import ControlledSource
+    from replay.playback.players import RecordingPlayer
 
     if arguments.bind and arguments.connect:
         raise ValueError("--bind and --connect are both given: leave one out")
@@ -172,7 +172,7 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 
 def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, Recording | None]:
-    from replay.description import describe_recording, open_described
+    from replay.playback.description import describe_recording, open_described
     from replay.simulations import names, simulation
 
     if arguments.source in names() and not Path(arguments.source).exists():

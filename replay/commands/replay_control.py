@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from monitor.messages.blocks import SignalBlock
 from replay.commands.line_pipes import LineReader, LineWriter
-from replay.control.commands import LONGEST_LINE, Seek, decode
-from replay.control.controlled_source import ControlledSource
-from replay.control.states import Opened, Refused, State, encode
+from replay.playback.control_commands import LONGEST_LINE, Seek, decode
+from replay.playback.controlled_source import ControlledSource
+from replay.playback.states import Opened, Refused, State, encode
 
 if TYPE_CHECKING:
     from monitor.commands.stopping import StopSignals
     from monitor.transport.zeromq.publisher import SignalPublisher
-    from replay.description import Description
+    from replay.playback.description import Description
 
 _LOOK = 0.02  # s, the longest that a command waits
 _FULL = 0.002  # s until a full queue is tried again

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.messages.headline import LABELS
-from replay.truth import Stretch, compare
+from replay.assessment.truth import Stretch, compare
 
 _DASH = "—"
 _NAME = 8  # characters of an actuator's

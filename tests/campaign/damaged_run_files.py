@@ -26,8 +26,8 @@ from monitor.messages.blocks import Event
 from monitor.recording import RunFileError, RunReader
 from monitor.recording.recovery import recover
 from monitor.recording.verification import Span
-from replay.description import describe_file
 from replay.formats import RecordingError, open_recording
+from replay.playback.description import describe_file
 from tests.campaign.run_file_mutations import damage_structure, damaged_bytes, write_run
 
 _SLOW = 5.0  # s for a file of a megabyte

@@ -24,8 +24,8 @@ from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.tolerance_table import read_tolerance_table
 from monitor.reliability.ensemble import EnsembleError
 from monitor.reliability.tolerance import ToleranceError
-from replay.description import describe_file
 from replay.formats import RecordingError
+from replay.playback.description import describe_file
 from replay.validation.records import read_record
 from tests.campaign.run_file_mutations import damaged_bytes
 

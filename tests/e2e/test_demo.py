@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from monitor.recording import RunReader
-from replay.truth import compare
+from replay.assessment.truth import compare
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 240.0

@@ -19,7 +19,7 @@ from monitor.transport.zeromq.subscriber import ResultSubscriber
 from replay.assessment import Series, assess
 from replay.faults import FaultySource, parse_faults
 from replay.formats import Selection, open_recording
-from replay.players import RecordingPlayer
+from replay.playback.players import RecordingPlayer
 from replay.simulations import simulation, simulations
 
 BRISTOL = Path(__file__).parents[2] / ".." / "shared" / "data" / "bristol_rtht"

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from replay.ensembles import simulate_ensemble
-from replay.models import ensemble_model
+from replay.ensembles.models import ensemble_model
+from replay.ensembles.simulated import simulate_ensemble
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Stream
-from replay.actuator_regression import ActuatorRegression, chosen_and_rivals
 from replay.formats import ArrayRecording
-from replay.identification import identify
+from replay.identification.actuator_regression import ActuatorRegression, chosen_and_rivals
+from replay.identification.actuators import identify
 from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.fit import fit
 

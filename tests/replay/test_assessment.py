@@ -10,9 +10,9 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess, run
+from replay.assessment.window_choice import choose_window
 from replay.commands.assess_table import print_assessment
 from replay.formats import ArrayRecording
-from replay.window_choice import choose_window
 
 RATE = 500.0
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))

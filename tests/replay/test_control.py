@@ -19,7 +19,9 @@ from hypothesis.stateful import (
 
 from monitor.engine.continuity import Continuity
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
-from replay.control.commands import (
+from replay.faults import FaultError
+from replay.formats import ArrayRecording
+from replay.playback.control_commands import (
     LONGEST_LINE,
     CommandError,
     Loop,
@@ -32,12 +34,10 @@ from replay.control.commands import (
     Stop,
     decode,
 )
-from replay.control.controlled_source import ControlledSource
-from replay.control.states import Refused, encode
-from replay.faults import FaultError
-from replay.formats import ArrayRecording
-from replay.pacing import Pacer
-from replay.players import RecordingPlayer
+from replay.playback.controlled_source import ControlledSource
+from replay.playback.pacing import Pacer
+from replay.playback.players import RecordingPlayer
+from replay.playback.states import Refused, encode
 
 RATE = 100.0
 CHANNELS = (

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
-from replay.description import DescribedEvent, describe_file, describe_recording
 from replay.formats import ArrayRecording, RecordingError, Selection, file_kinds, open_recording
-from replay.overview import overview
+from replay.playback.description import DescribedEvent, describe_file, describe_recording
+from replay.playback.overview import overview
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / ".." / "shared" / "data"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from replay.faults import FaultError, Faults, FaultySource, parse_faults
 from replay.formats import ArrayRecording
-from replay.players import RecordingPlayer
+from replay.playback.players import RecordingPlayer
 
 RATE = 100.0
 N = 1000

@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.identification import identify
+from replay.identification.actuators import identify
 from sim.actuator import ActuatorState, Schedule, equivalent_delay, frequency_response
 
 RATE = 250.0

@@ -5,8 +5,8 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.identification import identify
-from replay.identification_record import frozen_samples
+from replay.identification.actuators import identify
+from replay.identification.record import frozen_samples
 
 RATE = 250.0
 TIME = np.arange(3000) / RATE

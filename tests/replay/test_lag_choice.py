@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.identification import identify
+from replay.identification.actuators import identify
 
 RATE, OFTEN = 250.0, 16
 GAIN, DELAY, LAG = 0.93, 0.0237, 0.008

@@ -5,7 +5,7 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.longest_stretch import longest_stretch
+from replay.formats.gap_free import longest_stretch
 
 STREAM = Stream("rig", 1, 100.0, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
 SAMPLES = np.column_stack([np.arange(100.0), -np.arange(100.0)])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.pacing import Pacer
+from replay.playback.pacing import Pacer
 
 
 class Clock:

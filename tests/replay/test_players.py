@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from replay.formats import ArrayRecording, RecordingError
-from replay.pacing import Pacer
-from replay.players import RecordingPlayer, default_block_length
+from replay.playback.pacing import Pacer
+from replay.playback.players import RecordingPlayer, default_block_length
 
 RATE = 100.0
 STREAM = Stream(

@@ -8,7 +8,7 @@ import pytest
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.formats import RecordingError, Selection, open_recording
-from replay.players import RecordingPlayer
+from replay.playback.players import RecordingPlayer
 
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
 RATE = 10.0

@@ -16,11 +16,11 @@ from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.instants import instants_of
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
-from replay.ensembles import realizations
+from replay.assessment.truth import compare
+from replay.ensembles.models import ensemble_model, model_names
+from replay.ensembles.simulated import realizations
 from replay.formats import RecordingError
-from replay.models import ensemble_model, model_names
 from replay.simulations import names, simulation, simulations
-from replay.truth import compare
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
 from sim.benchmark_plant import BenchmarkPlant
 from sim.tracking_cases import CASES, tracking_case

@@ -7,8 +7,8 @@ import math
 
 from rich.console import Console
 
+from replay.assessment.truth import Stretch, Tracking
 from replay.commands.truth_table import print_stretches
-from replay.truth import Stretch, Tracking
 
 TRUE = Tracking(0.012, 1.05)
 INDICATED = {

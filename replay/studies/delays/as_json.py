@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.commands.json_values import number
-from replay.commands.identify_json import fit_json
+from replay.identification.fit_json import fit_json
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Samples

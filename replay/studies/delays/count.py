@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.ensembles import Progress
+from replay.ensembles.simulated import Progress
 
 
 class Count:

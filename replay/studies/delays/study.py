@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.ensembles import Progress, silent
+from replay.ensembles.simulated import Progress, silent
 from replay.studies.delays.count import Count
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method
 from replay.studies.delays.level import Level, MethodRuns, Typical

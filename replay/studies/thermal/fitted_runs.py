@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.ensembles import Progress, silent
+from replay.ensembles.simulated import Progress, silent
 from replay.studies.thermal.validation import JUDGED
 from sim.identification.fit import fit
 from sim.identification.slab_response import SlabResponse

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from monitor.messages.blocks import Samples
-from replay.ensembles import Progress, silent
+from replay.ensembles.simulated import Progress, silent
 from replay.studies.thermal.many_specimens import temperatures
 from replay.studies.thermal.proportion import standard_error
 from sim.models.thermal_conduction import conduction_temperature

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.ensembles import Progress, silent
+from replay.ensembles.simulated import Progress, silent
 from sim.models.thermal_population import Specimens
 from sim.models.thermal_slab import SlabTest
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.ensembles import Progress, silent
+from replay.ensembles.simulated import Progress, silent
 from replay.studies.thermal.bias import BiasCorrection, correct_bias
 from replay.studies.thermal.compliance import FailureProbability, Verdict, decide, failure_probabilities
 from replay.studies.thermal.fitted_runs import RunFits, fit_all_runs

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from gui.sources.description import Overview, read_description
 from gui.sources.player import Player
-from replay.control.commands import Loop, Pause, Resume, Seek, SetFaults, Speed, Step, decode
-from replay.control.states import Opened, Refused, State, encode
-from replay.description import describe_recording
+from replay.playback.control_commands import Loop, Pause, Resume, Seek, SetFaults, Speed, Step, decode
+from replay.playback.description import describe_recording
+from replay.playback.states import Opened, Refused, State, encode
 from replay.simulations import simulation
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, units_differ
-from replay.identification_record import frozen_samples
-from replay.identification_trials import suggestions
-from replay.lag_choice import Chosen
+from replay.identification.lag_choice import Chosen
+from replay.identification.record import frozen_samples
+from replay.identification.trials import suggestions
 from sim.actuator import LONGEST
 from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.delay_correlation import delay_correlation

@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.messages.blocks import Pair, Samples
 from replay.formats import Recording
-from replay.longest_stretch import Stretch, longest_stretch
+from replay.formats.gap_free import Stretch, longest_stretch
 
 # a signal that varies by less than this share of its largest value stands still, but for rounding
 _STILL = 1e-12

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import inf
 
 from monitor.messages.blocks import Event, SignalBlock
-from replay.control.commands import Command, Loop, Pause, Resume, Seek, SetFaults, Speed, Step, Stop
-from replay.control.states import State
 from replay.faults import FaultySource, parse_faults
-from replay.players import RecordingPlayer
+from replay.playback.control_commands import Command, Loop, Pause, Resume, Seek, SetFaults, Speed, Step, Stop
+from replay.playback.players import RecordingPlayer
+from replay.playback.states import State
 
 
 class ControlledSource:

@@ -10,7 +10,7 @@ from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_c
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
 from monitor.messages.blocks import Pair, units_differ
 from replay.formats import Recording
-from replay.longest_stretch import longest_stretch
+from replay.formats.gap_free import longest_stretch
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from math import inf
 
 from monitor.messages.blocks import Event, SignalBlock
 from replay.formats.base import Recording, RecordingError
-from replay.pacing import Pacer
-from replay.passes import LONGEST_BLOCK, Pass
+from replay.playback.cursor import LONGEST_BLOCK, Pass
+from replay.playback.pacing import Pacer
 
 _BLOCK_TIME = 0.01  # s of the clock: what a rig sends at once
 _MOST_AT_ONCE = 256  # blocks that one call returns after a long delay

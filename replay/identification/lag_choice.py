@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.actuator_regression import ActuatorRegression
+from replay.identification.actuator_regression import ActuatorRegression
 from sim.identification.fit import Fit
 
 # what a lag does, less what gain, delay and drift do as well, as a share of its square: of one frequency rounding

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.actuator_regression import ActuatorRegression
-from replay.identification_record import enough_for
-from replay.lag_choice import Chosen, lag_is_seen, tells_lag_from_delay
+from replay.identification.actuator_regression import ActuatorRegression
+from replay.identification.lag_choice import Chosen, lag_is_seen, tells_lag_from_delay
+from replay.identification.record import enough_for
 from sim.identification.fit import Fit
 
 # what is left must fall by more than this factor for a parameter more to be worth it

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from replay.description import Description
+from replay.playback.description import Description
 
 
 class State(msgspec.Struct, frozen=True, tag_field="type", tag="state"):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Pair, Samples
-from replay.actuator_regression import ActuatorRegression
-from replay.ensembles import Progress, silent
+from replay.ensembles.simulated import Progress, silent
 from replay.formats import Recording
-from replay.identification_doubts import notes_on, warnings_of
-from replay.identification_record import fitted_stretch
-from replay.lag_choice import Chosen, with_a_lag_if_seen
+from replay.identification.actuator_regression import ActuatorRegression
+from replay.identification.doubts import notes_on, warnings_of
+from replay.identification.lag_choice import Chosen, with_a_lag_if_seen
+from replay.identification.record import fitted_stretch
 from sim.actuator import LONGEST
 from sim.identification.fit import Fit
 

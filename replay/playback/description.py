@@ -9,7 +9,7 @@ from pathlib import Path
 from monitor.messages.blocks import Channel, EventKind
 from replay.formats import FileColumn, Recording, Selection, inspect_recording
 from replay.formats.run_file import RunRecording
-from replay.overview import Overview, overview
+from replay.playback.overview import Overview, overview
 
 
 @dataclass(frozen=True, slots=True)

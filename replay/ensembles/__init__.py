@@ -1,0 +1,1 @@
+"""Ensembles of realizations, simulated on all cores."""

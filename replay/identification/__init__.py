@@ -1,0 +1,1 @@
+"""Actuators identified from recorded runs: gain, delay and lag, with what the fit cannot know."""
