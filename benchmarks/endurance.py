@@ -23,7 +23,7 @@ from benchmarks import window_stage as stage  # isort: skip
 import numpy as np
 
 from benchmarks.figures import MB, MS, Figure
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.window.window import MainWindow
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 
@@ -74,7 +74,7 @@ def _draw(window: MainWindow) -> float:
     return 1e3 * (perf_counter() - start)
 
 
-def _day(day: int, run_length: int) -> Iterator[Arrivals]:
+def _day(day: int, run_length: int) -> Iterator[ReceivedMessages]:
     """Give the same seconds again and again, with a gap every minute and a restart after every run."""
     (first,) = stage.sent(_STEP, 0)
     samples = np.concatenate([block.samples for block in first.signals])
@@ -93,7 +93,7 @@ def _day(day: int, run_length: int) -> Iterator[Arrivals]:
             lost = len(samples) // 10
             events.append(Event(EventKind.GAP, float(now), int((now - began) * stage.RATE), lost))
         index, time = int((now - began) * stage.RATE) + lost, now + lost / stage.RATE
-        yield Arrivals(
+        yield ReceivedMessages(
             stage.health(now * int(stage.RATE)),
             tuple(events),
             (ResultBlock(results, index, time, values[lost // _EVERY :]),),

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QWidget
 from benchmarks.figures import MS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from gui.model.history.history import History
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
@@ -52,7 +52,7 @@ def run(quick: bool) -> Iterator[Figure]:
     yield Figure("frames", "the operator's window", median(window), MS, min(window), most=MOST)
 
 
-def _panel(first: Arrivals, rest: list[Arrivals]) -> tuple[QWidget, Frame]:
+def _panel(first: ReceivedMessages, rest: list[ReceivedMessages]) -> tuple[QWidget, Frame]:
     view, history, coming = View(), History(), iter(rest)
     view.span = stage.SPAN
     panel = HistoriesPanel(view, LIGHT)
@@ -68,7 +68,7 @@ def _panel(first: Arrivals, rest: list[Arrivals]) -> tuple[QWidget, Frame]:
     return panel, frame
 
 
-def _window(first: Arrivals, rest: list[Arrivals], folder: str) -> tuple[QWidget, Frame]:
+def _window(first: ReceivedMessages, rest: list[ReceivedMessages], folder: str) -> tuple[QWidget, Frame]:
     window, coming = stage.open_window("Operator", Path(folder)), chain([first], rest)
 
     def frame() -> None:
@@ -80,7 +80,7 @@ def _window(first: Arrivals, rest: list[Arrivals], folder: str) -> tuple[QWidget
     return window, frame
 
 
-def _plain(first: Arrivals, rest: list[Arrivals]) -> tuple[QWidget, Frame]:
+def _plain(first: ReceivedMessages, rest: list[ReceivedMessages]) -> tuple[QWidget, Frame]:
     """Draw the same with what pyqtgraph offers for many samples."""
     blocks = [block for arrivals in (first, *rest) for block in arrivals.signals]
     samples = np.concatenate([block.samples for block in blocks])

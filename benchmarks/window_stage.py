@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.throughput import make_samples, make_stream
 from gui.model.history.history import History
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.plots.view import View
-from gui.sources.offers import Offers
+from gui.sources.catalogue import Catalogue
 from gui.widgets.theme import LIGHT, paint
 from gui.window.layouts import Layouts
 from gui.window.watch import Watch
@@ -36,14 +36,14 @@ _TOLD = 12 * TICK  # samples from one word of the service about itself to the ne
 class HandFed(Watch):
     """Take what is put into `coming`, as if a service had sent it."""
 
-    coming = Arrivals()
+    coming = ReceivedMessages()
 
     @property
     def watching(self) -> bool:
         return True
 
     def tick(self) -> bool:
-        arrivals, self.coming = self.coming, Arrivals()
+        arrivals, self.coming = self.coming, ReceivedMessages()
         keep(self.history, arrivals, self.view)
         return bool(arrivals)
 
@@ -61,7 +61,7 @@ def open_window(layout: str, folder: Path) -> MainWindow:
     view = View()
     view.span = SPAN
     store = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(view, HandFed(view, 512 << 20, 10.0), Offers(), store, LIGHT)
+    window = MainWindow(view, HandFed(view, 512 << 20, 10.0), Catalogue(), store, LIGHT)
     window.resize(*SIZE)
     window.show()
     window.show_data(True)
@@ -101,7 +101,7 @@ def painted(frame: Callable[[], object]) -> bool:
     return paints.n > 0
 
 
-def keep(history: History, arrivals: Arrivals, view: View) -> None:
+def keep(history: History, arrivals: ReceivedMessages, view: View) -> None:
     """Take what has come, and let the view follow it."""
     history.take(arrivals, silence=0.0, age=0.0)
     view.extend(history.begin_x, history.end_x)
@@ -112,7 +112,7 @@ def health(received: int) -> Health:
     return Health("bench", "receiving", Counts(received), RATE, RATE)
 
 
-def sent(seconds: float, n_ticks: int) -> Iterator[Arrivals]:
+def sent(seconds: float, n_ticks: int) -> Iterator[ReceivedMessages]:
     """Give what a service sends: `seconds` in one, then tick after tick, one sample a message as it is hardest."""
     monitor = Monitor(IndicatorSettings(window=WINDOW))
     stream, before = make_stream("bench", N_PAIRS, RATE), int(seconds * RATE)
@@ -125,10 +125,10 @@ def sent(seconds: float, n_ticks: int) -> Iterator[Arrivals]:
         )
 
 
-def _update(monitor: Monitor, blocks: list[SignalBlock]) -> Arrivals:
+def _update(monitor: Monitor, blocks: list[SignalBlock]) -> ReceivedMessages:
     updates = [monitor.update(block) for block in blocks]
     transfers = [update.transfer for update in updates if update.transfer is not None]
-    return Arrivals(
+    return ReceivedMessages(
         # several times a second, not at every frame
         health(blocks[-1].index) if blocks[0].index % _TOLD == 0 else None,
         tuple(event for update in updates for event in update.events),

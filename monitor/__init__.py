@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from monitor.client.hearing import ServiceLostError
+    from monitor.client.connection_state import ServiceLostError
     from monitor.client.live import Live, connect
     from monitor.client.rows import Row
     from monitor.engine.monitor import Monitor, Update
@@ -99,7 +99,7 @@ _HOME = {
     "Role": "monitor.messages.blocks",
     "RootMeanSquareError": "monitor.indicators.rms_error",
     "Row": "monitor.client.rows",
-    "ServiceLostError": "monitor.client.hearing",
+    "ServiceLostError": "monitor.client.connection_state",
     "SignalBlock": "monitor.messages.blocks",
     "SiteReliability": "monitor.reliability.site",
     "Snapshot": "monitor.indicators.base",

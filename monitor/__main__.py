@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
-    from gui.sources.offers import Offers
+    from gui.sources.catalogue import Catalogue
 
 COMMANDS = {
     "demo": ("gui.commands.demo", "run a simulated hybrid test over real sockets and watch it live"),
@@ -105,22 +105,22 @@ def parser_for(words: list[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def offers() -> Offers:
+def offers() -> Catalogue:
     """Return the kinds of files and the simulations that the window offers."""
     from dataclasses import asdict
 
-    from gui.sources.offers import FileKind, JudgedOffer, Offers, SimulationOffer
+    from gui.sources.catalogue import Catalogue, FileKind, ModelUnderTest, SimulationOffer
     from replay.formats import file_kinds
     from replay.simulations import simulations
 
-    return Offers(
+    return Catalogue(
         files=tuple(FileKind(name, patterns) for name, patterns in file_kinds()),
         simulations=tuple(
             SimulationOffer(
                 each.name,
                 each.summary,
                 each.group,
-                None if each.judged is None else JudgedOffer(**asdict(each.judged)),
+                None if each.judged is None else ModelUnderTest(**asdict(each.judged)),
             )
             for each in simulations()
         ),

@@ -19,7 +19,7 @@ from gui.commands.child import Child, ChildDied
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gui.sources.offers import Offers
+    from gui.sources.catalogue import Catalogue
     from gui.terminal.dashboard import Dashboard
 
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(
     arguments: argparse.Namespace,
-    offers: Callable[[], Offers],
+    offers: Callable[[], Catalogue],
     print_truth: Callable[[Path, float, Console], None],
 ) -> int:
     """Run the test; return 0, or 1 when one of its processes died.
@@ -85,7 +85,7 @@ def run(
     return 0
 
 
-def _open_window(arguments: argparse.Namespace, record: Path, offers: Offers) -> int:
+def _open_window(arguments: argparse.Namespace, record: Path, offers: Catalogue) -> int:
     from gui.commands.gui import open_window
     from gui.window.opening import Opening
 

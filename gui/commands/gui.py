@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.commands.options import add_column_options, add_keys_option, client_security
 
 if TYPE_CHECKING:
-    from gui.sources.offers import Offers
+    from gui.sources.catalogue import Catalogue
     from gui.window.opening import Opening
 
 _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_column_options(parser)
 
 
-def run(arguments: argparse.Namespace, offers: Callable[[], Offers]) -> int:
+def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     """Open it on what is given or one of the `offers`, and return when it is closed."""
     from gui.window.opening import Opening
     from monitor.transport.zeromq.endpoint import check
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Offers]) -> int:
     return open_window(opening, offers())
 
 
-def open_window(opening: Opening, offers: Offers) -> int:
+def open_window(opening: Opening, offers: Catalogue) -> int:
     """Open the window on something and return its exit code.
 
     Raises

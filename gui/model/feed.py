@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Event as Signal
 from threading import Lock, Thread
 
-from gui.model.link import Arrivals, ResultLink, Streamed
+from gui.model.link import ReceivedMessages, ResultLink, Streamed
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
@@ -58,7 +58,7 @@ class Feed:
         """Seconds since results last came, or since the link was made; infinite before that."""
         return math.inf if self._link is None else self._link.age
 
-    def take(self) -> Arrivals:
+    def take(self) -> ReceivedMessages:
         """Return what has come since the last call; does not wait."""
         with self._lock:
             waiting, self._waiting = self._waiting, deque()
@@ -66,7 +66,7 @@ class Feed:
             transfer, self._transfer = self._transfer, None
             alarms, self._alarms = self._alarms, None
             self._bytes = self._n_events = 0
-        return Arrivals.of(waiting, health, transfer, alarms)
+        return ReceivedMessages.of(waiting, health, transfer, alarms)
 
     def close(self) -> None:
         """End the thread and the link; a second call does nothing."""
@@ -84,7 +84,7 @@ class Feed:
         except Exception as problem:  # noqa: BLE001  whatever it was, the window has to hear of it
             self.failed = " ".join(f"{problem}".split()) or type(problem).__name__
 
-    def _put(self, arrivals: Arrivals) -> None:
+    def _put(self, arrivals: ReceivedMessages) -> None:
         with self._lock:
             self._health = arrivals.health or self._health
             self._transfer = arrivals.transfer or self._transfer

@@ -29,7 +29,7 @@ class Subscription(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class ReceivedMessages:
     """What came with one look: the newest health, alarms and transfer functions (None: none came), the rest in order.
 
     `order` has events, results and signals as they came among each other: what is told of a restart comes after the
@@ -100,7 +100,7 @@ class ResultLink:
         KeyFileError : the keys are missing or not safe.
         """
         from monitor.transport.security.key_files import keys_of
-        from monitor.transport.zeromq.subscriber import ResultSubscriber
+        from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 
         kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))
         return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)))
@@ -115,7 +115,7 @@ class ResultLink:
         """Seconds since results last came, or since the link was made."""
         return self._clock() - self._served
 
-    def look(self, timeout: float) -> Arrivals:
+    def look(self, timeout: float) -> ReceivedMessages:
         """Return everything that has come; wait up to `timeout` s for the first of it."""
         health: Health | None = None
         transfer: TransferBlock | None = None
@@ -137,7 +137,7 @@ class ResultLink:
             self._heard = self._clock()
         if served:
             self._served = self._clock()
-        return Arrivals.of(order, health, transfer, alarms)
+        return ReceivedMessages.of(order, health, transfer, alarms)
 
     def close(self) -> None:
         """Leave; a second call does nothing."""

@@ -1,4 +1,4 @@
-"""Letters as large as there is room for."""
+"""TextMetrics as large as there is room for."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from gui.model.history.history import History
 from gui.panels.base import Panel
 from gui.panels.moment import Moment, moment
 from gui.plots.view import View
+from gui.plots.xy_canvas import XYCanvas
 from gui.plots.xy_ink import tabular
-from gui.plots.xy_pane import XYPane
 from gui.plots.xy_plot import XYPlot
 from gui.widgets.painting import painting
 from gui.widgets.plain_text import PlainLabel, plain_tip
@@ -30,7 +30,7 @@ class XYPanel(Panel):
         self.caption = ""
         self.heading, self.readout = _Line(), _Line()
         self.readout.setFont(tabular())
-        self.pane = XYPane(theme)
+        self.pane = XYCanvas(theme)
         self.pane.setAccessibleName(self.title)
         self.pane.setToolTip(_HOW)
         self.pane.pointed.connect(self._read_out)

@@ -7,9 +7,9 @@ from functools import lru_cache
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gui.plots.time_kept import KeptPieces
+from gui.plots.pixmap_cache import PixmapCache
+from gui.plots.text_metrics import TextMetrics
 from gui.plots.time_layout import MARGIN
-from gui.plots.time_letters import Letters
 from gui.plots.time_range import ValueRange
 from gui.plots.time_scale import axis_unit, time_ticks
 from gui.plots.time_scene import Scene
@@ -35,7 +35,7 @@ class TimeAxis:
 
     def __init__(self, painter: QPainter, scene: Scene) -> None:
         self._painter, self._scene = painter, scene
-        self._letters = Letters(painter.font())
+        self._letters = TextMetrics(painter.font())
         self._scale = scene.scale
         width = self._letters.width(_LONGEST_LABEL) + 16.0
         self._ticks = time_ticks(self._scale, scene.frame.segments, width)
@@ -66,7 +66,7 @@ class TimeAxis:
 
 
 def draw_value_axis(
-    painter: QPainter, plot: QRectF, row: str, limits: ValueRange, unit: ShownUnit, theme: Theme, kept: KeptPieces
+    painter: QPainter, plot: QRectF, row: str, limits: ValueRange, unit: ShownUnit, theme: Theme, kept: PixmapCache
 ) -> None:
     """Draw the lines of one row, and its numbers on the left, where curves are clipped."""
     marks = _value_marks(limits.low, limits.high, unit.factor, plot.height())
@@ -76,7 +76,7 @@ def draw_value_axis(
 
     def write(painter: QPainter, box: QRectF) -> None:
         painter.setPen(QColor(theme.muted))
-        height = Letters(painter.font()).height
+        height = TextMetrics(painter.font()).height
         for below, text in marks:
             # the outermost labels stay within their row
             top = min(max(box.top() + _OUTSIDE + below - height / 2.0, box.top()), box.bottom() - height)

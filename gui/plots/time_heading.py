@@ -9,9 +9,9 @@ from itertools import accumulate
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
+from gui.plots.text_metrics import TextMetrics
 from gui.plots.time_ink import colour_of
 from gui.plots.time_legend import DELTA, Entry, Heading
-from gui.plots.time_letters import Letters
 from gui.widgets.theme import Theme
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -22,7 +22,7 @@ _GAP = 12.0
 
 def draw_heading(painter: QPainter, box: QRectF, heading: Heading, theme: Theme) -> None:
     """Draw the heading of a row into `box`; entries without room are counted."""
-    metrics, found = Letters(painter.font()), heading.entries
+    metrics, found = TextMetrics(painter.font()), heading.entries
     number = _number_width(metrics, heading.widest, found)
     wanted = sum(_entry_width(metrics, entry, number) + _GAP for entry in found)
     name_end = _draw_name(painter, box, heading, theme, box.right() - wanted)
@@ -58,7 +58,7 @@ def _shortened(found: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
     yield [replace(entry, difference="") for entry in wordless]
 
 
-def _fitting(metrics: Letters, found: Sequence[Entry], number: float, free: float) -> list[tuple[Entry, float]]:
+def _fitting(metrics: TextMetrics, found: Sequence[Entry], number: float, free: float) -> list[tuple[Entry, float]]:
     """Return the first entries that fit, and how wide they are; where some do not, their count must fit as well."""
     widths = [_entry_width(metrics, entry, number) + _GAP for entry in found]
     if sum(widths) - _GAP > free:
@@ -75,12 +75,12 @@ def _draw_name(painter: QPainter, box: QRectF, heading: Heading, theme: Theme, e
     bold.setBold(True)
     painter.setFont(bold)
     painter.setPen(QColor(theme.text))
-    width = Letters(bold).width(row.name)
+    width = TextMetrics(bold).width(row.name)
     painter.drawText(QRectF(box.left(), box.top(), width + 1.0, box.height()), _LEFT, row.name)
     painter.setFont(plain)
     painter.setPen(QColor(theme.muted))
     left = box.left() + width + (6.0 if row.name else 0.0)
-    metrics = Letters(plain)
+    metrics = TextMetrics(plain)
     rest = " ".join(filter(None, (row.quantity, f"[{heading.unit}]" if heading.unit else "")))
     longer = ", ".join(filter(None, (rest, row.legend)))
     if left + metrics.width(longer) < end:
@@ -91,7 +91,7 @@ def _draw_name(painter: QPainter, box: QRectF, heading: Heading, theme: Theme, e
 
 
 def _draw_entry(painter: QPainter, box: QRectF, entry: Entry, number: float, values: QColor, theme: Theme) -> None:
-    metrics = Letters(painter.font())
+    metrics = TextMetrics(painter.font())
     colour = QColor(colour_of(theme, entry.curve.colour))
     pen = QPen(colour, 1 if entry.curve.faint else 2)
     if entry.curve.dashed:
@@ -111,12 +111,12 @@ def _draw_entry(painter: QPainter, box: QRectF, entry: Entry, number: float, val
                          entry.difference)  # fmt: skip
 
 
-def _entry_width(metrics: Letters, entry: Entry, number: float) -> float:
+def _entry_width(metrics: TextMetrics, entry: Entry, number: float) -> float:
     width = _SAMPLE + 8.0 + metrics.width(entry.curve.label) + number
     return width + (number + metrics.width(DELTA) + 4.0 if entry.difference else 0.0)
 
 
-def _number_width(metrics: Letters, widest: str, found: Sequence[Entry]) -> float:
+def _number_width(metrics: TextMetrics, widest: str, found: Sequence[Entry]) -> float:
     """Return the room of the widest value, so that nothing moves when a digit comes or goes; more for a range."""
     texts = [text for entry in found for text in (entry.value, entry.difference.removeprefix(DELTA))]
     return max(metrics.width(text) for text in (widest, *texts))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
+from gui.plots.text_metrics import TextMetrics
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_ink import colour_of, translucent
-from gui.plots.time_letters import Letters
 from gui.plots.time_row import Row
 from gui.plots.time_scale import TimeScale
 from gui.plots.time_ticks import value_text
@@ -29,7 +29,7 @@ _CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
 
 def draw_limits(painter: QPainter, plot: QRectF, row: Row, values: ValueScale, theme: Theme) -> None:
     """Draw the limits of a row; of those beyond its scale, the word and where they are."""
-    letters = Letters(painter.font())
+    letters = TextMetrics(painter.font())
     height = letters.height
     taken: list[QRectF] = []
     for limit in row.limits:
@@ -69,7 +69,7 @@ def draw_mark_words(
     painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme
 ) -> None:
     """Write beside the events what they are, where there is room: in the last row that is seen."""
-    letters = Letters(painter.font())
+    letters = TextMetrics(painter.font())
     height, taken = letters.height, plot.left()
     if plot.height() <= height:
         return

@@ -8,8 +8,8 @@ from functools import partial
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen
 
+from gui.plots.pixmap_cache import PixmapCache
 from gui.plots.time_heading import draw_heading
-from gui.plots.time_kept import KeptPieces
 from gui.plots.time_layout import MARGIN
 from gui.plots.time_legend import heading
 from gui.plots.time_reading import Reading
@@ -17,7 +17,7 @@ from gui.plots.time_scene import Scene
 from gui.plots.time_ticks import duration_text
 
 
-def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading], kept: KeptPieces) -> None:
+def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading], kept: PixmapCache) -> None:
     """Draw the headings of the rows in sight, with what is read in each."""
     places, theme = scene.places, scene.theme
     right = places.plot_left + places.plot_width

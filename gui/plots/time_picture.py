@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPaintEngine, QPainter
 
+from gui.plots.pixmap_cache import PixmapCache
 from gui.plots.time_axes import TimeAxis, draw_value_axis
 from gui.plots.time_curves import CurvePainter, PixelColumns, ValueScale
 from gui.plots.time_frame import RowData, Strip
 from gui.plots.time_ground import draw_ground
 from gui.plots.time_ink import colour_of, translucent
-from gui.plots.time_kept import KeptPieces
 from gui.plots.time_lines import draw_limits, draw_mark_words, draw_marks
 from gui.plots.time_range import ValueRange
 from gui.plots.time_raster import ColumnsImage
@@ -35,7 +35,7 @@ class StackPicture:
     kept : pieces of the picture before.
     """
 
-    def __init__(self, painter: QPainter, scene: Scene, kept: KeptPieces) -> None:
+    def __init__(self, painter: QPainter, scene: Scene, kept: PixmapCache) -> None:
         self._painter, self._scene, self._theme, self._kept = painter, scene, scene.theme, kept
         self._raster = painter.paintEngine().type() is QPaintEngine.Type.Raster
         self._axis = TimeAxis(painter, scene)

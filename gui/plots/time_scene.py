@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QRect
 
+from gui.plots.axis_ranges import AxisRanges
 from gui.plots.time_frame import Frame
 from gui.plots.time_layout import StackLayout
 from gui.plots.time_row import Row
-from gui.plots.time_row_ranges import RowRanges
 from gui.plots.time_scale import TimeScale, segment_at
 from gui.plots.time_unit import ShownUnit, shown_unit
 from gui.widgets.theme import Theme
@@ -34,7 +34,7 @@ class Scene:
     """
 
     rows: tuple[Row, ...]
-    ranges: RowRanges
+    ranges: AxisRanges
     frame: Frame
     places: StackLayout
     area: QRect

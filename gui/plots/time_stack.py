@@ -8,21 +8,21 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from gui.plots.axis_ranges import AxisRanges
+from gui.plots.background_cache import BackgroundCache
+from gui.plots.pixmap_cache import PixmapCache
+from gui.plots.readout_throttle import ReadoutThrottle
 from gui.plots.time_curves import ValueScale
 from gui.plots.time_frame import Frame
 from gui.plots.time_gestures import TimeGestures
-from gui.plots.time_kept import KeptPieces
 from gui.plots.time_layout import MARGIN
 from gui.plots.time_legend import entries
 from gui.plots.time_overlay import draw_cursors, draw_focus, draw_headings
-from gui.plots.time_pace import Pace
 from gui.plots.time_reading import Reading, readings
 from gui.plots.time_row import Row
-from gui.plots.time_row_ranges import RowRanges
 from gui.plots.time_rows import RowArea
 from gui.plots.time_scale import TimeScale
 from gui.plots.time_scene import Scene
-from gui.plots.time_still import StillPicture
 from gui.plots.time_tip import event_tip, heading_tip
 from gui.plots.view import View
 from gui.widgets.painting import painting
@@ -44,9 +44,9 @@ class TimeStack(RowArea):
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view, self._theme = view, theme
-        self._ranges = RowRanges()
+        self._ranges = AxisRanges()
         self._frame = Frame()
-        self._still, self._kept, self._pace = StillPicture(), KeptPieces(), Pace()
+        self._still, self._kept, self._pace = BackgroundCache(), PixmapCache(), ReadoutThrottle()
         self._smooth, self._smooth_when_paused = False, True
         self.message = ""
         self.setAccessibleName("values over time")

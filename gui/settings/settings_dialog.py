@@ -24,14 +24,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.settings.atomic_write import ExportError
 from gui.settings.service_fields import SERVICE_SECTIONS
 from gui.settings.settings import LimitSettings, WindowSettings
 from gui.settings.settings_file import write_settings
 from gui.settings.settings_page import SettingsPage
-from gui.settings.whole_file import ExportError
 from gui.settings.window_fields import WINDOW_SECTIONS
 from gui.widgets.plain_text import PlainLabel
-from gui.widgets.roomy_rows import make_roomy
+from gui.widgets.row_padding import make_roomy
 from monitor.config import Settings, SettingsError, load_settings
 
 _FILES = "Settings (*.toml);;All files (*)"

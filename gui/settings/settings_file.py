@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tomli_w
 
-from gui.settings.whole_file import whole_file
+from gui.settings.atomic_write import whole_file
 from monitor.config import Settings, SettingsError, load_settings
 
 _HEAD = "# Settings of a Synchroscope service; what is not named is as the guide says.\n\n"

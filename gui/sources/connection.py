@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject
 
-from gui.sources.processes import Worker
+from gui.sources.child_process import ChildProcess
 from gui.sources.service import Launch
 from gui.sources.session import Session
 
@@ -18,7 +18,7 @@ class ConnectToService:
     url: str
     keys: str = ""
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = Worker) -> Session:  # noqa: ARG002
+    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:  # noqa: ARG002
         """Return the session."""
         return _Connection(self, parent)
 

@@ -8,8 +8,8 @@ from time import monotonic
 
 from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
-from gui.sources.offers import JudgedOffer
-from gui.sources.processes import Worker
+from gui.sources.catalogue import ModelUnderTest
+from gui.sources.child_process import ChildProcess
 from gui.sources.service import Launch, reason
 
 
@@ -41,23 +41,23 @@ class EnsembleCache(QObject):
 
     def __init__(
         self,
-        judged: JudgedOffer,
+        judged: ModelUnderTest,
         parent: QObject | None = None,
         *,
         folder: Path | None = None,
-        launch: Launch = Worker,
+        launch: Launch = ChildProcess,
     ) -> None:
         super().__init__(parent)
         self.judged, self._launch = judged, launch
         self._folder = cache_folder() if folder is None else folder
         self._path = self._folder / f"{judged.model}-{judged.realizations}.h5"
-        self._worker: Worker | None = None
+        self._worker: ChildProcess | None = None
         self._begun = 0.0
         self._tick = QTimer(self, interval=1000)
         self._tick.timeout.connect(self._tell)
 
     @property
-    def worker(self) -> Worker | None:
+    def worker(self) -> ChildProcess | None:
         """The process that simulates, while there is one."""
         return self._worker
 

@@ -22,13 +22,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.sources.catalogue import Catalogue, SimulationOffer
 from gui.sources.media_icons import media_icon
-from gui.sources.offers import Offers, SimulationOffer
 from gui.sources.playback import PlaySimulation
 from gui.sources.recent import Recent
 from gui.sources.service_forms import ServeForm, WatchForm
 from gui.widgets.plain_text import PlainLabel, plain_tip
-from gui.widgets.roomy_rows import make_roomy
+from gui.widgets.row_padding import make_roomy
 from gui.widgets.theme import Theme
 
 DEMONSTRATION = "hybrid"
@@ -57,7 +57,7 @@ class FirstPage(QScrollArea):
     browse = Signal()
     path_chosen = Signal(str)
 
-    def __init__(self, offers: Offers, settings: QSettings, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, offers: Catalogue, settings: QSettings, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
         self._offers, self._settings = offers, settings

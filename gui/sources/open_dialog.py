@@ -7,14 +7,14 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from gui.sources.catalogue import Catalogue
+from gui.sources.child_process import ChildProcess
 from gui.sources.column_choice import ColumnChoice, choice_of
 from gui.sources.column_chooser import ColumnChooser
 from gui.sources.column_memory import ColumnMemory
-from gui.sources.describing import Describing
+from gui.sources.describe_job import DescribeJob
 from gui.sources.description import Description
-from gui.sources.offers import Offers
 from gui.sources.playback import PlayFile
-from gui.sources.processes import Worker
 from gui.sources.service import Launch
 from gui.widgets.theme import Theme
 
@@ -46,7 +46,7 @@ class Opener(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, window: QWidget, settings: QSettings, offers: Offers, theme: Theme, *, launch: Launch = Worker
+        self, window: QWidget, settings: QSettings, offers: Catalogue, theme: Theme, *, launch: Launch = ChildProcess
     ) -> None:
         super().__init__(window)
         self.theme = theme
@@ -58,7 +58,7 @@ class Opener(QObject):
         self._choose = False
         self._choice: ColumnChoice | None = None
         self._first: Description | None = None
-        self._asked: list[Describing] = []
+        self._asked: list[DescribeJob] = []
 
     def ask(self) -> None:
         """Let a file be chosen."""
@@ -85,12 +85,12 @@ class Opener(QObject):
             self.chooser.reject()
 
     @property
-    def workers(self) -> tuple[Worker, ...]:
+    def workers(self) -> tuple[ChildProcess, ...]:
         """The processes that look at files."""
         return tuple(each.worker for each in self._asked if each.worker is not None)
 
-    def _look(self, words: tuple[str, ...], *, quietly: bool = False) -> Describing:
-        describing = Describing((str(self._path), *words), self, launch=self._launch)
+    def _look(self, words: tuple[str, ...], *, quietly: bool = False) -> DescribeJob:
+        describing = DescribeJob((str(self._path), *words), self, launch=self._launch)
         self._asked.append(describing)
         if not quietly:
             self.progress.emit(f"reading {self._path.name} ...")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
+from gui.sources.catalogue import ModelUnderTest
+from gui.sources.child_process import ChildProcess
 from gui.sources.description import Description
 from gui.sources.ensemble_cache import EnsembleCache
-from gui.sources.offers import JudgedOffer
 from gui.sources.playback_session import PlaybackSession
-from gui.sources.processes import Worker
 from gui.sources.service import Launch
 from gui.sources.session import Session
 
@@ -42,7 +42,7 @@ class PlayFile:
     record: str = ""
     paused: bool = False
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = Worker) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
         """Return the session."""
         return PlaybackSession(
             self.path.name,
@@ -63,14 +63,14 @@ class PlaySimulation:
     """
 
     name: str
-    judged: JudgedOffer | None = None
+    judged: ModelUnderTest | None = None
     words: tuple[str, ...] = ()
     config: Path | None = None
     service: tuple[str, ...] = ()
     record: str = ""
     paused: bool = False
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = Worker) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
         """Return the session."""
         return PlaybackSession(
             self.name,

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QTimer
 
-from gui.sources.describing import Describing
+from gui.sources.child_process import ChildProcess
+from gui.sources.describe_job import DescribeJob
 from gui.sources.description import Description
 from gui.sources.ensemble_cache import EnsembleCache
 from gui.sources.loopback import ANY, free_endpoint
 from gui.sources.player import Player
-from gui.sources.processes import Worker
 from gui.sources.service import Launch, Service, reason
 from gui.sources.session import Session
 
@@ -42,15 +42,15 @@ class PlaybackSession(Session):
         ensemble: EnsembleCache | None = None,
         description: Description | None = None,
         paused: bool = False,
-        launch: Launch = Worker,
+        launch: Launch = ChildProcess,
     ) -> None:
         super().__init__(title, parent)
         self._played, self._words, self._launch = played, service, launch
         self._ensemble, self._description, self._paused = ensemble, description, paused
         self._signals = ""
         self._service: Service | None = None
-        self._process: Worker | None = None
-        self._describing: Describing | None = None
+        self._process: ChildProcess | None = None
+        self._describing: DescribeJob | None = None
         self._stopping = self._over = False
         self._player: Player | None = None
         self._watched = self._begun = False
@@ -63,7 +63,7 @@ class PlaybackSession(Session):
             ensemble.failed.connect(self._give_up)
 
     @property
-    def workers(self) -> Sequence[Worker]:
+    def workers(self) -> Sequence[ChildProcess]:
         """The processes that run for it."""
         others = [part.worker for part in (self._service, self._ensemble, self._describing) if part is not None]
         # the player first: the service then hears the end of the stream
@@ -140,7 +140,7 @@ class PlaybackSession(Session):
         if known is not None and known.doubts:
             self.told.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
         if known is None or known.overview is None:
-            self._describing = Describing(self._played, self, launch=self._launch)
+            self._describing = DescribeJob(self._played, self, launch=self._launch)
             self._describing.described.connect(player.describe)
             self._describing.start()
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
+from gui.sources.child_process import ChildProcess
 from gui.sources.description import Description, PlayerState, read_description
-from gui.sources.processes import Worker
 
 
 class Player(QObject):
@@ -33,7 +33,9 @@ class Player(QObject):
     described = Signal()
     refused = Signal(str)
 
-    def __init__(self, worker: Worker, parent: QObject | None = None, description: Description | None = None) -> None:
+    def __init__(
+        self, worker: ChildProcess, parent: QObject | None = None, description: Description | None = None
+    ) -> None:
         super().__init__(parent)
         self._worker = worker
         self._state = PlayerState()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
+from gui.sources.child_process import ChildProcess
 from gui.sources.loopback import ANY, USUAL, usual_or_any
-from gui.sources.processes import Worker
 from gui.sources.service import Launch, Service
 from gui.sources.session import Session
 
@@ -34,7 +34,7 @@ class ServeRig:
     words: tuple[str, ...] = ()
     record: str = ""
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = Worker) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
         """Return the session."""
         return _Rig(self, parent, launch)
 
@@ -71,7 +71,7 @@ class _Rig(Session):
         self._service = service
 
     @property
-    def workers(self) -> Sequence[Worker]:
+    def workers(self) -> Sequence[ChildProcess]:
         worker = self._service.worker
         return () if worker is None else (worker,)
 

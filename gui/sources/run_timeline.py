@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 from gui.sources.channel_menu import ChannelMenu
 from gui.sources.description import Description
 from gui.sources.run_picture import RunPicture
-from gui.sources.seeking import Seeking
+from gui.sources.seek_throttle import SeekThrottle
 from gui.widgets.painting import painting
 from gui.widgets.plain_text import plain_tip
 from gui.widgets.theme import Theme
@@ -56,7 +56,7 @@ class RunTimeline(QWidget):
         self._duration = 0.0
         self._description: Description | None = None
         self._pixmap: QPixmap | None = None
-        self._seeking = Seeking(self)
+        self._seeking = SeekThrottle(self)
         self._seeking.sought.connect(self.sought)
         self._seeking.arrived.connect(self.update)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -8,9 +8,9 @@ from time import monotonic
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from gui.sources.processes import Worker
+from gui.sources.child_process import ChildProcess
 
-Launch = Callable[..., Worker]
+Launch = Callable[..., ChildProcess]
 """Makes a worker, as the class itself does."""
 
 _READY = re.compile(r"^listening on .*?; results on ([^\s;]+)")
@@ -61,7 +61,7 @@ class Service(QObject):
         parent: QObject | None = None,
         *,
         outlives: bool = False,
-        launch: Launch = Worker,
+        launch: Launch = ChildProcess,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         super().__init__(parent)
@@ -70,14 +70,14 @@ class Service(QObject):
         self._outlives = outlives
         self._launch = launch
         self._clock = clock
-        self._worker: Worker | None = None
+        self._worker: ChildProcess | None = None
         self._again = QTimer(self, singleShot=True)
         self._again.timeout.connect(self.start)
         self._stopping = self._over = self._was_ready = self._is_ready = False
         self._tries, self._pause, self._begun = 0, _FIRST, 0.0
 
     @property
-    def worker(self) -> Worker | None:
+    def worker(self) -> ChildProcess | None:
         """The process, while there is one."""
         return self._worker
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
 
+from gui.sources.child_process import ChildProcess, finish
 from gui.sources.player import Player
-from gui.sources.processes import Worker, finish
 from gui.sources.service import Launch
 
 
@@ -40,7 +40,7 @@ class Session(QObject):
         self.ready.connect(self._keep)
 
     @property
-    def workers(self) -> Sequence[Worker]:
+    def workers(self) -> Sequence[ChildProcess]:
         """The processes that run for it."""
         return ()
 
@@ -66,6 +66,6 @@ class Session(QObject):
 class Source(Protocol):
     """A frozen description of a session."""
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = Worker) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
         """Return the session, not yet started."""
         ...

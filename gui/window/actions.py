@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar
 
 from gui.window.commands import COMMANDS, GROUPS, N_LAYOUTS, Command
-from gui.window.typing_guard import TypingGuard
+from gui.window.shortcut_filter import ShortcutFilter
 
 # where macOS puts them into the menu of the program
 _ROLES = {
@@ -37,7 +37,7 @@ class Actions:
 
     def __init__(self, window: QMainWindow, commands: Iterable[Command] = COMMANDS) -> None:
         self._window = window
-        self._guard = TypingGuard(window)
+        self._guard = ShortcutFilter(window)
         self._actions: dict[str, QAction] = {}
         self._commands: dict[str, Command] = {}
         self._choices: dict[str, QActionGroup] = {}

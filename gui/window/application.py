@@ -14,14 +14,14 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui.sources.offers import Offers
+from gui.sources.catalogue import Catalogue
 from gui.window.opening import Opening
 from gui.window.program import Program
 
 _POLITENESS = 5  # of 19: a service on the same machine goes first
 
 
-def run_window(opening: Opening, offers: Offers) -> int:
+def run_window(opening: Opening, offers: Catalogue) -> int:
     """Show the window until it is closed; return the exit code."""
     if opening.connect and hasattr(os, "nice"):
         # only here: a service that this window starts would be as nice, and a recording must not be

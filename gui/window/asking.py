@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from gui.window.watch import Watch
 from monitor.messages.requests import Request
 from monitor.transport.security.key_files import keys_of
-from monitor.transport.zeromq.requests import RequestClient, requests_url
+from monitor.transport.zeromq.request_client import RequestClient, requests_url
 
 Asked = TypeVar("Asked")
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.roomy_rows import make_roomy
+from gui.widgets.row_padding import make_roomy
 from gui.window.actions import Actions, shown_keys, shown_text
 from gui.window.panel_keys import SECTIONS
 

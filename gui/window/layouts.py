@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from gui.window.arrangement import BUILT_IN, Part, arrange
-from gui.window.sealed import seal, unseal
+from gui.window.checksum import seal, unseal
 
 DEFAULT = "Operator"
 _GROUP = "layouts"

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
-from gui.widgets.roomy_rows import make_roomy
+from gui.widgets.row_padding import make_roomy
 from gui.window.actions import Actions, shown_keys, shown_text
 from gui.window.matching import has_unit, rank, seconds
 

@@ -11,19 +11,19 @@ from PySide6.QtCore import QObject, QSettings
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
-from gui.sources.offers import Offers
+from gui.sources.catalogue import Catalogue
 from gui.window.actions import Actions
 from gui.window.alarm_requests import AlarmRequests
-from gui.window.appearance import Appearance
 from gui.window.bindings import bind_panels, bind_replay, bind_view, connect_all, seek
-from gui.window.choosing import Choosing
 from gui.window.commands import COMMANDS, simulation_commands
 from gui.window.exports import Exports
 from gui.window.help import KeyList
 from gui.window.notes import Notes
 from gui.window.opening import Opening
 from gui.window.palette import Palette
+from gui.window.preferences import PreferencesController
 from gui.window.sessions import Sessions
+from gui.window.source_controller import SourceController
 from gui.window.watch import Watch
 from gui.window.window import MainWindow
 
@@ -38,10 +38,10 @@ class Program(QObject):
     opening : what to begin with.
     """
 
-    def __init__(self, offers: Offers, store: QSettings, opening: Opening | None = None) -> None:
+    def __init__(self, offers: Catalogue, store: QSettings, opening: Opening | None = None) -> None:
         super().__init__()
         self._opening = opening = opening or Opening()
-        self.appearance = Appearance(store, opening.theme, self)
+        self.appearance = PreferencesController(store, opening.theme, self)
         settings = self.appearance.settings
         self.view = View(self)
         self.view.span = settings.span
@@ -51,7 +51,7 @@ class Program(QObject):
         self.actions.fill(self.window.menuBar())
         self.window.bar.fill(self.actions)
         self.sessions = Sessions(self)
-        self.choosing = Choosing(
+        self.choosing = SourceController(
             self.window, self.actions, offers, store, opening, self.sessions, self.appearance, self.say
         )
         self.exports = Exports(self.window, self.actions, self.say)

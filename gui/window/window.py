@@ -9,17 +9,17 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from gui.plots.view import View
+from gui.sources.catalogue import Catalogue
 from gui.sources.fault_bar import FaultBar
 from gui.sources.first_page import FirstPage
-from gui.sources.offers import Offers
 from gui.sources.replay_bar import ReplayBar
 from gui.widgets.theme import Theme
 from gui.window.alarm_banner import AlarmBanner
-from gui.window.desk import Desk
 from gui.window.detail import DetailLoader
 from gui.window.health_strip import HealthStrip
 from gui.window.note_bar import NoteBar
 from gui.window.notification_bar import NotificationBar
+from gui.window.panel_docks import PanelDocks
 from gui.window.view_bar import ViewBar
 from gui.window.watch import Watch
 
@@ -47,14 +47,14 @@ class MainWindow(QMainWindow):
     ticked = Signal()
     closing = Signal()
 
-    def __init__(self, view: View, watch: Watch, offers: Offers, store: QSettings, theme: Theme) -> None:
+    def __init__(self, view: View, watch: Watch, offers: Catalogue, store: QSettings, theme: Theme) -> None:
         super().__init__()
         self.setObjectName("synchroscope")
         self.setWindowTitle("Synchroscope")
         self.setAcceptDrops(True)
         self.view, self.watch = view, watch
         self.detail = DetailLoader()
-        self.desk = Desk(view, theme)
+        self.desk = PanelDocks(view, theme)
         self.first = FirstPage(offers, store, theme)
         self.bar = ViewBar(view, theme)
         self.alarms = AlarmBanner(theme)

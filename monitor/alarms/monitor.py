@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from monitor.alarms import kept, text
+from monitor.alarms import saved_alarm, text
+from monitor.alarms.alarm_instance import AlarmInstance, Moment
 from monitor.alarms.limits import LimitJudge
 from monitor.alarms.names import nearest
 from monitor.alarms.of_service import ServiceWatch
-from monitor.alarms.standing import Moment, StandingAlarm
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.alarms.watches import plan
 from monitor.config import AlarmSettings
@@ -42,16 +42,16 @@ class AlarmMonitor:
         self._stale_after = stale_after
         self._number = 0
         # whose the alarms are, and those of other rigs that were kept
-        self._rig, self._aside = "", dict[str, tuple[kept.KeptAlarm, ...]]()
+        self._rig, self._aside = "", dict[str, tuple[saved_alarm.SavedAlarm, ...]]()
         self._begin()
 
     def _begin(self) -> None:
-        self._alarms: dict[str, StandingAlarm] = {}
+        self._alarms: dict[str, AlarmInstance] = {}
         # those that are not normal and not watched, or not yet
-        self._orphans: dict[str, StandingAlarm] = {}
+        self._orphans: dict[str, AlarmInstance] = {}
         self._stream: ResultStream | None = None
         self._next = 0
-        self._rows: list[tuple[Watch, StandingAlarm]] = []
+        self._rows: list[tuple[Watch, AlarmInstance]] = []
         self._judge = LimitJudge(())
         self._gone = False
         self._notes: list[str] = []
@@ -80,7 +80,7 @@ class AlarmMonitor:
         _ = self.alarms
         before = {each.name: each for each in self._all()}
         watches = self._planned(before, stream.columns)
-        self._rows = [(watch, StandingAlarm(watch.alarm, watch.kind)) for watch in watches if watch.column >= 0]
+        self._rows = [(watch, AlarmInstance(watch.alarm, watch.kind)) for watch in watches if watch.column >= 0]
         for _, standing in self._rows:
             if standing.name in before:
                 standing.succeed(before[standing.name])
@@ -103,7 +103,7 @@ class AlarmMonitor:
         if not mine:
             return ()
         self._aside = {**self._aside, former: mine}
-        while len(self._aside) > kept.MOST_RIGS:
+        while len(self._aside) > saved_alarm.MOST_RIGS:
             del self._aside[next(iter(self._aside))]
         return (f"alarms of rig {former[:_MOST_NAME]!r} were kept ({len(mine)}): put aside until it comes again",)
 
@@ -169,23 +169,23 @@ class AlarmMonitor:
 
     def snapshot(self) -> bytes:
         """Return what must outlive the service."""
-        return kept.encode(self._number, self._worth_keeping(), self._rig, self._aside)
+        return saved_alarm.encode(self._number, self._worth_keeping(), self._rig, self._aside)
 
-    def _worth_keeping(self) -> tuple[kept.KeptAlarm, ...]:
+    def _worth_keeping(self) -> tuple[saved_alarm.SavedAlarm, ...]:
         _ = self.alarms
         return tuple(each.kept for each in self._all() if each.worth_keeping)
 
     def restore(self, state: bytes) -> None:
         """Take over what `snapshot` returned, in another service; raises ValueError for anything else."""
-        found = kept.decode(state)
+        found = saved_alarm.decode(state)
         self._number, self._aside = found.number, dict(found.aside)
         self._rig = found.rig
         self._take_up(found.alarms)
 
-    def _take_up(self, alarms: Sequence[kept.KeptAlarm]) -> None:
+    def _take_up(self, alarms: Sequence[saved_alarm.SavedAlarm]) -> None:
         if self._settings is None:
             return
-        before = {standing.name: standing for standing in map(StandingAlarm.of, alarms)}
+        before = {standing.name: standing for standing in map(AlarmInstance.of, alarms)}
         self._planned(before)
         self._alarms = {
             each.name: each for each in (*(s.standing for s in self._service), *(s for _, s in self._rows))
@@ -200,7 +200,7 @@ class AlarmMonitor:
         if self._stream is not None:
             self.follow(self._stream)
 
-    def _planned(self, before: Mapping[str, StandingAlarm], columns: Sequence[Column] = ()) -> list[Watch]:
+    def _planned(self, before: Mapping[str, AlarmInstance], columns: Sequence[Column] = ()) -> list[Watch]:
         """Return what is to be watched beside those of `before` that are not normal, which come first."""
         assert self._settings is not None
         kept = {name for name, standing in before.items() if standing.worth_keeping}
@@ -209,11 +209,11 @@ class AlarmMonitor:
         self._service = [each for each in self._service if each.standing.name in names]
         return watches
 
-    def _all(self) -> Iterator[StandingAlarm]:
+    def _all(self) -> Iterator[AlarmInstance]:
         yield from self._alarms.values()
         yield from self._orphans.values()
 
-    def _named(self, name: str) -> StandingAlarm:
+    def _named(self, name: str) -> AlarmInstance:
         found = self._alarms.get(name) or self._orphans.get(name)
         if found is None:
             near = nearest(name, [each.name for each in self._all()])

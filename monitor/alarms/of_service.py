@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monitor.alarms.gauges import Gauge, words_of_return
-from monitor.alarms.standing import Moment, StandingAlarm
+from monitor.alarms.alarm_instance import AlarmInstance, Moment
+from monitor.alarms.health_metric import HealthMetric, words_of_return
 from monitor.alarms.watch import Watch
 from monitor.messages.alarms import Transition
 from monitor.messages.health import Health
@@ -51,8 +51,8 @@ class ServiceWatch:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self.standing = StandingAlarm(watch.alarm, watch.kind)
-        self._gauge = Gauge(watch.gauge)
+        self.standing = AlarmInstance(watch.alarm, watch.kind)
+        self._gauge = HealthMetric(watch.gauge)
         self._condition = Condition(watch.low, watch.high, watch.deadband, watch.on_delay, watch.off_delay)
 
     def go_on(self) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from monitor.alarms import gauges
+from monitor.alarms import health_metric as gauges
 from monitor.alarms.life import Kind
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.config import AlarmSettings

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from monitor.alarms import text
+from monitor.alarms.alarm_instance import AlarmInstance, Moment
 from monitor.alarms.life import Kind
 from monitor.alarms.limits import Limit
-from monitor.alarms.standing import Moment, StandingAlarm
 from monitor.messages.alarms import Alarm, Transition
 
 HEALTH = "health."
@@ -53,7 +53,7 @@ class Watch:
 
     def turned(
         self,
-        standing: StandingAlarm,
+        standing: AlarmInstance,
         value: float,
         at: Moment,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
-from monitor.alarms import gauges
+from monitor.alarms import health_metric as gauges
 from monitor.alarms.life import Kind
 from monitor.alarms.own_watches import own_watches
 from monitor.alarms.watch import HEALTH, Watch

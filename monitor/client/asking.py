@@ -18,7 +18,7 @@ def ask(request: Request, health: Health, url: str, security: Keys | None) -> No
     RequestError : it refuses, or does not answer.
     TransportError : it takes no requests.
     """
-    from monitor.transport.zeromq.requests import RequestClient, requests_url
+    from monitor.transport.zeromq.request_client import RequestClient, requests_url
 
     client = RequestClient(requests_url(health.requests, url), patience=PATIENCE, security=security)
     try:

@@ -12,14 +12,14 @@ from types import TracebackType
 from typing import Self
 
 from monitor.client.asking import PATIENCE, ask
-from monitor.client.hearing import Hearing, ServiceLostError, is_of
+from monitor.client.connection_state import ConnectionState, ServiceLostError, is_of
 from monitor.client.rows import Row, RowReader
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
 from monitor.transport.security.key_files import keys_of
-from monitor.transport.zeromq.subscriber import Kind, Published, ResultSubscriber
+from monitor.transport.zeromq.result_subscriber import Kind, Published, ResultSubscriber
 
 DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
 
@@ -85,7 +85,7 @@ class Live:
         self._rows: Iterator[Row] = iter(())
         self._newest: Row | None = None
         self._over = False
-        self._hearing = Hearing(url, self._subscriber.endpoint, timeout)
+        self._hearing = ConnectionState(url, self._subscriber.endpoint, timeout)
 
     @property
     def health(self) -> Health | None:

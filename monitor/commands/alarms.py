@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     security = client_security(arguments)
     if arguments.action == "list":
         return _list(arguments, security)
-    from monitor.transport.zeromq.requests import requests_url
+    from monitor.transport.zeromq.request_client import requests_url
 
     request = _request(arguments)
     # those that it may be for, where no name is given
@@ -121,7 +121,7 @@ def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
 def _report(results: str, security: Keys | None) -> AlarmReport:
     from monitor.messages.alarms import AlarmReport
     from monitor.messages.blocks import Event, EventKind
-    from monitor.transport.zeromq.subscriber import ResultSubscriber
+    from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 
     subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
     try:

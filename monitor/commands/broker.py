@@ -14,18 +14,18 @@ from monitor.messages.health import Broker
 if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.recording import Recorder
-    from monitor.transport.base import Inlet, Sink
+    from monitor.transport.base import RequestServer, Sink
     from monitor.transport.mqtt.summary import Ending
 
 _SCHEMES: dict[str, dict[str, object]] = {"": {}, "mqtt": {"tls": False}, "mqtts": {"tls": True}}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BrokerConnection:
     """What the service needs to tell a broker: sinks and inlets, none or one of each, and how the connection is."""
 
     sinks: Sequence[Sink] = ()
-    inlets: Sequence[Inlet] = ()
+    inlets: Sequence[RequestServer] = ()
     look: Callable[[], Broker] = Broker
     close: Callable[[], None] = lambda: None
 
@@ -66,7 +66,9 @@ def broker_overrides(arguments: argparse.Namespace) -> dict[str, object]:
     return given if port is None else given | {"port": port}
 
 
-def open_broker(settings: Settings, recorder: Callable[[], Recorder | None], say: Callable[[str], None]) -> Told:
+def open_broker(
+    settings: Settings, recorder: Callable[[], Recorder | None], say: Callable[[str], None]
+) -> BrokerConnection:
     """Begin to tell the broker, if the settings name one.
 
     Parameters
@@ -81,7 +83,7 @@ def open_broker(settings: Settings, recorder: Callable[[], Recorder | None], say
     """
     mqtt = settings.mqtt
     if not mqtt.host:
-        return Told()
+        return BrokerConnection()
 
     from monitor.transport.mqtt import MqttSink
 
@@ -89,7 +91,7 @@ def open_broker(settings: Settings, recorder: Callable[[], Recorder | None], say
         say(f"the password for {mqtt.host} is sent unencrypted: everybody on the way can read it; set tls")
     sink = MqttSink(mqtt, settings.stream.rig, ending=lambda: _ending(recorder()))
     say(f"telling {sink.url}")
-    return Told((sink,), (sink.inlet,), lambda: sink.broker, sink.close)
+    return BrokerConnection((sink,), (sink.inlet,), lambda: sink.broker, sink.close)
 
 
 def _port(text: str, parts: SplitResult) -> int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.commands.checks.finding import Finding, Level, fail, found, ok, warn
+from monitor.commands.checks.check_result import CheckResult, Level, fail, found, ok, warn
 
 if TYPE_CHECKING:
     from monitor.commands.security import Guard
@@ -43,7 +43,7 @@ def check(
     return 2 if failed else 0
 
 
-def _findings(settings: Callable[[], Settings], insecure: bool, duration: float | None) -> Iterator[Finding]:
+def _findings(settings: Callable[[], Settings], insecure: bool, duration: float | None) -> Iterator[CheckResult]:
     from monitor.config import SettingsError
 
     try:
@@ -68,7 +68,7 @@ class _Look:
         self._columns: list[Column] = []
         self._rows = 1  # samples a message
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[CheckResult]:
         """Give them as they are found."""
         from monitor.commands.checks import machine
 
@@ -83,14 +83,14 @@ class _Look:
         yield from self._kept()
         yield from found("broker", self._broker)
 
-    def _model(self) -> Iterator[Finding]:
+    def _model(self) -> Iterator[CheckResult]:
         from monitor.ensembles.plan_files import open_plan
 
         self._plan = open_plan(self._settings.reliability)
         for note in self._plan.notes if self._plan is not None else ():
             yield ok("model", note)
 
-    def _kernels(self) -> Iterator[Finding]:
+    def _kernels(self) -> Iterator[CheckResult]:
         from monitor.commands.checks.machine import kernels
 
         print(
@@ -99,7 +99,7 @@ class _Look:
         )
         return kernels(self._settings.indicators, reliability=self._plan is not None)
 
-    def _keys(self, stack: ExitStack) -> Iterator[Finding]:
+    def _keys(self, stack: ExitStack) -> Iterator[CheckResult]:
         from monitor.commands.checks.keys import keys, no_keys
         from monitor.commands.security import guarded
 
@@ -107,21 +107,21 @@ class _Look:
         self._guard = stack.enter_context(guarded(security.keys, security.rig_key))
         yield from keys(self._settings) if security.keys else no_keys(self._settings)
 
-    def _sockets(self, stack: ExitStack) -> Iterator[Finding]:
+    def _sockets(self, stack: ExitStack) -> Iterator[CheckResult]:
         from monitor.commands.checks.outlets import outlets
-        from monitor.commands.checks.rigs import Rigs
+        from monitor.commands.checks.rigs import RigProbe
 
         if self._guard is None:
             yield warn("rig", "not listened to, and nothing bound, before the keys are right")
             return
         yield from outlets(self._settings, self._insecure, self._guard, stack)
-        rigs = Rigs(self._settings.stream, self._insecure, self._guard)
+        rigs = RigProbe(self._settings.stream, self._insecure, self._guard)
         stack.callback(rigs.close)
         yield from rigs.listen()
         self._streams = rigs.streams
         self._rows = rigs.rows(self._streams[0].rig) if self._streams else 1
 
-    def _values(self) -> Iterator[Finding]:
+    def _values(self) -> Iterator[CheckResult]:
         from monitor.commands.checks import values
         from monitor.commands.checks.load import load
         from monitor.engine.monitor import MOST_ROWS
@@ -138,7 +138,7 @@ class _Look:
             yield from found("model", lambda: values.model(plan, stream, columns))
         yield from found("alarms", lambda: values.alarms(settings, columns))
 
-    def _kept(self) -> Iterator[Finding]:
+    def _kept(self) -> Iterator[CheckResult]:
         from monitor.commands.checks import recording
 
         settings = self._settings
@@ -150,7 +150,7 @@ class _Look:
         else:
             yield warn("record", "nothing is recorded: give record.path or --record")
 
-    def _broker(self) -> Iterator[Finding]:
+    def _broker(self) -> Iterator[CheckResult]:
         if self._settings.mqtt.host:
             from monitor.commands.checks.broker import broker
 

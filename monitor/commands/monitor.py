@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from monitor.messages.health import Recording
     from monitor.recording import Recorder
     from monitor.recording.disk_space import DiskSpace
-    from monitor.transport.zeromq.request_inlet import RequestInlet
+    from monitor.transport.zeromq.request_server import ZmqRequestServer
     from monitor.wire.native import Encoder
 
 _CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
@@ -65,16 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
     settings = service_settings(arguments)
 
     from monitor.commands.alarm_keeping import kept_alarms
-    from monitor.commands.announcer import Announcer
     from monitor.commands.checks.values import must_be_published
+    from monitor.commands.console_sink import ConsoleSink
     from monitor.engine.monitor import MOST_ROWS, Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
     from monitor.messages.health import Recording
     from monitor.recording.disk_space import DiskSpace
     from monitor.service.service import Service
     from monitor.transport.base import Troubled
-    from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
-    from monitor.transport.zeromq.zeromq_source import ZmqSource
+    from monitor.transport.zeromq.result_sink import ZmqResultSink
+    from monitor.transport.zeromq.signal_source import ZmqSource
     from monitor.wire.native import Encoder
 
     say = (lambda _text: None) if arguments.quiet else _say
@@ -150,7 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
         service = Service(
             source,
             Monitor(settings.indicators, plan, most_rows=MOST_ROWS),
-            [results, *kept, Announcer(say), *told],
+            [results, *kept, ConsoleSink(say), *told],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,
             rig=stream.rig,
@@ -249,12 +249,12 @@ def _recorder(settings: Settings, encoder: Encoder) -> Recorder:
     return RecorderProcess(path, stored, interval, encoder=encoder) if POSSIBLE else RunWriter(path, stored, interval)
 
 
-def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> RequestInlet | None:
-    from monitor.transport.zeromq.request_inlet import RequestInlet
+def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> ZmqRequestServer | None:
+    from monitor.transport.zeromq.request_server import ZmqRequestServer
 
     if results.requests in ("", "none"):
         return None
-    return RequestInlet(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
+    return ZmqRequestServer(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
 
 
 def _kept(recorder: Recorder, disk: DiskSpace, left: int) -> Recording:

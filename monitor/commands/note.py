@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Send the note; 0 when the service has taken it."""
     from monitor.messages.requests import NoteRequest
-    from monitor.transport.zeromq.requests import requests_url
+    from monitor.transport.zeromq.request_client import requests_url
 
     note = NoteRequest(text=arguments.text)
     security = client_security(arguments)
@@ -43,7 +43,7 @@ def requests_of(results: str, security: Keys | None) -> str:
     """Return the endpoint that the service at `results` names in its health."""
     from monitor.messages.blocks import Event, EventKind
     from monitor.messages.health import Health
-    from monitor.transport.zeromq.subscriber import ResultSubscriber
+    from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 
     subscriber = ResultSubscriber(results, kinds=("health",), security=security)
     try:
@@ -62,7 +62,7 @@ def requests_of(results: str, security: Keys | None) -> str:
 
 def answer_of(url: str, request: Request, security: Keys | None) -> Answer:
     """Send a request, and return what the service says."""
-    from monitor.transport.zeromq.requests import RequestClient
+    from monitor.transport.zeromq.request_client import RequestClient
 
     client = RequestClient(url, patience=_PATIENCE, security=security)
     try:

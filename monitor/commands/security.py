@@ -52,8 +52,8 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
     import zmq
 
     from monitor.transport.security.allow_list import AllowList
-    from monitor.transport.security.gatekeeper import Gatekeeper
     from monitor.transport.security.key_files import CLIENTS, SERVICE, service_keys
+    from monitor.transport.security.zap_authenticator import ZapAuthenticator
 
     keys = service_keys(Path(folder), Path(peer) if peer else None)
     # who holds the service's own secret is the service
@@ -61,7 +61,7 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
     say(f"keys of {folder}: {', '.join(sorted(allowed.names.values())) or 'no client'} may come")
     context = zmq.Context(io_threads=_IO_THREADS)
     try:
-        gatekeeper = Gatekeeper(context, allowed, say)
+        gatekeeper = ZapAuthenticator(context, allowed, say)
         try:
             yield Guard(context, keys, lambda: "" if gatekeeper.alive else _ALONE, Path(folder) / CLIENTS)
         finally:

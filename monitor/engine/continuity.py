@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from monitor.engine.rival_streams import Rivals
+from monitor.engine.rival_streams import RivalStreams
 from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
 
 _REMEMBERED_GAPS = 64
@@ -35,7 +35,7 @@ class Continuity:
     """Follow one rig's stream by epoch, index and time.
 
     What is late, doubled or of an earlier epoch is refused; where that goes on, it is the rig, and is believed: see
-    `Rivals`. Nothing of it is lost then.
+    `RivalStreams`. Nothing of it is lost then.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Continuity:
         self._ended = False
         self._flowing = False
         self._missing: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_GAPS)
-        self._rivals = Rivals()
+        self._rivals = RivalStreams()
         self._wary = False
 
     def begins(self, block: SignalBlock) -> bool:

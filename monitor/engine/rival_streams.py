@@ -44,7 +44,7 @@ class _Rival:
         return self.blocks[-1].index + len(self.blocks[-1]) == block.index
 
 
-class Rivals:
+class RivalStreams:
     """Up to four streams, each with the blocks of it that were refused."""
 
     def __init__(self) -> None:

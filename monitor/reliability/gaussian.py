@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Curve, Reliability
-from monitor.reliability.measurements import Intake
+from monitor.reliability.measurements import ReplicateValidator
 from monitor.reliability.ranks import Integers
 from monitor.reliability.tolerance import Tolerance
 
@@ -71,7 +71,7 @@ class GaussianReliability:
         window: int = 0,
     ) -> None:
         self._prediction = np.array(prediction, dtype=np.float64)
-        self._intake = Intake("prediction", len(self._prediction), n_replicates)
+        self._intake = ReplicateValidator("prediction", len(self._prediction), n_replicates)
         tolerance.check_fit(self._intake)
         if window < 0:
             raise ValueError(f"prediction: window of {window} instants: must be zero or more")

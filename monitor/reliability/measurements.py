@@ -8,7 +8,7 @@ from monitor.messages.blocks import Samples
 from monitor.reliability.ranks import Integers
 
 
-class Intake:
+class ReplicateValidator:
     """The measurements that a site takes, in their order.
 
     Parameters

@@ -12,7 +12,7 @@ from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Curve, Reliability
 from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.measurements import Intake
+from monitor.reliability.measurements import ReplicateValidator
 from monitor.reliability.ranks import Integers
 from monitor.reliability.shares import share
 from monitor.reliability.tolerance import Tolerance
@@ -81,7 +81,9 @@ class JointReliability:
             if len(other.time) != len(first.time):
                 raise ValueError(f"{first.name} has {len(first.time)} instants, {other.name} {len(other.time)}")
         self._ensembles, self._tolerances = tuple(ensembles), tuple(tolerances)
-        self._intakes = [Intake(e.name, len(e.time), n) for e, n in zip(ensembles, n_replicates, strict=True)]
+        self._intakes = [
+            ReplicateValidator(e.name, len(e.time), n) for e, n in zip(ensembles, n_replicates, strict=True)
+        ]
         for tolerance, intake in zip(tolerances, self._intakes, strict=True):
             tolerance.check_fit(intake)
         self._combinations = prod(n_replicates)

@@ -13,7 +13,7 @@ from monitor.reliability.accumulated import Accumulated
 from monitor.reliability.curves import Curve, Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.first_passage import FirstPassage
-from monitor.reliability.measurements import Intake
+from monitor.reliability.measurements import ReplicateValidator
 from monitor.reliability.ranks import Integers, locate
 from monitor.reliability.shares import share
 from monitor.reliability.tolerance import Tolerance
@@ -71,7 +71,7 @@ class SiteReliability:
     """
 
     def __init__(self, ensemble: Ensemble, tolerance: Tolerance, n_replicates: int = 1, window: int = 0) -> None:
-        self._intake = Intake(ensemble.name, len(ensemble.time), n_replicates)
+        self._intake = ReplicateValidator(ensemble.name, len(ensemble.time), n_replicates)
         tolerance.check_fit(self._intake)
         if window < 0:
             raise ValueError(f"{ensemble.name}: window of {window} instants: must be zero or more")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples
-from monitor.reliability.measurements import Intake
+from monitor.reliability.measurements import ReplicateValidator
 
 
 class Policy(StrEnum):
@@ -75,7 +75,7 @@ class Tolerance:
                     "which is zero: give an absolute one"
                 )
 
-    def check_fit(self, intake: Intake) -> None:
+    def check_fit(self, intake: ReplicateValidator) -> None:
         """Raise `ToleranceError` unless these measurements have one for every instant and replicate."""
         given, fitting = self.reference, {(1,), (intake.n_replicates,)}
         if self.policy is Policy.VARYING:

@@ -15,14 +15,14 @@ from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream,
 from monitor.messages.health import Broker, Counts, Health, Recording
 from monitor.messages.requests import NoteRequest, Request
 from monitor.service.distribution import Distribution
-from monitor.service.health_counter import Vitals
+from monitor.service.health_statistics import HealthStatistics
 from monitor.service.joined_blocks import joined
 from monitor.service.load_shedding import LoadShedding
-from monitor.service.restart_limit import Beginnings
+from monitor.service.restart_limiter import RestartLimiter
 from monitor.service.sample_account import SampleAccount
 from monitor.service.stop_deadlines import StopDeadlines
-from monitor.transport.allowance import Allowance
-from monitor.transport.base import Inlet, LiveSource, Sink
+from monitor.transport.base import LiveSource, RequestServer, Sink
+from monitor.transport.token_bucket import TokenBucket
 
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.2
@@ -67,7 +67,7 @@ class Service:
         broker: Callable[[], Broker] = Broker,
         unpublished: Callable[[], int] = int,
         trouble: Callable[[], str] = str,
-        inlets: Sequence[Inlet] = (),
+        inlets: Sequence[RequestServer] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
@@ -79,18 +79,18 @@ class Service:
         self._recording = recording
         self._broker, self._unpublished = broker, unpublished
         self._trouble, self._told_trouble = trouble, ""
-        self._troubles = Allowance(*_TROUBLES, clock)
+        self._troubles = TokenBucket(*_TROUBLES, clock)
         self._inlets = tuple(inlets)
         self._clock = clock
         self._columns: ResultStream | None = None
-        self._beginnings = Beginnings(clock)
+        self._beginnings = RestartLimiter(clock)
         self._now = self._served = self._arrived = clock()
         self._items = 0
         self._uncomputed, self._judged = 0, math.inf
         self.dropped = 0
         settings, requests = monitor.settings, inlets[0].endpoint if inlets else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
-        self._vitals = Vitals(self._now, stale_after, fixed)
+        self._vitals = HealthStatistics(self._now, stale_after, fixed)
         self._account = SampleAccount()
 
     @property

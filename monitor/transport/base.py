@@ -97,7 +97,7 @@ class Troubled(Protocol):
         ...
 
 
-class Inlet(Protocol):
+class RequestServer(Protocol):
     """Where requests come from."""
 
     @property

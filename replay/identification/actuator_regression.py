@@ -12,7 +12,7 @@ from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.fit import Fit, fit
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy, Regression
-from sim.identification.restatement import restated
+from sim.identification.reparameterization import restated
 
 # more do not make the estimates better by anything that matters
 _MOST_ROWS = 100_000

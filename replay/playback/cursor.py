@@ -13,7 +13,7 @@ LONGEST_BLOCK = 4096  # samples that a message should carry
 _ROUNDING = 1e-6  # of a sample
 
 
-class Pass:
+class PlaybackCursor:
     """One way through a recording, read ahead so that the last sample is known.
 
     Places within it are in s from its first sample. A restart within the recording is passed on as one.

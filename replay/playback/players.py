@@ -8,7 +8,7 @@ from math import inf
 
 from monitor.messages.blocks import Event, SignalBlock
 from replay.formats.base import Recording, RecordingError
-from replay.playback.cursor import LONGEST_BLOCK, Pass
+from replay.playback.cursor import LONGEST_BLOCK, PlaybackCursor
 from replay.playback.pacing import Pacer
 
 _BLOCK_TIME = 0.01  # s of the clock: what a rig sends at once
@@ -74,7 +74,7 @@ class RecordingPlayer:
         self._ended = False
         self._base = 0.0  # position of the pacer at the first sample of this pass
         self._sought = 0.0  # position of the pacer up to which a seek wants samples at once
-        self._pass = Pass(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
+        self._pass = PlaybackCursor(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
 
     def receive(self, timeout: float) -> list[SignalBlock | Event]:
         """Return the blocks that are due; wait up to `timeout` seconds for the first."""
@@ -173,7 +173,7 @@ class RecordingPlayer:
         if seconds > self.duration:
             raise RecordingError(f"nothing to play from {seconds:g} s on: the recording ends before")
         begin = max(seconds - lead, 0.0) if seconds >= 0.0 else seconds
-        sought = Pass(self._recording, self._length, begin, self._pass.epoch + 1)
+        sought = PlaybackCursor(self._recording, self._length, begin, self._pass.epoch + 1)
         self._pass.close()
         self._pass = sought
         self._ended = False
@@ -218,6 +218,6 @@ class RecordingPlayer:
         self._pass.close()
         if self.loop:
             self._base += self._pass.reached
-            self._pass = Pass(self._recording, self._length, self._start, self._pass.epoch + 1)
+            self._pass = PlaybackCursor(self._recording, self._length, self._start, self._pass.epoch + 1)
         else:
             self._ended = True

@@ -7,8 +7,8 @@ from math import sqrt
 
 import numpy as np
 
+from sim.identification.kink_check import BESIDE, places_beside
 from sim.identification.regression import Regression, Samples, evaluated
-from sim.identification.stalled import BESIDE, places_beside
 from sim.identification.steps import Flags, damped_step
 
 # done where the next step is shorter than so many standard errors: the relative offset of Bates and Watts (1981)

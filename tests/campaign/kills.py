@@ -7,7 +7,7 @@ from time import monotonic, sleep
 
 from monitor.messages.health import Health
 from monitor.transport.security.curve import Keys
-from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 from tests.campaign.account import Kept, kept_in
 from tests.campaign.bench import Bench, Trial, alive, recording_process
 from tests.campaign.kills_beside import (

@@ -14,7 +14,7 @@ TICK = 0.04  # s between two looks of the window
 
 def _arrivals(recording, monitor):
     """Return what a window would take, tick after tick."""
-    from gui.model.link import Arrivals
+    from gui.model.link import ReceivedMessages
     from monitor.messages.health import Counts, Health
 
     rate = recording.stream.sample_rate
@@ -31,7 +31,7 @@ def _arrivals(recording, monitor):
             recording="",
         )
         taken.append(
-            Arrivals(
+            ReceivedMessages(
                 health=health,
                 events=update.events,
                 results=() if update.results is None else (update.results,),

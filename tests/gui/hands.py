@@ -14,7 +14,7 @@ from PySide6.QtGui import QKeySequence, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.tiles import TilesPanel
@@ -30,12 +30,12 @@ class Played:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self._said: SimpleQueue[Arrivals] = SimpleQueue()
+        self._said: SimpleQueue[ReceivedMessages] = SimpleQueue()
 
     def clock(self) -> float:
         return self.now
 
-    def say(self, *arrivals: Arrivals) -> None:
+    def say(self, *arrivals: ReceivedMessages) -> None:
         for each in arrivals:
             self._said.put(each)
 

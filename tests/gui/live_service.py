@@ -17,10 +17,10 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import Recording
 from monitor.recording import RunWriter
 from monitor.service.service import Service
-from monitor.transport.zeromq.publisher import SignalPublisher
-from monitor.transport.zeromq.request_inlet import RequestInlet
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
-from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signal_source import ZmqSource
 
 RATE = 200.0
 FREQUENCY = 4.0
@@ -98,7 +98,7 @@ class LiveService:
         stack.callback(source.close)
         sink = ZmqResultSink(self.url)
         stack.callback(sink.close, linger=0.0)
-        inlet = RequestInlet(ANY_PORT)
+        inlet = ZmqRequestServer(ANY_PORT)
         stack.callback(inlet.close)
         sinks, recording = [sink], Recording
         if self.record is not None:

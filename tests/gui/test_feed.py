@@ -13,7 +13,7 @@ import pytest
 
 from gui.model.feed import Feed
 from gui.model.history import History
-from gui.model.link import Arrivals, ResultLink
+from gui.model.link import ReceivedMessages, ResultLink
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import (
     Channel,
@@ -29,7 +29,7 @@ from monitor.messages.blocks import (
 from monitor.messages.health import Health
 from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.result_sink import ZmqResultSink
 
 STREAM = Stream("rig", 1, 1000.0, (Channel("count", Role.AUXILIARY),))
 RESULTS = ResultStream("rig", 1, 1000.0, 1, (Column("x", "s", "a"),))
@@ -145,14 +145,14 @@ def test_the_newest_health_and_transfer_win(subscription, fed):
     subscription.queue.put([Health("b")])
     subscription.queue.put([transfers[1], note(0)])
     handed_over(subscription)
-    assert feed.take() == Arrivals(Health("b"), (note(0),), transfer=transfers[1])
+    assert feed.take() == ReceivedMessages(Health("b"), (note(0),), transfer=transfers[1])
     report = AlarmReport()
     subscription.queue.put([report])
     # what comes after it without alarms does not take it away
     subscription.queue.put([note(1)])
     handed_over(subscription)
     assert feed.take().alarms is report
-    assert feed.take() == Arrivals()
+    assert feed.take() == ReceivedMessages()
 
 
 def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, fed):

@@ -12,13 +12,13 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
 from gui.model.history.history import History
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.panels.xy_panel import XYPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
-from gui.window.desk import Desk
 from gui.window.health_strip import HealthStrip
+from gui.window.panel_docks import PanelDocks
 from monitor.messages.blocks import (
     Channel,
     Column,
@@ -71,7 +71,7 @@ def blocks(*, rate=100.0, t0=0.0, i0=0, signal=None, result=0.01, units=("m", "N
             np.broadcast_to(np.where(i[:, None] % 2, 1.0, -1.0) * result, (STEP, len(columns)))
         )
         at = i0 + k, t0 + k / rate
-        yield Arrivals(
+        yield ReceivedMessages(
             health=health,
             signals=(SignalBlock(stream, *at, taken),),
             results=(ResultBlock(results, *at, said),),
@@ -81,7 +81,7 @@ def blocks(*, rate=100.0, t0=0.0, i0=0, signal=None, result=0.01, units=("m", "N
 
 @pytest.fixture
 def desk(qtbot):
-    shown = Desk(View(), LIGHT)
+    shown = PanelDocks(View(), LIGHT)
     qtbot.addWidget(shown)
     shown.resize(1400, 900)
     shown.show()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gui.model.link import Arrivals, ResultLink
+from gui.model.link import ReceivedMessages, ResultLink
 from monitor.messages.blocks import (
     Channel,
     Column,
@@ -16,7 +16,7 @@ from monitor.messages.blocks import (
     Stream,
 )
 from monitor.messages.health import Health
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.result_sink import ZmqResultSink
 
 RESULTS = ResultBlock(ResultStream("rig", 1, 100.0, 1, (Column("x", "s", "a"),)), 0, 0.0, np.ones((2, 1)))
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
@@ -41,20 +41,20 @@ def test_arrivals_are_sorted_in_order():
     subscription = Subscription([Health("old"), EVENT, RESULTS, SIGNALS, other, RESULTS, Health("new")])
     link = ResultLink(subscription)
     arrivals = link.look(0.0)
-    assert arrivals == Arrivals(Health("new"), (EVENT, other), (RESULTS, RESULTS), signals=(SIGNALS,))
+    assert arrivals == ReceivedMessages(Health("new"), (EVENT, other), (RESULTS, RESULTS), signals=(SIGNALS,))
     assert arrivals.in_order == (EVENT, RESULTS, SIGNALS, other, RESULTS)
     assert arrivals
     nothing = link.look(0.0)
-    assert nothing == Arrivals() and not nothing
+    assert nothing == ReceivedMessages() and not nothing
     link.close()
     assert subscription.closed
 
 
 def test_what_was_put_together_by_hand_has_an_order_too():
-    by_hand = Arrivals(events=(EVENT,), results=(RESULTS,), signals=(SIGNALS,))
+    by_hand = ReceivedMessages(events=(EVENT,), results=(RESULTS,), signals=(SIGNALS,))
     assert by_hand.in_order == (SIGNALS, RESULTS, EVENT)
-    assert Arrivals.of(by_hand.in_order) == by_hand
-    assert Arrivals(health=Health()) and Arrivals(events=(EVENT,))
+    assert ReceivedMessages.of(by_hand.in_order) == by_hand
+    assert ReceivedMessages(health=Health()) and ReceivedMessages(events=(EVENT,))
 
 
 def test_silence_is_that_of_the_service_and_age_that_of_the_results():
@@ -76,7 +76,7 @@ def test_a_real_service_is_heard(signals):
     sink = ZmqResultSink("tcp://127.0.0.1:*")
     link = ResultLink.connect(sink.endpoint, signals=signals)
     try:
-        arrivals = Arrivals()
+        arrivals = ReceivedMessages()
         for _ in range(500):
             sink.signals(SIGNALS)
             sink.results(RESULTS)

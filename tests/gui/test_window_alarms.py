@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QLineEdit
 
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.settings.settings import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
@@ -180,7 +180,7 @@ def test_a_service_that_comes_back_with_other_alarms_is_shown_as_it_is(live, ser
 def test_an_older_service_says_nothing_of_alarms(fed):
     hands = fed()
     health = Health("lab", "receiving", sample_rate=200.0)
-    hands.played.say(Arrivals(health=health))
+    hands.played.say(ReceivedMessages(health=health))
     hands.until(lambda: hands.history.health is not None)
     hands.ticks()
     assert hands.history.alarms is None
@@ -194,7 +194,7 @@ def test_an_older_service_says_nothing_of_alarms(fed):
 def test_a_service_that_takes_no_requests_is_told_of(fed):
     hands = fed()
     alarm = Alarm("d.trip", "health.age", "", "s", Severity.TRIP, high=5.0, state=S.UNACKNOWLEDGED, active=True)
-    hands.played.say(Arrivals(health=Health("lab", "receiving"), alarms=AlarmReport((alarm,))))
+    hands.played.say(ReceivedMessages(health=Health("lab", "receiving"), alarms=AlarmReport((alarm,))))
     hands.until(lambda: hands.history.alarms)
     hands.ticks()
     hands.key("Shift+A")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from gui.window.window import asking
 from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
-from monitor.transport.zeromq.requests import RequestClient
+from monitor.transport.zeromq.request_client import RequestClient
 from tests.gui.live_service import DELAY, RATE
 
 

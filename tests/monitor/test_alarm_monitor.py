@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from monitor.alarms import gauges
+from monitor.alarms import health_metric as gauges
 from monitor.alarms.limits import _advance_limits, warm_up
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.commands.announcer import Announcer
+from monitor.commands.console_sink import ConsoleSink
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.messages.health import Health
 
@@ -15,7 +15,7 @@ class Listener:
 
     def __init__(self):
         self.now, self.said = 0.0, []
-        self.announcer = Announcer(self.said.append, lambda: self.now)
+        self.announcer = ConsoleSink(self.said.append, lambda: self.now)
 
     def hear(self, kind, time, count=0, detail=""):
         self.announcer.event(Event(kind, time, 0, count, detail))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.commands.checks.finding import Finding, Level, found
+from monitor.commands.checks.check_result import CheckResult, Level, found
 from monitor.commands.checks.recording import bytes_a_second, kept_alarms, recording
 from monitor.config import Settings
 from monitor.messages.alarms import AlarmState
@@ -28,7 +28,7 @@ def settings(path: object = "", **sections: dict[str, object]) -> Settings:
     return Settings.model_validate({"record": {"path": str(path)}, **sections})
 
 
-def looked(given: Settings, duration: float | None = None) -> list[Finding]:
+def looked(given: Settings, duration: float | None = None) -> list[CheckResult]:
     return list(found("record", lambda: recording(given, [STREAM], COLUMNS, duration)))
 
 

@@ -1,4 +1,4 @@
-"""Rigs and endpoints as `monitor --check` sees them, over real sockets."""
+"""RigProbe and endpoints as `monitor --check` sees them, over real sockets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import zmq
 
-from monitor.commands.checks.finding import Finding, Level
+from monitor.commands.checks.check_result import CheckResult, Level
 from monitor.commands.checks.outlets import outlets
-from monitor.commands.checks.rigs import Rigs
+from monitor.commands.checks.rigs import RigProbe
 from monitor.commands.security import Guard
 from monitor.config import Settings
 from monitor.transport.security.curve import Keys
-from monitor.transport.zeromq.publisher import SignalPublisher
-from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.signal_publisher import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 OPEN = Guard(None, None)
@@ -33,15 +33,15 @@ def free_url() -> str:
         return f"tcp://127.0.0.1:{taken.getsockname()[1]}"
 
 
-def heard(rigs: Rigs, patience: float) -> list[Finding]:
+def heard(rigs: RigProbe, patience: float) -> list[CheckResult]:
     try:
         return list(rigs.listen(patience))
     finally:
         rigs.close()
 
 
-def rigs_of(insecure: bool = False, **stream: object) -> Rigs:
-    return Rigs(Settings.model_validate({"stream": stream}).stream, insecure, OPEN)
+def rigs_of(insecure: bool = False, **stream: object) -> RigProbe:
+    return RigProbe(Settings.model_validate({"stream": stream}).stream, insecure, OPEN)
 
 
 @contextmanager
@@ -182,7 +182,7 @@ def test_everything_that_is_bound_is_bound_at_once_and_free_again():
     }
     assert said["requests"].detail == f"{url} is in use: stop the other program or choose another"
     for each in (url, feed, f"tcp://{page}"):
-        RequestInlet(each).close()
+        ZmqRequestServer(each).close()
 
 
 def test_what_is_not_wanted_is_not_bound():

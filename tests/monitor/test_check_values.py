@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from monitor.commands.checks import load, machine, values
-from monitor.commands.checks.finding import Level, fail, found, ok
+from monitor.commands.checks.check_result import Level, fail, found, ok
 from monitor.commands.checks.keys import keys, no_keys
 from monitor.config import IndicatorSettings, Settings
 from monitor.engine.monitor import Monitor

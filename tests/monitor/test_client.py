@@ -31,8 +31,8 @@ from monitor.messages.requests import (
 )
 from monitor.transport.base import TransportError
 from monitor.transport.security.key_folder import KeyFolder
-from monitor.transport.zeromq.request_inlet import RequestInlet
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.result_sink import ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -261,7 +261,7 @@ def answering(sink: ZmqResultSink, live: Live) -> Iterator[list[Request]]:
         carried_out.append(request)
 
     def serve() -> None:
-        inlet = RequestInlet("tcp://127.0.0.1:*")
+        inlet = ZmqRequestServer("tcp://127.0.0.1:*")
         try:
             while not stop.wait(0.01):
                 sink.health(Health(rig="lab", state="receiving", requests=inlet.endpoint))

@@ -19,16 +19,16 @@ from monitor.messages.requests import NoteRequest
 from monitor.transport.base import TransportError
 from monitor.transport.security.allow_list import AllowList
 from monitor.transport.security.curve import Keys
-from monitor.transport.security.gatekeeper import Gatekeeper
 from monitor.transport.security.key_files import client_keys, read_public, service_keys
 from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.security.zap_authenticator import ZapAuthenticator
 from monitor.transport.zeromq.endpoint import host_and_port
-from monitor.transport.zeromq.publisher import SignalPublisher
-from monitor.transport.zeromq.request_inlet import RequestInlet
-from monitor.transport.zeromq.requests import RequestClient
-from monitor.transport.zeromq.subscriber import ResultSubscriber
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
-from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signal_source import ZmqSource
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"
@@ -42,7 +42,7 @@ class House:
     folder: KeyFolder
     keys: Keys
     context: zmq.Context
-    gatekeeper: Gatekeeper
+    gatekeeper: ZapAuthenticator
     said: list[str]
 
     def client(self, name: str) -> Keys:
@@ -57,7 +57,7 @@ def house(no_leftovers, tmp_path: Path) -> Iterator[House]:
     context = zmq.Context()
     said: list[str] = []
     allowed = AllowList(tmp_path / "keys" / "clients", {keys.public: "service"}, said.append)
-    gatekeeper = Gatekeeper(context, allowed, said.append)
+    gatekeeper = ZapAuthenticator(context, allowed, said.append)
     yield House(folder, keys, context, gatekeeper, said)
     gatekeeper.close()
     context.term()
@@ -224,7 +224,7 @@ def test_other_machines_may_come_with_keys_and_not_without(house, made):
         "sink": lambda url, **more: ZmqResultSink(url, **more),
         "source": lambda url, **more: ZmqSource(bind=[url], **more),
         "publisher": lambda url, **more: SignalPublisher(url, **more),
-        "inlet": lambda url, **more: RequestInlet(url, **more),
+        "inlet": lambda url, **more: ZmqRequestServer(url, **more),
     }[made]
     with pytest.raises(TransportError) as caught:
         make("tcp://0.0.0.0:*", context=house.context)
@@ -260,7 +260,7 @@ def test_a_rig_with_keys_of_its_own_lets_the_service_in(house, tmp_path, countin
     rig_folder.prepare()
     rig_folder.admit("laboratory", house.folder.public)
     context = zmq.Context()
-    gatekeeper = Gatekeeper(context, AllowList(tmp_path / "rig" / "clients"))
+    gatekeeper = ZapAuthenticator(context, AllowList(tmp_path / "rig" / "clients"))
     rig = SignalPublisher(LOOPBACK, security=service_keys(tmp_path / "rig"), context=context)
     keys = service_keys(tmp_path / "keys", rig_folder.public)
     source = ZmqSource([rig.endpoint], security=keys, context=house.context)
@@ -275,7 +275,7 @@ def test_a_rig_with_keys_of_its_own_lets_the_service_in(house, tmp_path, countin
 
 
 def test_requests_need_the_key_too(house):
-    inlet = RequestInlet(LOOPBACK, security=house.keys, context=house.context)
+    inlet = ZmqRequestServer(LOOPBACK, security=house.keys, context=house.context)
     taken: list = []
     gone = house.client("gone")
     house.folder.remove("gone")

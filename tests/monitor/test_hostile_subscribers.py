@@ -17,11 +17,11 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import SignalBlock
-from monitor.service.restart_limit import Beginnings
+from monitor.service.restart_limiter import RestartLimiter
 from monitor.transport.zeromq import subscriptions
-from monitor.transport.zeromq.outlet import Outlet
-from monitor.transport.zeromq.subscriber import ResultSubscriber
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+from monitor.transport.zeromq.publisher_socket import PublisherSocket
+from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 N = 1500
@@ -224,7 +224,7 @@ def test_one_that_changes_its_mind_often_is_not_cut_off(publishing):
 
 
 def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
-    outlet = Outlet("tcp://127.0.0.1:*", queue_seconds=5.0)
+    outlet = PublisherSocket("tcp://127.0.0.1:*", queue_seconds=5.0)
     for _ in range(500):
         outlet.offer([b"t", bytes(1000)])
     with zmq.Context() as context, context.socket(zmq.SUB) as late:
@@ -318,7 +318,7 @@ def test_thousands_of_connections_change_nothing(publishing):
 
 def test_a_rig_may_not_begin_anew_as_often_as_it_likes(counting):
     now = [0.0]
-    beginnings = Beginnings(lambda: now[0])
+    beginnings = RestartLimiter(lambda: now[0])
     stream = counting(0).stream
     assert [beginnings.allow(stream) for _ in range(60)] == [True] * 50 + [False] * 10
     assert beginnings.told() == 10 and beginnings.told() == 0

@@ -15,10 +15,10 @@ import pytest
 from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.publisher import SignalPublisher
-from monitor.transport.zeromq.subscriber import ResultSubscriber
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
-from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signal_source import ZmqSource
 
 PATIENCE = 30.0
 
@@ -27,16 +27,16 @@ import sys
 from time import sleep
 from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
-from monitor.transport.zeromq.publisher import SignalPublisher
-from monitor.transport.zeromq.request_inlet import RequestInlet
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
-from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.signal_source import ZmqSource
 
 ANY, role, url = "tcp://127.0.0.1:*", *sys.argv[1:]
 held = {
     "bound source": lambda: ZmqSource(bind=[ANY], queue_seconds=0.005),
     "connected source": lambda: ZmqSource([url], queue_seconds=0.005),
-    "requests": lambda: RequestInlet(ANY),
+    "requests": lambda: ZmqRequestServer(ANY),
     "results": lambda: ZmqResultSink(ANY, apart=True),
     "rig": lambda: SignalPublisher(ANY),
     "connected rig": lambda: SignalPublisher(connect=url),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from monitor.reliability.measurements import Intake
+from monitor.reliability.measurements import ReplicateValidator
 from monitor.reliability.tolerance import Policy, Tolerance, ToleranceError, of_records
 
 RECORDS = arrays(float, (6, 2), elements=st.floats(-1e6, 1e6).filter(lambda y: y == 0.0 or abs(y) > 1e-6))
@@ -105,7 +105,7 @@ def test_what_is_missing_or_means_nothing(settings, words):
     ],
 )
 def test_which_measurements_it_fits(tolerance, fits):
-    intake = Intake("tip", n_times=5, n_replicates=3)
+    intake = ReplicateValidator("tip", n_times=5, n_replicates=3)
     if fits:
         tolerance.check_fit(intake)
         return

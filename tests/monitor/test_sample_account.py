@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.alarms.alarm_instance import Moment
 from monitor.alarms.of_service import ServiceWatch
 from monitor.alarms.own_watches import own_watches
-from monitor.alarms.standing import Moment
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream

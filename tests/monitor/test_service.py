@@ -222,7 +222,7 @@ def test_latency_is_the_longest_of_the_interval_from_arrival_to_the_first_sink()
 
 
 @dataclass
-class Inlet:
+class RequestServer:
     """Hand out requests at their times, and remember when it was asked."""
 
     clock: Clock
@@ -240,9 +240,9 @@ class Inlet:
         """Do nothing."""
 
 
-def noted(steps, *requests: tuple[float, NoteRequest]) -> tuple[list[Event], Inlet, MemorySink]:
+def noted(steps, *requests: tuple[float, NoteRequest]) -> tuple[list[Event], RequestServer, MemorySink]:
     clock, sink = Clock(), MemorySink()
-    inlet = Inlet(clock, [(100.0 + after, request) for after, request in requests])
+    inlet = RequestServer(clock, [(100.0 + after, request) for after, request in requests])
     service = Service(
         Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, inlets=(inlet,)
     )

@@ -109,7 +109,7 @@ class Watching(MemorySink):
 
 
 @dataclass
-class Inlet:
+class RequestServer:
     """Remembers when it was looked at."""
 
     clock: Clock
@@ -123,10 +123,10 @@ class Inlet:
     def close(self) -> None: ...
 
 
-def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Rig, Watching, Inlet, float]:
+def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Rig, Watching, RequestServer, float]:
     """Return what became of a service that needs `takes` s a block and is stopped after `seconds`, and when."""
     clock = Clock()
-    rig, sink, inlet = Rig(clock, cost), Watching(clock), Inlet(clock)
+    rig, sink, inlet = Rig(clock, cost), Watching(clock), RequestServer(clock)
     engine = SlowMonitor(IndicatorSettings(window=0.5, measures=("nrmse",)), clock, takes)
     alarms = AlarmMonitor(AlarmSettings())
     # clients may get a part only, those after them get everything
@@ -194,7 +194,7 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
     angle = 0.3 * np.arange(30_000.0)
     whole = SignalBlock(STREAM, 0, 0.0, np.column_stack([np.sin(angle), 0.9 * np.sin(angle - 0.1)]), last=True)
     clock = Clock()
-    sink, inlet = Watching(clock), Inlet(clock)
+    sink, inlet = Watching(clock), RequestServer(clock)
 
     class Once(Rig):
         def receive(self, timeout: float) -> list[SignalBlock | Event]:

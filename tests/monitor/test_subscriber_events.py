@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from monitor.messages.blocks import Event, EventKind
-from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 from monitor.wire import native as wire
 from monitor.wire.header import WireError
 

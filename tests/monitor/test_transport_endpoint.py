@@ -5,10 +5,10 @@ import zmq
 
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq import endpoint
-from monitor.transport.zeromq.publisher import SignalPublisher
-from monitor.transport.zeromq.subscriber import ResultSubscriber
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
-from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signal_source import ZmqSource
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
-from monitor.transport.zeromq.intake import MAX_SENDERS, SignalIntake
+from monitor.transport.zeromq.signal_decoder import MAX_SENDERS, SignalDecoder
 from monitor.wire import native as wire
 from monitor.wire.header import WireError
 from monitor.wire.native import Encoder
@@ -24,28 +24,28 @@ def plain(index: int, **more) -> bytes:
 
 def test_native_comes_back_as_it_was_sent(counting):
     block = counting(3, 4)
-    (back,) = SignalIntake().read(Encoder().encode(block), ORIGIN)
+    (back,) = SignalDecoder().read(Encoder().encode(block), ORIGIN)
     assert (back.stream, back.index, back.time) == (block.stream, 3, block.time)
     np.testing.assert_array_equal(back.samples, block.samples)
 
 
 @pytest.mark.parametrize("frames", [[plain(0)], [b"any topic", plain(0)], [b"", plain(0)]])
 def test_plain_comes_with_a_topic_or_without(frames):
-    (block,) = SignalIntake().read(frames, ORIGIN)
+    (block,) = SignalDecoder().read(frames, ORIGIN)
     np.testing.assert_array_equal(block.samples, [[1.0, 0.5]])
     assert block.stream.sample_rate == 100.0
 
 
 def test_plain_needs_no_rate_where_it_is_configured():
     message = msgspec.msgpack.encode({"t": 0.0, "command": 1.0, "measured": 0.5})
-    (block,) = SignalIntake(sample_rate=256.0).read([message], ORIGIN)
+    (block,) = SignalDecoder(sample_rate=256.0).read([message], ORIGIN)
     assert block.stream.sample_rate == 256.0
     with pytest.raises(ValueError, match="sample rate"):
-        SignalIntake(sample_rate=-1.0)
+        SignalDecoder(sample_rate=-1.0)
 
 
 def test_two_plain_rigs_on_one_endpoint_do_not_mix():
-    intake = SignalIntake()
+    intake = SignalDecoder()
     seen = []
     for index in range(5):
         for rig in ("north", "south"):
@@ -55,7 +55,7 @@ def test_two_plain_rigs_on_one_endpoint_do_not_mix():
 
 
 def test_plain_rigs_without_end_are_refused():
-    intake = SignalIntake()
+    intake = SignalDecoder()
     for number in range(MAX_SENDERS):
         intake.read([plain(0, rig=f"rig{number}")], ORIGIN)
     with pytest.raises(WireError, match="more than"):
@@ -64,7 +64,7 @@ def test_plain_rigs_without_end_are_refused():
 
 
 def test_only_the_rig_asked_for_is_let_through(counting):
-    intake = SignalIntake("north")
+    intake = SignalDecoder("north")
     assert intake.read(Encoder().encode(counting(0, rig="north")), ORIGIN)
     assert not intake.read(Encoder().encode(counting(0, rig="north-2")), ORIGIN)
     assert not intake.read([plain(0, rig="south")], ORIGIN)
@@ -72,20 +72,20 @@ def test_only_the_rig_asked_for_is_let_through(counting):
 
 @pytest.mark.parametrize("kind", ["results", "health", "event"])
 def test_what_a_service_publishes_is_passed_over(kind):
-    assert SignalIntake().read([wire.topic(kind, "rig"), b"whatever"], ORIGIN) == ()
+    assert SignalDecoder().read([wire.topic(kind, "rig"), b"whatever"], ORIGIN) == ()
 
 
 def test_results_under_the_topic_of_signals_are_refused():
     stream = ResultStream("rig", 1, 100.0, 1, (Column("ti", "", "a"),))
     frames = Encoder().encode(ResultBlock(stream, 0, 0.0, np.zeros((1, 1))))
     with pytest.raises(WireError, match="results"):
-        SignalIntake().read([wire.topic("signals", "rig"), *frames[1:]], ORIGIN)
+        SignalDecoder().read([wire.topic("signals", "rig"), *frames[1:]], ORIGIN)
 
 
 @pytest.mark.parametrize("first", [b"synchroscope/2/signals/rig", b"synchroscope/", b"synchroscope/1/none/"])
 def test_a_topic_of_another_version_is_refused(first, counting):
     with pytest.raises(WireError, match="topic"):
-        SignalIntake().read([first, *Encoder().encode(counting(0))[1:]], ORIGIN)
+        SignalDecoder().read([first, *Encoder().encode(counting(0))[1:]], ORIGIN)
 
 
 frames_of_anything = st.lists(
@@ -105,7 +105,7 @@ frames_of_anything = st.lists(
 
 @given(frames_of_anything)
 def test_anything_at_all_is_read_or_refused(frames):
-    read_or_refuse(SignalIntake(), frames)
+    read_or_refuse(SignalDecoder(), frames)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -117,7 +117,7 @@ def test_a_damaged_message_is_read_or_refused(counting, data):
     for _ in range(data.draw(st.integers(1, 3))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     frames[which] = bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
-    read_or_refuse(SignalIntake(), frames)
+    read_or_refuse(SignalDecoder(), frames)
 
 
 @given(
@@ -135,7 +135,7 @@ def test_a_damaged_message_is_read_or_refused(counting, data):
     st.integers(1, 3),
 )
 def test_strange_plain_values_are_read_or_refused(message, times):
-    intake = SignalIntake()
+    intake = SignalDecoder()
     for _ in range(times):
         read_or_refuse(intake, [msgspec.msgpack.encode(message)])
 
@@ -144,10 +144,10 @@ def test_a_position_beyond_every_limit_is_refused(counting):
     frames = Encoder().encode(counting(0))
     for position in (struct.pack("<QdII", 1 << 63, 0.0, 1, 0), struct.pack("<QdII", 0, float("nan"), 1, 0)):
         with pytest.raises(WireError):
-            SignalIntake().read([frames[0], frames[1], position, frames[3]], ORIGIN)
+            SignalDecoder().read([frames[0], frames[1], position, frames[3]], ORIGIN)
 
 
-def read_or_refuse(intake: SignalIntake, frames: list[bytes]) -> None:
+def read_or_refuse(intake: SignalDecoder, frames: list[bytes]) -> None:
     try:
         blocks = intake.read(frames, ORIGIN)
     except WireError as problem:

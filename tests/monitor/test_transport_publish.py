@@ -11,10 +11,10 @@ import zmq
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Counts, Health
 from monitor.transport.base import Sink
-from monitor.transport.zeromq.publisher import SignalPublisher
-from monitor.transport.zeromq.subscriber import ResultSubscriber
-from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
-from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signal_source import ZmqSource
 from monitor.wire import native as wire
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

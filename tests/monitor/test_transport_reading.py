@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 import zmq
 
-from monitor.transport.zeromq.link import Link, LinkSettings
 from monitor.transport.zeromq.reading import Reading
+from monitor.transport.zeromq.subscriber_socket import LinkSettings, SubscriberSocket
 
 
 class Failing:
@@ -17,7 +17,7 @@ class Failing:
 
 
 def test_what_ended_it_is_raised_at_every_take():
-    reading = Reading([cast(Link, Failing())], zmq.Poller(), LinkSettings((b"",)))
+    reading = Reading([cast(SubscriberSocket, Failing())], zmq.Poller(), LinkSettings((b"",)))
     reading.start()
     for timeout in (30.0, 30.0, 0.0):
         with pytest.raises(KeyError, match="a fault"):
@@ -45,7 +45,7 @@ class Sending:
 
 def test_what_was_dropped_since_the_last_that_was_kept_is_told_from_what_a_gap_shows():
     link = Sending()
-    reading = Reading([cast(Link, link)], zmq.Poller(), LinkSettings((b"",), queue_bytes=1000))
+    reading = Reading([cast(SubscriberSocket, link)], zmq.Poller(), LinkSettings((b"",), queue_bytes=1000))
     long, short = [b"x" * 2000], [b"x"]
     for frames, expected in ((long, (1, 1)), (long, (2, 2)), (short, (2, 0)), (long, (3, 1))):
         link.frames.append(frames)

@@ -8,8 +8,8 @@ from time import monotonic
 import pytest
 
 from monitor.messages.requests import Answer, NoteRequest
-from monitor.transport.zeromq.request_inlet import RequestInlet
-from monitor.transport.zeromq.requests import RequestClient
+from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.request_server import ZmqRequestServer
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -19,7 +19,7 @@ class Flooded:
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.inlet = RequestInlet("tcp://127.0.0.1:*", clock=lambda: self.now)
+        self.inlet = ZmqRequestServer("tcp://127.0.0.1:*", clock=lambda: self.now)
         self.clients = [RequestClient(self.inlet.endpoint) for _ in range(2)]
         self.texts: list[str] = []
 

@@ -11,8 +11,8 @@ import zmq
 
 from monitor.messages.requests import Answer, NoteRequest, Request
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.request_inlet import RequestInlet
-from monitor.transport.zeromq.requests import RequestClient, requests_url
+from monitor.transport.zeromq.request_client import RequestClient, requests_url
+from monitor.transport.zeromq.request_server import ZmqRequestServer
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -23,7 +23,7 @@ class Taken:
     """An inlet whose requests are kept, but for texts that begin with no; a second passes with each of them."""
 
     def __init__(self) -> None:
-        self.inlet = RequestInlet(ANY_PORT, clock=itertools.count().__next__)
+        self.inlet = ZmqRequestServer(ANY_PORT, clock=itertools.count().__next__)
         self.texts: list[str] = []
 
     def take(self, request: Request) -> None:
@@ -198,7 +198,7 @@ def test_without_a_service_the_answer_is_given_here_and_nothing_goes_out_later(f
     early, later = client.answers()
     assert (early.id, early.ok, later.id, later.ok) == (1, False, 2, False)
     assert f"no answer from {free_port} within 2 s" in early.reason
-    taken = RequestInlet(free_port)
+    taken = ZmqRequestServer(free_port)
     texts: list[str] = []
     client.send(NoteRequest(text="at last"))
     deadline = monotonic() + 10.0
@@ -257,15 +257,15 @@ def test_answers_that_are_none_are_not_believed() -> None:
 @pytest.mark.parametrize("url", ["tcp://0.0.0.0:*", "tcp://*:*"])
 def test_other_machines_are_kept_out_unless_said(url) -> None:
     with pytest.raises(TransportError, match="--insecure"):
-        RequestInlet(url)
-    inlet = RequestInlet(url, insecure=True)
+        ZmqRequestServer(url)
+    inlet = ZmqRequestServer(url, insecure=True)
     assert inlet.endpoint.startswith("tcp://0.0.0.0:")
     inlet.close()
 
 
 @pytest.mark.parametrize("url", ["", "5555", "tcp://127.0.0.1"])
 def test_a_malformed_endpoint_is_told(url) -> None:
-    for make in (RequestInlet, RequestClient):
+    for make in (ZmqRequestServer, RequestClient):
         with pytest.raises(TransportError, match="not an endpoint"):
             make(url)
 
@@ -294,7 +294,7 @@ def test_a_service_without_requests_or_with_its_own_machine_s_only_is_told() -> 
 
 
 def test_who_asks_a_thousand_times_at_once_gets_as_many_answers():
-    inlet = RequestInlet("tcp://127.0.0.1:*")
+    inlet = ZmqRequestServer("tcp://127.0.0.1:*")
     with zmq.Context() as context, context.socket(zmq.DEALER) as client:
         client.setsockopt(zmq.LINGER, 0)
         client.connect(inlet.endpoint)

@@ -12,9 +12,9 @@ import pytest
 
 from monitor.messages.requests import NoteRequest, encode
 from monitor.system.worker_process import POSSIBLE
-from monitor.transport.zeromq import outlet_process
-from monitor.transport.zeromq.outlet_process import OutletProcess
-from monitor.transport.zeromq.request_inlet import RequestInlet
+from monitor.transport.zeromq import publisher_process as outlet_process
+from monitor.transport.zeromq.publisher_process import PublisherProcess
+from monitor.transport.zeromq.request_server import ZmqRequestServer
 from monitor.transport.zeromq.sending import Sending
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -61,7 +61,7 @@ def test_what_ends_publishing_is_told_and_what_comes_then_is_counted():
 
 
 def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
-    inlet = RequestInlet("tcp://127.0.0.1:*")
+    inlet = ZmqRequestServer("tcp://127.0.0.1:*")
 
     def fail():
         raise KeyError("a fault")
@@ -82,7 +82,7 @@ def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
 @apart
 def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatch):
     monkeypatch.setattr(outlet_process, "_PAUSE", 0.0)
-    sending = Sending(OutletProcess("tcp://127.0.0.1:*", queue_seconds=1.0))
+    sending = Sending(PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0))
     process = sending._outlet._process
 
     def refuse(*_, **__):
@@ -103,7 +103,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatc
 def test_a_process_that_never_answers_is_given_up(monkeypatch):
     monkeypatch.setattr(outlet_process, "_STARTED_WITHIN", 0.01)
     with pytest.raises(OSError, match="did not start: it has not answered"):
-        OutletProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
+        PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
 
 
 @apart
@@ -111,4 +111,4 @@ def test_the_process_takes_nothing_from_the_current_folder(tmp_path: Path, monke
     for name in ("monitor", "msgspec", "struct"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
     monkeypatch.chdir(tmp_path)
-    OutletProcess("tcp://127.0.0.1:*", queue_seconds=1.0).close()
+    PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0).close()

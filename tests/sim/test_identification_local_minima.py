@@ -9,10 +9,10 @@ from scipy.optimize import minimize as scipy_minimize
 
 from sim.identification.delay_response import DelayResponse
 from sim.identification.fit import fit
+from sim.identification.initial_guesses import spread_starts
 from sim.identification.least_squares import minimize
 from sim.identification.local_minima import distinct
 from sim.identification.regression import unbounded
-from sim.identification.starts import spread_starts
 from sim.models.delay_equation import DelayEquation
 
 TIME = np.linspace(0.0, 3.0, 151)

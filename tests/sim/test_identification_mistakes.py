@@ -5,10 +5,10 @@ import pytest
 
 from sim.identification.delay_response import DelayResponse
 from sim.identification.fit import fit
+from sim.identification.initial_guesses import spread_starts
 from sim.identification.many_fits import fit_many
 from sim.identification.profile import profile
 from sim.identification.regression import PolynomialDiscrepancy
-from sim.identification.starts import spread_starts
 from sim.models.delay_equation import DelayEquation
 from tests.oracles.linear_model import LinearModel, slope
 

@@ -8,7 +8,7 @@ import pytest
 from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.fit import fit
 from sim.identification.regression import PolynomialDiscrepancy
-from sim.identification.restatement import restated
+from sim.identification.reparameterization import restated
 
 DT, MEAN = 0.004, 0.3
 TIME = DT * np.arange(1500)

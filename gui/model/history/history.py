@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from gui.model.alarm_limits import WatchedLimits, watched_limits
 from gui.model.alarm_summary import AlarmSummary, summary
+from gui.model.history.contiguous_run import Block, ContiguousRun
 from gui.model.history.results import ResultHistory
 from gui.model.history.signals import SignalHistory
-from gui.model.history.stretch import Block, Stretch
 from gui.model.history.timeline import Timeline
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.model.service_state import ServiceState, service_state
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
@@ -66,7 +66,7 @@ class History:
         self._events: deque[PlacedEvent] = deque(maxlen=_MOST_EVENTS)
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
-        self._signals, self._results = Stretch[SignalBlock](), Stretch[ResultBlock]()
+        self._signals, self._results = ContiguousRun[SignalBlock](), ContiguousRun[ResultBlock]()
 
     @property
     def state(self) -> ServiceState:
@@ -103,7 +103,7 @@ class History:
         """Bytes that the rings hold."""
         return sum(kept.nbytes for kept in (self.signals, self.results) if kept is not None)
 
-    def take(self, arrivals: Arrivals, *, silence: float = 0.0, age: float = math.inf) -> None:
+    def take(self, arrivals: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
         """Keep what has come.
 
         Parameters
@@ -136,7 +136,7 @@ class History:
         if limits != self.limits:
             self.limits = limits
 
-    def _take(self, block: Block, stretch: Stretch[Block]) -> None:
+    def _take(self, block: Block, stretch: ContiguousRun[Block]) -> None:
         if not stretch.goes_on(block):
             self._keep()
             self._follow(block)

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import aiomqtt
 
-from monitor.commands.checks.finding import Finding, fail, ok, warn
+from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.config import MqttSettings
 from monitor.transport.mqtt.connection import Connection, NoConnectionError, url_of
 from monitor.transport.mqtt.credentials import password, tls_context
@@ -21,13 +21,13 @@ CHECK = "check"
 _BACK = 2.0  # s for the message to come back
 
 
-def broker(settings: MqttSettings, rig: str) -> Iterator[Finding]:
+def broker(settings: MqttSettings, rig: str) -> Iterator[CheckResult]:
     """Connect as the service does, under a name of its own, and send a message to a topic of the check."""
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         yield runner.run(_meet(settings, rig))
 
 
-async def _meet(settings: MqttSettings, rig: str) -> Finding:
+async def _meet(settings: MqttSettings, rig: str) -> CheckResult:
     name, topic = url_of(settings), Place(settings.lab, rig).topic(CHECK)
     # of the same name the broker would end the connection of a service that runs
     identifier = f"synchroscope-check-{secrets.token_hex(4)}"

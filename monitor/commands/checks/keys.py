@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from monitor.commands.checks.finding import Finding, fail, ok, warn
+from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.commands.security import in_plain
 from monitor.config import Settings
 from monitor.transport.security.allow_list import AllowList
@@ -21,7 +21,7 @@ from monitor.transport.security.key_files import (
 from monitor.transport.zeromq.endpoint import is_local
 
 
-def keys(settings: Settings) -> Iterator[Finding]:
+def keys(settings: Settings) -> Iterator[CheckResult]:
     """Read the service's keys and the list of its clients as the service does."""
     security = settings.security
     folder = Path(security.keys)
@@ -43,7 +43,7 @@ def keys(settings: Settings) -> Iterator[Finding]:
         yield warn("keys", f"{folder / HAND_OVER}: hand over the secret keys of {', '.join(left)}, then delete them")
 
 
-def no_keys(settings: Settings) -> Iterator[Finding]:
+def no_keys(settings: Settings) -> Iterator[CheckResult]:
     """Say what is open without keys."""
     results = settings.results
     asked = [] if results.requests in ("", "none") else [results.requests]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.commands.checks.finding import Finding, ok, warn
+from monitor.commands.checks.check_result import CheckResult, ok, warn
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import SignalBlock, Stream
 from monitor.service.joined_blocks import joined
@@ -26,7 +26,7 @@ _HIGH, _TOO_MUCH = 0.5, 0.9
 
 def load(
     settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, most_rows: float
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     """Follow a motion for about a second of processor time, in messages of `rows` samples."""
     alone, together = seconds_a_sample(settings, plan, stream, rows, most_rows)
     share, least = alone * stream.sample_rate, together * stream.sample_rate

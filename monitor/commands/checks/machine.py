@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from monitor.commands.checks.finding import Finding, ok, warn
+from monitor.commands.checks.check_result import CheckResult, ok, warn
 from monitor.commands.process_limits import allow_descriptors
 from monitor.config import IndicatorSettings
 
@@ -15,7 +15,7 @@ _COARSE = 1e-3  # s: about what a block of a rig lasts
 _FEW = 4096
 
 
-def clock() -> Iterator[Finding]:
+def clock() -> Iterator[CheckResult]:
     """Look at the clock that latencies and silences are measured by."""
     told = time.get_clock_info("monotonic")
     step = f"steps of {told.resolution:.3g} s ({told.implementation})"
@@ -25,7 +25,7 @@ def clock() -> Iterator[Finding]:
         yield ok("clock", step)
 
 
-def descriptors() -> Iterator[Finding]:
+def descriptors() -> Iterator[CheckResult]:
     """Look at how many files and connections the service may have open, once it has asked for all it can get."""
     try:
         import resource
@@ -46,7 +46,7 @@ def descriptors() -> Iterator[Finding]:
         yield ok("descriptors", f"{most} files and connections at most")
 
 
-def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Finding]:
+def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[CheckResult]:
     """Load the kernels as the service does, or compile them: afterwards it starts at once."""
     began = time.perf_counter()
     from numba.core.dispatcher import Dispatcher

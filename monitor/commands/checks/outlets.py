@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Protocol
 
-from monitor.commands.checks.finding import Finding, found, ok
+from monitor.commands.checks.check_result import CheckResult, found, ok
 from monitor.commands.security import Guard
 from monitor.config import Settings
 
@@ -16,18 +16,18 @@ class _Bound(Protocol):
     def close(self) -> None: ...
 
 
-def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) -> Iterator[Finding]:
+def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) -> Iterator[CheckResult]:
     """Bind what the service binds, until `stack` is closed: two that want one port are seen, too."""
     from monitor.transport.viewers.plotjuggler import PlotJugglerSink
     from monitor.transport.viewers.prometheus import PrometheusSink
-    from monitor.transport.zeromq.request_inlet import RequestInlet
-    from monitor.transport.zeromq.zeromq_sink import ZmqResultSink
+    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.result_sink import ZmqResultSink
 
     def results(url: str) -> _Bound:
         return ZmqResultSink(url, insecure=insecure, security=guard.keys, context=guard.context)
 
     def requests(url: str) -> _Bound:
-        return RequestInlet(url, insecure=insecure, security=guard.keys, context=guard.context)
+        return ZmqRequestServer(url, insecure=insecure, security=guard.keys, context=guard.context)
 
     asked = settings.results.requests
     wanted: tuple[tuple[str, str, Callable[[str], _Bound]], ...] = (
@@ -41,6 +41,6 @@ def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) 
             yield from found(subject, partial(_bound, subject, place, bind, stack))
 
 
-def _bound(subject: str, place: str, bind: Callable[[str], _Bound], stack: ExitStack) -> Iterator[Finding]:
+def _bound(subject: str, place: str, bind: Callable[[str], _Bound], stack: ExitStack) -> Iterator[CheckResult]:
     stack.callback(bind(place).close)
     yield ok(subject, f"{place} can be bound")

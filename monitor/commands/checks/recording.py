@@ -13,7 +13,7 @@ from time import perf_counter
 import numpy as np
 
 from monitor.commands.alarm_keeping import alarm_path, must_be_file, names_folder
-from monitor.commands.checks.finding import Finding, fail, ok, warn
+from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.config import Settings
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 
@@ -27,7 +27,7 @@ _BESIDE = 24  # bytes of a row beside its values: time, epoch, index
 
 def recording(
     settings: Settings, streams: Sequence[Stream], columns: Sequence[Column], duration: float | None
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     """Write a run file on the disk, time it, and reckon how long the room lasts; nothing of it stays."""
     folder, made = _home(settings)
     there = _nearest(folder) if made else folder
@@ -53,7 +53,7 @@ def bytes_a_second(settings: Settings, stream: Stream, columns: Sequence[Column]
     return samples + rows * (8 * len(columns) + _BESIDE)
 
 
-def kept_alarms(settings: Settings) -> Iterator[Finding]:
+def kept_alarms(settings: Settings) -> Iterator[CheckResult]:
     """Read the file that keeps the alarms as the service will, and see whether it can be replaced."""
     from monitor.alarms.monitor import AlarmMonitor
     from monitor.recording import alarm_file
@@ -119,7 +119,9 @@ def _refused(scratch: Path, interval: float) -> str:
     return writer.failed
 
 
-def _room(settings: Settings, folder: Path, rate: float, *, heard: bool, duration: float | None) -> Iterator[Finding]:
+def _room(
+    settings: Settings, folder: Path, rate: float, *, heard: bool, duration: float | None
+) -> Iterator[CheckResult]:
     free = shutil.disk_usage(folder).free
     lasts = free / rate
     whose = "at what the rig sends" if heard else "no rig was heard: at a guess of"
@@ -134,7 +136,7 @@ def _room(settings: Settings, folder: Path, rate: float, *, heard: bool, duratio
         yield ok("record", detail)
 
 
-def _speed(scratch: Path, interval: float, rate: float) -> Iterator[Finding]:
+def _speed(scratch: Path, interval: float, rate: float) -> Iterator[CheckResult]:
     """Time what a flush brings to the disk, until the disk says that it has it."""
     flush = max(4096.0, rate * interval)
     # no more than that at what a rig says of itself

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
-from monitor.commands.checks.finding import Finding, fail, ok, warn
+from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.commands.security import Guard
 from monitor.config import StreamSettings
 from monitor.messages.blocks import Event, EventKind, Stream
 from monitor.transport.zeromq.endpoint import host_and_port
 from monitor.transport.zeromq.greeting import mechanism
-from monitor.transport.zeromq.zeromq_source import ZmqSource
+from monitor.transport.zeromq.signal_source import ZmqSource
 
 PATIENCE = 3.0
 """s for which rigs are listened to."""
@@ -50,7 +50,7 @@ class Ear:
                 self.troubles.append(item.detail)
 
 
-class Rigs:
+class RigProbe:
     """Every endpoint of the settings, bound or connected as the service would; closed by `close`.
 
     Endpoints that cannot be used are in `problems`.
@@ -58,7 +58,7 @@ class Rigs:
 
     def __init__(self, settings: StreamSettings, insecure: bool, guard: Guard) -> None:
         self._rig, self._secured = settings.rig, guard.keys is not None
-        self.problems: list[Finding] = []
+        self.problems: list[CheckResult] = []
         self._ears: list[Ear] = []
         for url, bound in [*((url, True) for url in settings.bind), *((url, False) for url in settings.connect)]:
             try:
@@ -89,7 +89,7 @@ class Rigs:
         """Return how many samples a rig puts in a message, the most that were heard."""
         return max(ear.rows.get(rig, 1) for ear in self._ears)
 
-    def listen(self, patience: float = PATIENCE) -> Iterator[Finding]:
+    def listen(self, patience: float = PATIENCE) -> Iterator[CheckResult]:
         """Listen until something has come from everywhere, but not longer than `patience` s; say what came."""
         deadline = monotonic() + patience
         while (waiting := [ear for ear in self._ears if not ear.answered]) and monotonic() < deadline:
@@ -102,7 +102,7 @@ class Rigs:
         if len(names) > 1:
             yield warn("rig", f"{', '.join(names)} all speak, and only one is followed: name it with --rig")
 
-    def _told(self, ear: Ear) -> Iterator[Finding]:
+    def _told(self, ear: Ear) -> Iterator[CheckResult]:
         for stream in ear.streams.values():
             yield ok("rig", f"{ear.url}: {described(stream)}")
         if ear.refusals and not ear.streams:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.commands.checks.finding import Finding, fail, ok, warn
+from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.config import IndicatorSettings, LimitSettings, Settings
 from monitor.messages.blocks import Channel, Column, Role, Stream
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ASSUMED = 1000.0  # Hz: any rate gives the same names
 
 
-def measures(settings: IndicatorSettings, stream: Stream, published: list[Column]) -> Iterator[Finding]:
+def measures(settings: IndicatorSettings, stream: Stream, published: list[Column]) -> Iterator[CheckResult]:
     """Get ready to compute, as the engine does for this stream; `published` takes the columns."""
     from monitor.engine.actuators import ActuatorMonitor
     from monitor.engine.monitor import MOST_ROWS, rows_apart
@@ -35,7 +35,7 @@ def measures(settings: IndicatorSettings, stream: Stream, published: list[Column
     )
 
 
-def model(plan: ReliabilityPlan, stream: Stream, published: list[Column]) -> Iterator[Finding]:
+def model(plan: ReliabilityPlan, stream: Stream, published: list[Column]) -> Iterator[CheckResult]:
     """Get ready to judge the model by this stream; `published` takes the columns."""
     from monitor.engine.reliability import ReliabilityMonitor
 
@@ -43,7 +43,7 @@ def model(plan: ReliabilityPlan, stream: Stream, published: list[Column]) -> Ite
     yield ok("model", f"rig {stream.rig} sends {', '.join(site.channel for site in plan.sites)}")
 
 
-def alarms(settings: Settings, columns: Sequence[Column]) -> Iterator[Finding]:
+def alarms(settings: Settings, columns: Sequence[Column]) -> Iterator[CheckResult]:
     """Look for the values that limits are set on among `columns`, those of the rig."""
     watched, findings = _watched(settings, columns)
     yield from findings
@@ -52,7 +52,7 @@ def alarms(settings: Settings, columns: Sequence[Column]) -> Iterator[Finding]:
     yield from _limits(settings)
 
 
-def assumed_alarms(settings: Settings, plan: ReliabilityPlan | None) -> Iterator[Finding]:
+def assumed_alarms(settings: Settings, plan: ReliabilityPlan | None) -> Iterator[CheckResult]:
     """The same without a rig: among the columns that any would have, for actuators as the limits name them."""
     _, findings = _watched(settings, _assumed(settings, plan))
     yield from findings
@@ -74,7 +74,7 @@ def must_be_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
         raise ValueError("; ".join([notes[0], *(note.removeprefix("alarms: ") for note in notes[1:])]))
 
 
-def _limits(settings: Settings) -> Iterator[Finding]:
+def _limits(settings: Settings) -> Iterator[CheckResult]:
     """Say where each limit lies, and which alarms may come and go without end."""
     limits = settings.alarms.limit
     yield from (ok("alarms", _in_words(limit)) for limit in limits if limit.in_service)
@@ -100,13 +100,13 @@ def _named(limit: LimitSettings) -> str:
 
 def _counted(limit: LimitSettings) -> bool:
     """Whether the value is a whole number of things, which does not waver about a limit."""
-    from monitor.alarms import gauges
+    from monitor.alarms import health_metric as gauges
     from monitor.alarms.watch import HEALTH
 
     return limit.value.startswith(HEALTH) and gauges.unit(limit.value.removeprefix(HEALTH)) not in ("s", "Hz", "B")
 
 
-def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[Finding]]:
+def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[CheckResult]]:
     from monitor.alarms.watches import plan
 
     watches, notes = plan(settings.alarms, settings.stream.stale_after, columns)

@@ -12,10 +12,10 @@ from monitor.messages.health import Broker, Health
 from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads, topics
 from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.mqtt.command_handler import MqttCommandHandler
 from monitor.transport.mqtt.connection import url_of
 from monitor.transport.mqtt.credentials import password, tls_context
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.inlet import MqttInlet
 from monitor.transport.mqtt.outbox import Message, Outbox
 from monitor.transport.mqtt.session import Session
 from monitor.transport.mqtt.summary import Ending, Summary
@@ -70,7 +70,7 @@ class MqttSink:
         self._summed: float | None = None
         self._closed = False
         self.outbox = Outbox()
-        self.inlet = MqttInlet(self.outbox.answer)
+        self.inlet = MqttCommandHandler(self.outbox.answer)
         self._session = Session(
             settings, self.outbox, lambda: self._place, self._rows, self.inlet.take, self.inlet.note, backoff
         )

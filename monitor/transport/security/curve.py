@@ -27,8 +27,8 @@ class Keys:
     def apply(self, socket: zmq.Socket[bytes], *, bind: bool) -> None:
         """Prepare a socket that is to be bound or connected; before that.
 
-        A bound socket lets in whom the `Gatekeeper` of its context lets in, and without one nobody: libzmq on its
-        own would let in any key.
+        A bound socket lets in whom the `ZapAuthenticator` of its context lets in, and without one nobody: libzmq on
+        its own would let in any key.
         """
         if bind:
             socket.setsockopt(zmq.CURVE_SERVER, 1)

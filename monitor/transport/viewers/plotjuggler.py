@@ -19,8 +19,8 @@ from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.viewers.number_tree import NumberTree
 from monitor.transport.viewers.wall_time import WallTime
-from monitor.transport.zeromq.outlet import Outlet
-from monitor.transport.zeromq.outlet_process import OutletProcess
+from monitor.transport.zeromq.publisher_process import PublisherProcess
+from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.sending import Sending
 
 DEFAULT_PLOTJUGGLER = "tcp://127.0.0.1:9872"
@@ -71,9 +71,9 @@ class PlotJugglerSink:
         if not 0.0 < rate <= MAX_RATE:
             raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
         self._sending = Sending(
-            OutletProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
+            PublisherProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
             if apart and POSSIBLE
-            else Outlet(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
+            else PublisherSocket(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
         )
         self._monotonic = monotonic
         self._wall = WallTime(clock, monotonic)

@@ -13,7 +13,7 @@ import zmq
 
 from monitor.messages.blocks import EventKind
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
-from monitor.transport.zeromq.link import Link, LinkSettings, Notice
+from monitor.transport.zeromq.subscriber_socket import LinkSettings, Notice, SubscriberSocket
 from monitor.wire.native import Frames
 
 _BATCH = 256
@@ -29,7 +29,7 @@ class Arrival(NamedTuple):
     """A message: its frames, the link that it came by, and when within 10 ms, s on the monotonic clock."""
 
     frames: Frames
-    link: Link
+    link: SubscriberSocket
     time: float
 
 
@@ -50,7 +50,7 @@ class Reading:
     settings : theirs.
     """
 
-    def __init__(self, links: Sequence[Link], poller: zmq.Poller, settings: LinkSettings) -> None:
+    def __init__(self, links: Sequence[SubscriberSocket], poller: zmq.Poller, settings: LinkSettings) -> None:
         self._links, self._poller = links, poller
         self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
         self._most = settings.queue_bytes
@@ -164,7 +164,7 @@ class Reading:
             self._empty_at = now
         return more
 
-    def _put(self, frames: Frames, link: Link, arrived: float) -> None:
+    def _put(self, frames: Frames, link: SubscriberSocket, arrived: float) -> None:
         size = _size(frames)
         if self._came + size - self._went > self._most:
             self.dropped += 1

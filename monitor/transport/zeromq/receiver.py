@@ -10,8 +10,8 @@ import zmq
 
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.link import Link, LinkSettings
 from monitor.transport.zeromq.reading import Arrival, Reading
+from monitor.transport.zeromq.subscriber_socket import LinkSettings, SubscriberSocket
 from monitor.wire.native import Frames
 
 _BATCH, _BATCH_BYTES = 256, 1 << 23  # taken in one go
@@ -55,7 +55,7 @@ class Receiver(Generic[Item]):
         self._own_context = context is None
         self._context = zmq.Context() if context is None else context
         self._poller = zmq.Poller()
-        self._links: list[Link] = []
+        self._links: list[SubscriberSocket] = []
         self._reading = Reading(self._links, self._poller, settings)
         self._refused, self._reason, self._reported = 0, "", -_REPORT_EVERY
         self._dropped = 0
@@ -65,7 +65,7 @@ class Receiver(Generic[Item]):
         self._received = 0.0
         try:
             for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
-                link = Link(self._context, self._poller, url, settings, bind=binds, listening=listening)
+                link = SubscriberSocket(self._context, self._poller, url, settings, bind=binds, listening=listening)
                 self._links.append(link)
         except BaseException:
             self.close()

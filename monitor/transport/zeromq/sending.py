@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from queue import SimpleQueue
 
-from monitor.transport.zeromq.outlet import Outlet
-from monitor.transport.zeromq.outlet_process import OutletProcess
+from monitor.transport.zeromq.publisher_process import PublisherProcess
+from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.wire.native import Frames
 
 _WAITING = 2000  # messages; only while libzmq is busy with what subscribers ask for do any wait
@@ -22,7 +22,7 @@ class Sending:
     outlet : closed with this.
     """
 
-    def __init__(self, outlet: Outlet | OutletProcess) -> None:
+    def __init__(self, outlet: PublisherSocket | PublisherProcess) -> None:
         self._outlet = outlet
         self._queue: SimpleQueue[Frames] = SimpleQueue()
         self._refused = self._unsent = 0

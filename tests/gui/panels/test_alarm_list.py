@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.model.history.history import History
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View
@@ -28,7 +28,7 @@ HEARD = Health("lab", "receiving", sample_rate=200.0)
 
 
 def told(*alarms):
-    return Arrivals(health=HEARD, alarms=AlarmReport(alarms))
+    return ReceivedMessages(health=HEARD, alarms=AlarmReport(alarms))
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_all_says_how_many(panel):
 
 
 def test_a_service_without_alarms_has_no_list(panel):
-    panel.history.take(Arrivals(health=HEARD))
+    panel.history.take(ReceivedMessages(health=HEARD))
     panel.refresh(panel.history)
     assert panel.alarms.isHidden() and panel.events.isVisible()
     panel.told(ALARM)

@@ -9,7 +9,7 @@ import pytest
 
 from gui.model.history.history import History
 from gui.model.limits import DEFAULT, LimitLine
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
@@ -38,7 +38,7 @@ def shown(qtbot, history, span=20.0):
 
 def kept(values, columns):
     history = History(memory=8 << 20)
-    history.take(Arrivals(results=(block(values, columns),)))
+    history.take(ReceivedMessages(results=(block(values, columns),)))
     return history
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.wording.level import Level
 from monitor.messages.blocks import ResultBlock
 from tests.gui.panels.tile_rig import DELAY, RATE, RATIO, RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
@@ -42,7 +42,7 @@ def rows_after(history, rows):
     for row in rows:
         values = np.tile(list(row.values()), (512, 1))
         block = ResultBlock(stream, index, 10.0 + index / RATE, values)
-        history.take(Arrivals(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
+        history.take(ReceivedMessages(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
         index += 512
         yield
 

@@ -11,7 +11,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QScrollArea
 
 from gui.model.history.history import History
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from gui.panels.tiles import TilesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
@@ -46,7 +46,7 @@ def history_of(values=None, actuators=("north",), unit="1", n=512, health=RECEIV
     stream = ResultStream("lab", 1, RATE, 1, columns)
     history = History(memory=8 << 20)
     history.take(
-        Arrivals(health=health, results=(ResultBlock(stream, 0, 10.0, np.tile(row, (n, 1))),)),
+        ReceivedMessages(health=health, results=(ResultBlock(stream, 0, 10.0, np.tile(row, (n, 1))),)),
         silence=0.1,
         age=0.02,
     )

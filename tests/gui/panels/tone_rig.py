@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gui.model.history.history import History
-from gui.model.link import Arrivals
+from gui.model.link import ReceivedMessages
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
@@ -47,7 +47,7 @@ def watch(stream, columns, *, measures=MEASURES, state="receiving", age=0.0, sil
         block = SignalBlock(stream, first, first / RATE, samples[first : first + 20])
         update = monitor.update(block)
         history.take(
-            Arrivals(
+            ReceivedMessages(
                 health=Health(rig="tones", state=state),
                 events=update.events,
                 results=() if update.results is None else (update.results,),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
-from gui.plots.time_kept import KeptPieces
-from gui.plots.time_letters import Letters
+from gui.plots.pixmap_cache import PixmapCache
+from gui.plots.text_metrics import TextMetrics
 
 GROUND, INK = QColor("#ffffff"), QColor("#204060")
 
@@ -31,14 +31,14 @@ def picture(ratio, draw):
 @pytest.mark.parametrize("ratio", [1.0, 1.25, 1.5, 2.0])
 @pytest.mark.parametrize("at", [(0.0, 0.0), (5.0, 7.0), (6.0, 3.0)])
 def test_a_copy_is_what_would_have_been_drawn(qapp, ratio, at):
-    kept, box = KeptPieces(), QRectF(QPointF(*at), QPointF(at[0] + 20.0, at[1] + 12.0))
+    kept, box = PixmapCache(), QRectF(QPointF(*at), QPointF(at[0] + 20.0, at[1] + 12.0))
     drawn = picture(ratio, lambda painter: inked(painter, box))
     for _ in range(2):
         assert picture(ratio, lambda painter: kept.draw(painter, "piece", 1, box, GROUND, inked)) == drawn
 
 
 def test_it_is_drawn_anew_only_where_it_shows_something_else(qapp):
-    kept, drawn = KeptPieces(), []
+    kept, drawn = PixmapCache(), []
 
     def draw(place, shows, ratio=1.0, ground=GROUND, size=12.0, points=9):
         def paint(painter):
@@ -69,4 +69,4 @@ def test_widths_are_those_of_the_font(qapp, text, bold):
     font = QFont()
     font.setBold(bold)
     for _ in range(2):
-        assert Letters(font).width(text) == QFontMetricsF(font).horizontalAdvance(text)
+        assert TextMetrics(font).width(text) == QFontMetricsF(font).horizontalAdvance(text)

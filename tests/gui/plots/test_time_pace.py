@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gui.model.history.timeline import Segment
+from gui.plots.readout_throttle import ReadoutThrottle
 from gui.plots.time_frame import Between, Frame
-from gui.plots.time_pace import Pace
 from gui.plots.time_reading import Reading
 
 TICK = 0.04
@@ -32,7 +32,7 @@ def shown(pace, end, value, stale="", more=True, live=True):
 
 
 def test_there_are_five_numbers_a_second_while_more_are_on_their_way():
-    pace = Pace()
+    pace = ReadoutThrottle()
     said = [shown(pace, k * TICK, float(k)) for k in range(250)]
     assert len(set(said)) <= 5 * 250 * TICK + 1
     # none of them is older than a fifth of a second
@@ -40,7 +40,7 @@ def test_there_are_five_numbers_a_second_while_more_are_on_their_way():
 
 
 def test_the_newest_is_shown_once_nothing_more_comes():
-    pace = Pace()
+    pace = ReadoutThrottle()
     shown(pace, 1.0, 1.0)
     assert shown(pace, 1.0 + TICK, 2.0) == 1.0
     assert pace.behind
@@ -54,7 +54,7 @@ def test_the_newest_is_shown_once_nothing_more_comes():
 
 @given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, math.nan]), st.sampled_from(["", "stale"])), min_size=1))
 def test_what_is_unknown_or_old_is_said_at_once(said):
-    pace = Pace()
+    pace = ReadoutThrottle()
     for k, (value, stale) in enumerate(said):
         pace.take(frame(k * TICK), more=True)
         found = pace.choose(reading(value, stale), live=True)[0]
@@ -63,19 +63,19 @@ def test_what_is_unknown_or_old_is_said_at_once(said):
 
 
 def test_what_a_cursor_shows_is_shown_at_once_and_does_not_stay():
-    pace = Pace()
+    pace = ReadoutThrottle()
     assert shown(pace, 1.0, 1.0) == 1.0
     assert shown(pace, 1.0 + TICK, 7.0, live=False) == 7.0
     assert shown(pace, 1.0 + 2 * TICK, 2.0) == 2.0
 
 
 def test_without_more_to_come_every_number_is_shown():
-    pace = Pace()
+    pace = ReadoutThrottle()
     assert [shown(pace, k * TICK, float(k), more=False) for k in range(9)] == list(range(9))
 
 
 def test_other_rows_are_other_numbers():
-    pace = Pace()
+    pace = ReadoutThrottle()
     shown(pace, 1.0, 1.0)
     pace.forget()
     assert shown(pace, 1.0 + TICK, 2.0) == 2.0

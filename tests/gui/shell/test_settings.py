@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from PySide6.QtCore import QSettings
 
 from gui.model.limits import DEFAULT
+from gui.settings.atomic_write import ExportError
 from gui.settings.settings import LimitSettings, WindowSettings, keep_window_settings, load_window_settings
 from gui.settings.settings_file import read_settings, settings_text, write_settings
-from gui.settings.whole_file import ExportError
 from monitor.config import IndicatorSettings, Settings, load_settings
 
 

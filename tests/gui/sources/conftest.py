@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QSettings, Signal
 
 
 class FakeWorker(QObject):
-    """Stands where a `Worker` would, and does what the test says."""
+    """Stands where a `ChildProcess` would, and does what the test says."""
 
     line = Signal(str)
     answer = Signal(object)

@@ -3,16 +3,16 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from gui.sources.catalogue import Catalogue, ModelUnderTest, SimulationOffer
 from gui.sources.connect_dialog import ConnectDialog
 from gui.sources.connection import ConnectToService
 from gui.sources.first_page import FirstPage, recent_files
-from gui.sources.offers import JudgedOffer, Offers, SimulationOffer
 from gui.sources.playback import PlaySimulation
 from gui.sources.rig import ServeRig
 from gui.widgets.theme import DARK, LIGHT
 
-BEAM = JudgedOffer("beam", "deflection", "16%")
-OFFERS = Offers(
+BEAM = ModelUnderTest("beam", "deflection", "16%")
+OFFERS = Catalogue(
     simulations=(
         SimulationOffer("hybrid", "three actuators", "hybrid tests"),
         SimulationOffer("beam", "an experiment", "models that are judged", BEAM),
@@ -43,7 +43,7 @@ def test_the_demonstration_is_one_click_away(page, heard, qtbot):
 
 
 def test_without_simulations_there_is_no_demonstration(qtbot, settings):
-    page = FirstPage(Offers(), settings, LIGHT)
+    page = FirstPage(Catalogue(), settings, LIGHT)
     qtbot.addWidget(page)
     assert not page.demonstration.isEnabled()
 

@@ -7,13 +7,13 @@ import pytest
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
+from gui.sources.catalogue import Catalogue
 from gui.sources.column_choice import ColumnChoice
 from gui.sources.column_chooser import ColumnChooser
 from gui.sources.connect_dialog import ConnectDialog
 from gui.sources.description import read_description
 from gui.sources.fault_bar import FaultBar
 from gui.sources.first_page import FirstPage
-from gui.sources.offers import Offers
 from gui.sources.open_dialog import Opener
 from gui.sources.playback import PlaySimulation
 from gui.sources.player import Player
@@ -28,7 +28,7 @@ def steered(kind, parent, launch):
 
 
 def opening(parent, settings, launch):
-    opener = Opener(parent, settings, Offers(), LIGHT, launch=launch)
+    opener = Opener(parent, settings, Catalogue(), LIGHT, launch=launch)
     opener.open_path("/x.csv")
     return opener
 
@@ -43,7 +43,7 @@ def playing(parent, launch):
 MAKERS = {
     "replay bar": lambda parent, settings, launch, table: steered(ReplayBar, parent, launch),
     "fault bar": lambda parent, settings, launch, table: steered(FaultBar, parent, launch),
-    "first page": lambda parent, settings, launch, table: FirstPage(Offers(), settings, LIGHT, parent),
+    "first page": lambda parent, settings, launch, table: FirstPage(Catalogue(), settings, LIGHT, parent),
     "connect dialog": lambda parent, settings, launch, table: ConnectDialog(settings, LIGHT, parent),
     "opener": lambda parent, settings, launch, table: opening(parent, settings, launch),
     "session": lambda parent, settings, launch, table: playing(parent, launch),

@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
 
-from gui.sources.offers import FileKind, Offers, SimulationOffer
+from gui.sources.catalogue import Catalogue, FileKind, SimulationOffer
 from gui.sources.open_dialog import Opener
 from gui.widgets.theme import LIGHT
 
-OFFERS = Offers((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
+OFFERS = Catalogue((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
 GUESS = {"command": ["p"], "measured": ["q"], "force": [], "time": "t", "auxiliary": False}
 
 
@@ -215,7 +215,7 @@ def test_a_dialog_offers_the_kinds_of_files_and_never_holds_up_the_window(opener
 
 def test_offers_have_their_groups_in_order():
     first, second, third = (SimulationOffer(n, "", g) for n, g in (("a", "x"), ("b", "y"), ("c", "x")))
-    offers = Offers((), (first, second, third))
+    offers = Catalogue((), (first, second, third))
     assert offers.groups == {"x": (first, third), "y": (second,)}
     assert offers.simulation("b") is second
     assert offers.simulation("d") is None

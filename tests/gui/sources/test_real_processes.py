@@ -13,13 +13,13 @@ import pytest
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
+from gui.sources.catalogue import Catalogue
+from gui.sources.child_process import ChildProcess, finish
 from gui.sources.loopback import ANY, free_endpoint
-from gui.sources.offers import Offers
 from gui.sources.open_dialog import Opener
-from gui.sources.processes import Worker, finish
 from gui.widgets.theme import LIGHT
 from monitor.recording import RunReader
-from monitor.transport.zeromq.subscriber import ResultSubscriber
+from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 
 PATIENCE = 90_000  # ms
 ROOT = Path(__file__).parents[3]
@@ -43,7 +43,7 @@ def gone(pid):
 
 @pytest.mark.parametrize("outlives", [False, True])
 def test_its_last_word_says_why_it_ended(qtbot, workers, outlives):
-    worker = Worker(["replay", "/nowhere/at/all.csv"], outlives=outlives)
+    worker = ChildProcess(["replay", "/nowhere/at/all.csv"], outlives=outlives)
     workers.append(worker)
     lines = []
     worker.line.connect(lines.append)
@@ -61,7 +61,7 @@ def test_its_last_word_says_why_it_ended(qtbot, workers, outlives):
 
 def test_one_that_cannot_be_started_says_so(qtbot, workers, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    worker = Worker(["monitor"])
+    worker = ChildProcess(["monitor"])
     with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
         worker.start()
     assert ended.args[0] == 127
@@ -69,7 +69,7 @@ def test_one_that_cannot_be_started_says_so(qtbot, workers, monkeypatch):
 
 
 def test_a_player_is_steered_and_ends_when_it_is_no_longer_told(qtbot, workers):
-    worker = Worker(["replay", "case-i", "--controlled", "--paused", "--bind", ANY], heeds_input=True)
+    worker = ChildProcess(["replay", "case-i", "--controlled", "--paused", "--bind", ANY], heeds_input=True)
     workers.append(worker)
     answers = []
     worker.answer.connect(answers.append)
@@ -90,7 +90,7 @@ def test_a_player_is_steered_and_ends_when_it_is_no_longer_told(qtbot, workers):
 
 def played(program, **how):
     """A worker that runs a text in Python instead of ours."""
-    worker = Worker([], **how)
+    worker = ChildProcess([], **how)
     worker._process.setArguments(["-c", dedent(program)])
     return worker
 
@@ -135,7 +135,7 @@ def test_modules_that_lie_in_the_current_folder_are_not_run(qtbot, workers, tmp_
     for name in ("monitor", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(77)")
     monkeypatch.chdir(tmp_path)
-    worker = Worker(["replay", "/nowhere/at/all.csv"])
+    worker = ChildProcess(["replay", "/nowhere/at/all.csv"])
     workers.append(worker)
     with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
         worker.start()
@@ -155,7 +155,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
     write_table(path)
     window = QWidget()
     qtbot.addWidget(window)
-    opener = Opener(window, settings, Offers(), LIGHT)
+    opener = Opener(window, settings, Catalogue(), LIGHT)
     with qtbot.waitSignal(opener.opened, timeout=PATIENCE) as opened:
         opener.open_path(path)
     source = opened.args[0]

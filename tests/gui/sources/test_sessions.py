@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gui.sources import loopback
+from gui.sources.catalogue import ModelUnderTest
 from gui.sources.connection import ConnectToService
 from gui.sources.description import read_description
 from gui.sources.ensemble_cache import EnsembleCache
-from gui.sources.offers import JudgedOffer
 from gui.sources.playback import PlayFile, PlaySimulation
 from gui.sources.playback_session import PlaybackSession
 from gui.sources.rig import ServeRig
@@ -16,7 +16,7 @@ from monitor.__main__ import parser_for
 
 READY = "listening on x; results on tcp://127.0.0.1:40123"
 STATE = {"type": "state", "duration": 10.0, "subscribed": True}
-BEAM = JudgedOffer("beam", "deflection", "16%", "literal", ("accumulated=0.7:0.85",), 2000)
+BEAM = ModelUnderTest("beam", "deflection", "16%", "literal", ("accumulated=0.7:0.85",), 2000)
 
 
 def options(words):

@@ -10,7 +10,7 @@ import pytest
 
 from monitor.commands.checks import broker as checks_broker
 from monitor.commands.checks.broker import broker as look
-from monitor.commands.checks.finding import Finding, Level, found
+from monitor.commands.checks.check_result import CheckResult, Level, found
 from monitor.config import MqttSettings
 from tests.monitor.mqtt.conftest import Amqtt, free_port
 from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
@@ -19,7 +19,7 @@ from tests.monitor.mqtt.watcher import until
 needs_mosquitto = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
 
-def met(port: int, rig: str = "north", **settings: object) -> Finding:
+def met(port: int, rig: str = "north", **settings: object) -> CheckResult:
     given = MqttSettings.model_validate({"host": "127.0.0.1", "port": port, **settings})
     (said,) = found("broker", lambda: look(given, rig))
     return said

@@ -23,8 +23,8 @@ from monitor.messages.health import Health
 from monitor.messages.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
 from monitor.transport.mqtt import connection, payloads, topics
 from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.mqtt.command_handler import MqttCommandHandler
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.inlet import MqttInlet
 from monitor.transport.mqtt.pace import Pace
 from monitor.transport.mqtt.summary import Ending, Summary
 from monitor.transport.mqtt.topics import Place
@@ -197,7 +197,7 @@ class Asked:
         self.now = 0.0
         self.answers: list[bytes] = []
         self.done: list[Request] = []
-        self.inlet = MqttInlet(self.answers.append, lambda: self.now)
+        self.inlet = MqttCommandHandler(self.answers.append, lambda: self.now)
 
     def ask(self, *given: bytes, retained: bool = False) -> list[tuple[bool, int, str]]:
         self.answers.clear()

@@ -1,0 +1,174 @@
+"""One alarm of a service as it lives: its state, what is asked of it, and the transitions that come of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from monitor.alarms import text
+from monitor.alarms.life import Kind, following, unshelved, why_in_vain
+from monitor.alarms.saved_alarm import SavedAlarm
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Transition
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Time [s] and sample number of the stream, on the rig's clock."""
+
+    time: float
+    index: int
+
+
+class AlarmInstance:
+    """An alarm and its life; the transitions have no numbers yet.
+
+    Parameters
+    ----------
+    alarm : as it begins, or as it was kept.
+    kind : how its life goes.
+    beneath : the state that it would have if it were not shelved; by default its own.
+    """
+
+    __slots__ = ("_alarm", "_at", "_beneath", "_changed", "_last", "_shelved_for", "active", "kind", "state")
+
+    def __init__(self, alarm: Alarm, kind: Kind, beneath: AlarmState | None = None) -> None:
+        self.kind = kind
+        self._alarm, self._changed = alarm, False
+        self.state, self.active = alarm.state, alarm.active
+        self._last, self._shelved_for = alarm.last, alarm.shelved_for
+        self._at = Moment(alarm.time, alarm.index)
+        self._beneath = alarm.state if beneath is None else beneath
+
+    @classmethod
+    def of(cls, kept: SavedAlarm) -> AlarmInstance:
+        """Return one that was kept."""
+        return cls(kept.alarm, Kind(kept.latching, kept.acknowledge), kept.beneath)
+
+    @property
+    def alarm(self) -> Alarm:
+        """The alarm as it is."""
+        # made when somebody looks: a step costs less than what is told of it
+        if self._changed:
+            self._alarm = replace(
+                self._alarm,
+                state=self.state,
+                active=self.active,
+                last=self._last,
+                time=self._at.time,
+                index=self._at.index,
+                shelved_for=self._shelved_for,
+            )
+            self._changed = False
+        return self._alarm
+
+    @property
+    def name(self) -> str:
+        """The alarm's."""
+        return self._alarm.name
+
+    @property
+    def kept(self) -> SavedAlarm:
+        """What is to be kept of it."""
+        return SavedAlarm(self.alarm, self._beneath, self.kind.latching, self.kind.acknowledge)
+
+    @property
+    def worth_keeping(self) -> bool:
+        """It is neither normal nor out of service."""
+        return self.state not in (AlarmState.NORMAL, AlarmState.OUT_OF_SERVICE)
+
+    @property
+    def resettable(self) -> bool:
+        """A reset lets it go."""
+        return self.state is AlarmState.LATCHED_ACKNOWLEDGED
+
+    def succeed(self, other: AlarmInstance) -> None:
+        """Go on where `other` of the same name has come to, under this one's limits.
+
+        One that is out of service now, or was, begins anew.
+        """
+        if AlarmState.OUT_OF_SERVICE in (self.state, other.state):
+            return
+        self._changed = True
+        self._beneath, self._at = other._beneath, other._at
+        self.state, self.active = other.state, other.active
+        self._last, self._shelved_for = other._last, other._shelved_for
+
+    def turn(self, value: float | None, reason: str, at: Moment, *, entered: bool) -> Transition | None:
+        """Let the condition begin or cease to hold; None where no transition comes of it."""
+        action = AlarmAction.OCCUR if entered else AlarmAction.RETURN_TO_NORMAL
+        self.active, self._changed = entered, True
+        if value is not None:
+            self.seen(value)
+        if self.state is AlarmState.OUT_OF_SERVICE:
+            return None
+        self._beneath = following(self._beneath, action, self.kind)
+        if self.state in (AlarmState.SHELVED, self._beneath):
+            return None
+        return self._go(self._beneath, action, at, reason, value=value)
+
+    def ask(self, action: AlarmAction, by: str, at: Moment) -> Transition:
+        """Acknowledge or reset it; raises ValueError where that is in vain."""
+        state = following(self.state, action, self.kind)
+        if state is self.state:
+            raise ValueError(f"{self.name}: {why_in_vain(self.state, action)}")
+        self._beneath = state
+        what = "acknowledged" if action is AlarmAction.ACKNOWLEDGE else "reset"
+        return self._go(state, action, at, text.asked(what, by), by)
+
+    def shelve(self, seconds: float, by: str, at: Moment) -> Transition:
+        """Put it aside, or for another time if it is; raises ValueError where it is out of service."""
+        if self.state is AlarmState.OUT_OF_SERVICE:
+            raise ValueError(f"{self.name}: {why_in_vain(self.state, AlarmAction.SHELVE)}")
+        reason = text.asked(f"shelved for {seconds:g} s", by)
+        self._shelved_for = float(seconds)
+        return self._go(AlarmState.SHELVED, AlarmAction.SHELVE, at, reason, by)
+
+    def unshelve(self, by: str, at: Moment, reason: str = "unshelved") -> Transition:
+        """Take it from the shelf; raises ValueError where it is not there."""
+        if self.state is not AlarmState.SHELVED:
+            raise ValueError(f"{self.name}: it is not shelved")
+        self._beneath = unshelved(self._beneath, self.kind, active=self.active)
+        self._shelved_for = 0.0
+        return self._go(self._beneath, AlarmAction.UNSHELVE, at, text.asked(reason, by), by)
+
+    def wait(self, passed: float) -> bool:
+        """Let `passed` s go by; tell whether its time on the shelf is over."""
+        if self.state is not AlarmState.SHELVED:
+            return False
+        self._shelved_for, self._changed = max(self._shelved_for - passed, 0.0), True
+        return self._shelved_for == 0.0
+
+    def seen(self, value: float) -> None:
+        """Remember the newest value that was judged."""
+        if math.isfinite(value) and value != self._last:
+            self._last, self._changed = value, True
+
+    def _go(
+        self,
+        state: AlarmState,
+        action: AlarmAction,
+        at: Moment,
+        reason: str,
+        by: str = "",
+        value: float | None = None,
+    ) -> Transition:
+        alarm = self._alarm
+        # what is asked for stands beside the newest value that is known
+        value = self._last if value is None else value if math.isfinite(value) else None
+        made = Transition(
+            0,
+            alarm.name,
+            alarm.severity,
+            action,
+            self.state,
+            state,
+            at.time,
+            at.index,
+            value,
+            text.crossed(alarm, value),
+            alarm.unit,
+            reason,
+            by,
+        )
+        self.state, self._at, self._changed = state, at, True
+        return made

@@ -1,0 +1,102 @@
+"""What the operator is told, line by line, while the service runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from monitor.alarms.text import in_words
+from monitor.commands.final_reliability import FinalReliability
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
+
+_PAUSE = 5.0
+_TOLD = {
+    EventKind.STARTED: "the stream starts",
+    EventKind.RESTART: "the rig has restarted",
+    EventKind.ENDED: "the stream has ended",
+    EventKind.GAP: "samples lost",
+    EventKind.DUPLICATE: "samples came twice and were left out",
+    EventKind.REORDERED: "samples came too late and were left out",
+    EventKind.CLOCK_JUMP: "the rig's clock jumped",
+    EventKind.REJECTED: "messages refused",
+    EventKind.RECONNECTED: "",
+    EventKind.DECISION: "",
+    EventKind.NOTE: "",
+    EventKind.ALARM: "alarm",
+}
+# never too many, and each says something else
+_ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM)
+_MOST_ALARMS = 20  # lines within a pause
+
+
+class ConsoleSink:
+    """A sink that says events in words; of one kind at most a line in five seconds, where more would be noise.
+
+    Parameters
+    ----------
+    say : takes a line.
+    clock : s, monotonic.
+    """
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._say = say
+        self._clock = clock
+        self._said: dict[EventKind, float] = {}
+        self._complete = True
+        self._judged = FinalReliability()
+        self._alarms_since, self._alarms = clock(), 0
+
+    def signals(self, block: SignalBlock) -> None:
+        """Say nothing."""
+
+    def results(self, block: ResultBlock) -> None:
+        """Remember what is said of models at the end."""
+        self._judged.follow(block)
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Say nothing."""
+
+    def event(self, event: Event) -> None:
+        """Say what happened, unless it is noise."""
+        now = self._clock()
+        if event.kind not in _TOLD:
+            return
+        if event.kind not in _ALWAYS and now - self._said.get(event.kind, now - _PAUSE) < _PAUSE:
+            return
+        if event.kind is EventKind.ALARM and not self._room_for_alarm(now):
+            return
+        self._said[event.kind] = now
+        what = f"{event.count or ''} {_TOLD[event.kind]}".strip()
+        detail = in_words(event) if event.kind is EventKind.ALARM else event.detail
+        self._say(f"at {event.time:.3f} s: {': '.join(filter(None, (what, detail)))}")
+        if event.kind is EventKind.ENDED:
+            for line in self._judged.lines:
+                self._say(line)
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Say nothing: every transition is an event."""
+
+    def health(self, health: Health) -> None:
+        """Say once that samples cannot be recorded, and how many alarms there was no room for."""
+        self._tell_left_out(self._clock())
+        if health.unrecorded and self._complete:
+            self._complete = False
+            self._say(f"{health.recording}: {health.unrecorded} samples could not be recorded")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _room_for_alarm(self, now: float) -> bool:
+        self._tell_left_out(now)
+        self._alarms += 1
+        return self._alarms <= _MOST_ALARMS
+
+    def _tell_left_out(self, now: float) -> None:
+        if now - self._alarms_since < _PAUSE:
+            return
+        if self._alarms > _MOST_ALARMS:
+            self._say(f"{self._alarms - _MOST_ALARMS} more steps of alarms, not said one by one")
+        self._alarms_since, self._alarms = now, 0

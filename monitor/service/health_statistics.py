@@ -1,0 +1,142 @@
+"""How a service is doing, kept while it works: counts, rates, latencies -> `Health`."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+from monitor.messages.blocks import Event, EventKind, SignalBlock
+from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health, Recording
+from monitor.transport.base import RequestServer
+
+_LAGS = 15  # looks over which the trend is told
+# which count an event raises, and whether by its own count or by one
+_COUNTED = {
+    EventKind.GAP: ("lost", True),
+    EventKind.DUPLICATE: ("duplicates", True),
+    EventKind.REORDERED: ("reordered", True),
+    EventKind.REJECTED: ("rejected", True),
+    EventKind.RESTART: ("restarts", False),
+    EventKind.CLOCK_JUMP: ("clock_jumps", False),
+    EventKind.RECONNECTED: ("reconnects", False),
+}
+
+
+class HealthStatistics:
+    """What has happened so far; every time is given, s on one monotonic clock.
+
+    Parameters
+    ----------
+    began : when the service did.
+    stale_after : s of silence after which the stream is called stale.
+    fixed : what does not change, such as the length of the window.
+    """
+
+    def __init__(self, began: float, stale_after: float, fixed: Health) -> None:
+        self._stale_after = stale_after
+        self._fixed = fixed
+        self._newest: SignalBlock | None = None
+        self._heard: float | None = None
+        self._told = (began, 0)
+        self._rate = self._latency = self._latency_sum = self._idle = 0.0
+        self._lag = 0.0
+        self._lags: deque[tuple[float, float]] = deque(maxlen=_LAGS)
+        self._latencies = [0] * (len(LATENCY_BOUNDS) + 1)
+        # samples received come with every block, the others seldom
+        self._received, self._counts = 0, Counts()
+
+    @property
+    def counts(self) -> Counts:
+        """What has happened so far."""
+        return replace(self._counts, received=self._received)
+
+    @property
+    def told(self) -> float:
+        """When a look was last taken."""
+        return self._told[0]
+
+    @property
+    def ended(self) -> bool:
+        """The newest block was the stream's last."""
+        return self._newest is not None and self._newest.last
+
+    @property
+    def where(self) -> tuple[float, int]:
+        """Time and index of the newest sample; zeros before the first."""
+        if self._newest is None:
+            return 0.0, 0
+        newest = self._newest.tail(max(len(self._newest) - 1, 0))
+        return newest.time, newest.index
+
+    def take(self, block: SignalBlock, arrived: float) -> None:
+        """Count the accepted samples."""
+        self._newest, self._heard = block, arrived
+        self._received += len(block)
+
+    def passed(self, latency: float) -> None:
+        """Count how long results took from the arrival of their newest sample to the first sink, s."""
+        self._latencies[bisect_left(LATENCY_BOUNDS, latency)] += 1
+        self._latency_sum += latency
+        self.late(latency)
+
+    def late(self, latency: float) -> None:
+        """Take note of how late results are, s, also where there are none."""
+        self._latency, self._lag = max(self._latency, latency), latency
+
+    def waited(self, seconds: float) -> None:
+        """Count the time in which there was nothing to do."""
+        self._idle += seconds
+
+    def note(self, event: Event) -> None:
+        """Count what happened to the stream."""
+        if event.kind is EventKind.GAP:
+            self._counts = replace(self._counts, gaps=self._counts.gaps + 1)
+        if event.kind in _COUNTED:
+            name, by_count = _COUNTED[event.kind]
+            raised = getattr(self._counts, name) + (event.count if by_count else 1)
+            self._counts = replace(self._counts, **{name: raised})
+
+    def look(self, now: float, rig: str, kept: Recording, inlets: Sequence[RequestServer], broker: Broker) -> Health:
+        """Return how things are; rates and the longest latency are those since the last look."""
+        then, received = self._told
+        load = 0.0
+        if now > then:
+            self._rate = (self._received - received) / (now - then)
+            load = max(0.0, 1.0 - self._idle / (now - then))
+        self._told = now, self._received
+        then, before = self._lags[0] if self._lags else (now, self._lag)
+        self._lags.append((now, self._lag))
+        health = replace(
+            self._fixed,
+            rig=rig,
+            state=self._state(now),
+            counts=self.counts,
+            sample_rate=0.0 if self._newest is None else self._newest.stream.sample_rate,
+            measured_rate=self._rate,
+            age=0.0 if self._heard is None else now - self._heard,
+            latency=self._latency,
+            latency_counts=tuple(self._latencies),
+            latency_sum=self._latency_sum,
+            load=load,
+            lag=self._lag,
+            lag_trend=(self._lag - before) / (now - then) if now > then else 0.0,
+            recording=kept.path,
+            recorded=kept.recorded,
+            unrecorded=kept.unrecorded,
+            disk_free=kept.disk_free,
+            unwritten_age=kept.unwritten_age,
+            recording_breaks=kept.recording_breaks,
+            requests_refused=sum(inlet.refused for inlet in inlets),
+            broker=broker,
+        )
+        self._latency = self._lag = self._idle = 0.0
+        return health
+
+    def _state(self, now: float) -> str:
+        if self._heard is None:
+            return "waiting"
+        if self.ended:
+            return "ended"
+        return "stale" if now - self._heard > self._stale_after else "receiving"

@@ -1,0 +1,134 @@
+"""Asking something of a running service, and hearing what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+import zmq
+
+from monitor.messages.requests import Answer, Request, RequestError, decode_answer, encode
+from monitor.transport.base import TransportError
+from monitor.transport.security.curve import Keys
+from monitor.transport.zeromq import endpoint
+
+_QUEUE = 64
+_BATCH = 256
+
+
+class RequestClient:
+    """Send requests and take the answers; neither waits.
+
+    Every request gets exactly one answer. One that the service does not give within `patience` is given here, as a
+    refusal; what has not left by then is not sent any more.
+
+    Parameters
+    ----------
+    url : where the service takes requests, as `requests_url` tells.
+    patience : s.
+    clock : s, monotonic.
+    security : keys of the client, where the service asks for them.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        patience: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+        security: Keys | None = None,
+    ) -> None:
+        self._url = url
+        self._patience = patience
+        self._clock = clock
+        self._security = security
+        self._number = 0
+        self._pending: dict[int, float] = {}
+        self._refused: list[Answer] = []
+        self._context, self._socket = self._open()
+
+    def send(self, request: Request) -> int:
+        """Send `request` under a number of its own, and return that: its answer will have it as `id`."""
+        self._number += 1
+        try:
+            self._socket.send(encode(msgspec.structs.replace(request, id=self._number)), zmq.NOBLOCK)
+        except zmq.Again:
+            reason = f"{_QUEUE} requests wait for the service at {self._url} already"
+            self._refused.append(Answer(ok=False, reason=reason, id=self._number))
+        else:
+            self._pending[self._number] = self._clock()
+        return self._number
+
+    def answers(self, timeout: float = 0.0) -> list[Answer]:
+        """Return the answers that have come, in order; wait up to `timeout` s for the first."""
+        found, self._refused = self._refused, []
+        if self._pending and not found:
+            self._socket.poll(int(1000 * timeout))
+        found += self._received()
+        first = min(self._pending.values(), default=self._clock())
+        if self._clock() - first > self._patience:
+            found += self._give_up()
+        return found
+
+    def _received(self) -> list[Answer]:
+        found = []
+        for _ in range(_BATCH):
+            try:
+                answer = decode_answer(self._socket.recv_multipart(zmq.NOBLOCK)[-1])
+            except zmq.Again:
+                break
+            except RequestError:
+                continue
+            if self._pending.pop(answer.id, None) is not None:
+                found.append(answer)
+        return found
+
+    def _give_up(self) -> list[Answer]:
+        reason = f"no answer from {self._url} within {self._patience:g} s; it may not have been carried out"
+        found = [Answer(ok=False, reason=reason, id=number) for number in self._pending]
+        self._pending.clear()
+        # anew, or what still waits would reach a service that comes back much later; without its context a socket
+        # may go on for a moment after it was closed
+        self.close()
+        self._context, self._socket = self._open()
+        return found
+
+    def _open(self) -> tuple[zmq.Context[zmq.Socket[bytes]], zmq.Socket[bytes]]:
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        try:
+            socket = context.socket(zmq.DEALER)
+            endpoint.prepare(socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
+            endpoint.attach(socket, self._url, bind=False, security=self._security)
+        except BaseException:
+            context.destroy(linger=0)
+            raise
+        return context, socket
+
+    def close(self, linger: float = 0.0) -> None:
+        """Leave; what has not left within `linger` s is not sent any more. A second call does nothing."""
+        self._socket.close(linger=int(1000 * linger))
+        self._context.term()
+
+
+def requests_url(requests: str, results: str) -> str:
+    """Return where a client that found `requests` in the health of the service at `results` connects to.
+
+    An endpoint bound on all addresses of the service's machine is reached at the host of `results`.
+
+    Raises
+    ------
+    TransportError : the service takes no requests, or only on its own machine, which is another.
+    """
+    if not requests:
+        raise TransportError(f"the service at {results} takes no requests")
+    if endpoint.is_local(requests) and not endpoint.is_local(results):
+        raise TransportError(
+            f"the service at {results} takes requests on its own machine only: "
+            "ask there, at 127.0.0.1, or start it with --requests tcp://*:PORT and --keys"
+        )
+    return endpoint.reached_from(requests, results)

@@ -1,0 +1,183 @@
+"""Requests that come in over ZeroMQ, each answered once."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+import zmq
+
+from monitor.messages.requests import MAX_REQUEST, Answer, Request, RequestError, decode_request, encode
+from monitor.transport.security.curve import Keys
+from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.zeromq import endpoint
+
+_QUEUE = 64  # requests that may wait for the service's loop
+_ANSWERS = 1024  # that may wait for a client: credit comes back in halves, and late on a busy machine
+_AT_ONCE = 32  # requests carried out in one turn of the service's loop
+_LINGER = 0.2
+_RATE = 20.0  # requests per second that are carried out, in the long run
+_BURST = 50  # at once, after a pause
+_BUSY = "too many requests wait: send it again later"
+_END = b""
+
+_numbers = itertools.count()
+
+
+class ZmqRequestServer:
+    """A ROUTER socket for clients with a REQ or a DEALER.
+
+    A thread of its own reads all that clients send, refuses at once what cannot be carried out, and hands on the
+    rest, so that nothing waits for a client and none can hold up the service. One that does not take its answers
+    loses them. At most 20 requests a second are carried out, 50 at once, of all clients together: more are refused,
+    so that notes do not push out what happens to the stream.
+
+    Parameters
+    ----------
+    bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys.
+    context : of the caller, who then terminates it; by default an own one.
+    clock : s, monotonic.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed or cannot be used.
+    """
+
+    def __init__(
+        self,
+        bind: str,
+        *,
+        insecure: bool = False,
+        security: Keys | None = None,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._own_context = context is None
+        self._context = zmq.Context() if context is None else context
+        self._socket = self._context.socket(zmq.ROUTER)
+        # both ends of the way to the service's loop and back: messages of the client's address and the request
+        self._inner, self._outer = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
+        self._frames: list[bytes] = []
+        self._allowance = TokenBucket(_BURST, _RATE, clock)
+        self._at_once = self._later = 0
+        self.trouble = ""
+        """Why no requests are read any more; empty while they are."""
+        self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
+        try:
+            endpoint.prepare(self._socket, _ANSWERS / endpoint.MESSAGES_PER_SECOND)
+            self._socket.setsockopt(zmq.MAXMSGSIZE, 2 * MAX_REQUEST)
+            self.endpoint = endpoint.attach(self._socket, bind, bind=True, insecure=insecure, security=security)
+            between = f"inproc://synchroscope-requests-{next(_numbers)}"
+            for each in (self._inner, self._outer):
+                each.setsockopt(zmq.LINGER, 0)
+                each.set_hwm(_QUEUE)
+            self._outer.bind(between)
+            self._inner.connect(between)
+        except BaseException:
+            self.close()
+            raise
+        self._thread.start()
+
+    @property
+    def refused(self) -> int:
+        """How many requests could not be read, or were refused."""
+        return self._at_once + self._later
+
+    def serve(self, carry_out: Callable[[Request], None]) -> None:
+        """Carry out and answer what has come, some tens of requests at most; never wait.
+
+        A ValueError from `carry_out` refuses the request, and its text is the reason. What cannot be read is
+        refused and counted in `refused`, too; nothing that a client sends raises.
+        """
+        for _ in range(_AT_ONCE):
+            try:
+                *client, body, refusal = self._outer.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            # where there is no room, the client loses its answer
+            with suppress(zmq.Again):
+                self._outer.send_multipart([*client, refusal or self._carried_out(body, carry_out)], zmq.NOBLOCK)
+
+    def _carried_out(self, body: bytes, carry_out: Callable[[Request], None]) -> bytes:
+        request = decode_request(body)
+        try:
+            carry_out(request)
+        except ValueError as problem:
+            self._later += 1
+            return encode(Answer(ok=False, reason=str(problem), id=request.id))
+        return encode(Answer(ok=True, id=request.id))
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as problem:  # noqa: BLE001  told to who asks, instead of a silence
+            why = f"{type(problem).__name__}: {problem}"
+            self.trouble = f"no requests are taken at {self.endpoint} any more: {why}; start the service again"
+
+    def _read(self) -> None:
+        poller = zmq.Poller()
+        for each in (self._socket, self._inner):
+            poller.register(each, zmq.POLLIN)
+        while True:
+            ready = dict(poller.poll())
+            if self._inner in ready:
+                frames = self._inner.recv_multipart()
+                if frames == [_END]:
+                    return
+                self._send(frames)
+            if self._socket in ready:
+                self._take()
+
+    def _take(self) -> None:
+        frame = self._socket.recv()
+        # of a message with too many frames no more is kept than tells so
+        if len(self._frames) < 4:
+            self._frames.append(frame)
+        if not self._socket.getsockopt(zmq.RCVMORE):
+            frames, self._frames = self._frames, []
+            self._hand_on(frames)
+
+    def _hand_on(self, frames: list[bytes]) -> None:
+        # a REQ puts an empty frame before its request and expects it back
+        client, body = (frames[:2], frames[2:]) if frames[1:2] == [b""] else (frames[:1], frames[1:])
+        refusal = self._refusal(body)
+        try:
+            # refusals too, so that the answers come in the order of the requests
+            self._inner.send_multipart([*client, body[0] if len(body) == 1 else b"", refusal], zmq.NOBLOCK)
+        except zmq.Again:
+            self._at_once += not refusal
+            self._send([*client, refusal or encode(Answer(ok=False, reason=_BUSY, id=decode_request(body[0]).id))])
+
+    def _refusal(self, body: list[bytes]) -> bytes:
+        """Return the answer to what cannot be carried out; empty where it can."""
+        try:
+            if len(body) != 1:
+                raise RequestError("a request has one frame")
+            number = decode_request(body[0]).id
+            if not self._allowance.take():
+                raise RequestError(f"more than {_RATE:g} requests a second: wait, then send it again", number)
+        except RequestError as problem:
+            self._at_once += 1
+            return encode(Answer(ok=False, reason=str(problem), id=problem.number))
+        return b""
+
+    def _send(self, frames: list[bytes]) -> None:
+        # a ROUTER drops what its client's queue has no room for, and what is for nobody any more
+        self._socket.send_multipart(frames, zmq.NOBLOCK)
+
+    def close(self) -> None:
+        """Leave no socket behind; the last answers may still go. A second call does nothing."""
+        if self._thread.is_alive():
+            self._outer.setsockopt(zmq.SNDTIMEO, -1)
+            self._outer.send(_END)
+            self._thread.join()
+        self._outer.close()
+        self._inner.close()
+        self._socket.close(linger=int(1000 * _LINGER))
+        if self._own_context:
+            self._context.term()

@@ -1,0 +1,237 @@
+"""One subscribing socket that is kept alive.
+
+A SUB socket that connects is dead for ever, and says nothing, after one frame above its size limit or
+one failed handshake. Its monitor tells: a disconnection that no retry follows. Then the socket is made
+anew. A socket that binds needs none of this, for there each sender has a session of its own, which
+fails alone and which the sender itself opens again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import monotonic, sleep
+
+import zmq
+
+from monitor.messages.blocks import EventKind
+from monitor.transport.base import TransportError
+from monitor.transport.security.curve import Keys
+from monitor.transport.zeromq import endpoint
+from monitor.transport.zeromq.socket_monitor import FAILED, SocketMonitor, refusal, suspicion
+from monitor.wire import native as wire
+from monitor.wire.native import Frames
+
+_FIRST_BACKOFF = 0.1
+_WATCHED = (
+    zmq.Event.CONNECTED
+    | zmq.Event.CONNECT_DELAYED
+    | zmq.Event.CONNECT_RETRIED
+    | zmq.Event.DISCONNECTED
+    | zmq.Event.HANDSHAKE_SUCCEEDED
+    | FAILED
+)
+
+Notice = tuple[EventKind, str]
+
+HOLD = wire.topic("hold")
+"""A subscription to this asks a sender that can wait, such as a replay, to do so. Who asks and goes asks no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """How to subscribe.
+
+    Parameters
+    ----------
+    topics : prefixes to subscribe to.
+    stale_after : s after which a connection without any sign of life is given up.
+    max_message : bytes allowed in one frame; a larger one cuts the connection.
+    queue_seconds : of messages that may wait unread before senders that heed it are held up.
+    queue_bytes : of messages that may wait unread before what comes is dropped.
+    insecure : may bind where other machines can reach it without keys.
+    security : keys of who binds or connects.
+    """
+
+    topics: tuple[bytes, ...] = (b"",)
+    stale_after: float = 5.0
+    max_message: int = 64 << 20
+    queue_seconds: float = 10.0
+    queue_bytes: int = 256 << 20
+    insecure: bool = False
+    security: Keys | None = None
+
+
+class SubscriberSocket:
+    """A subscription to one endpoint, registered with `poller` under whatever socket it has at the time.
+
+    One that is not `listening` from the start is attached, and asks for messages only when told to.
+
+    Raises
+    ------
+    TransportError : the endpoint cannot be used.
+    """
+
+    def __init__(
+        self,
+        context: zmq.Context[zmq.Socket[bytes]],
+        poller: zmq.Poller,
+        url: str,
+        settings: LinkSettings,
+        *,
+        bind: bool,
+        listening: bool = True,
+    ) -> None:
+        self._context, self._poller, self._settings, self._bind = context, poller, settings, bind
+        self._backoff = _FIRST_BACKOFF
+        self._breach = f"a breach of protocol, such as a message over {settings.max_message} bytes"
+        self._blame = self._refusal = ""
+        self._failures = 0
+        self._secured = not bind and settings.security is not None and bool(settings.security.peer)
+        self._listening = listening
+        self._holding = False
+        self.url = url
+        self._open()
+
+    def _open(self) -> None:
+        self._up = self._dropped = False
+        self._monitor: SocketMonitor | None = None
+        self._socket = self._context.socket(zmq.SUB)
+        try:
+            endpoint.prepare(self._socket, self._settings.queue_seconds, self._settings.stale_after)
+            self._socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message)
+            if self._listening:
+                self._subscribe()
+            # within the process there is no connection to lose
+            if not self._bind and not self.url.startswith("inproc://"):
+                self._monitor = SocketMonitor(self._context, self._socket, _WATCHED)
+            self.url = endpoint.attach(
+                self._socket,
+                self.url,
+                bind=self._bind,
+                insecure=self._settings.insecure,
+                security=self._settings.security,
+            )
+        except BaseException:
+            self._shut()
+            raise
+        self._poller.register(self._socket, zmq.POLLIN)
+        self._patience = -1
+        self._heard = monotonic()
+
+    def listen(self) -> None:
+        """Ask for messages; until then none is sent, so that none piles up."""
+        if not self._listening:
+            self._listening = True
+            self._subscribe()
+
+    def _subscribe(self) -> None:
+        for topic in (*self._settings.topics, *((HOLD,) if self._holding else ())):
+            self._socket.subscribe(topic)
+
+    def hold(self, *, on: bool) -> None:
+        """Ask senders that can wait to send nothing, or to go on."""
+        self._holding = on
+        if not self._socket.closed:
+            self._socket.subscribe(HOLD) if on else self._socket.unsubscribe(HOLD)
+
+    def messages(self, limit: int) -> Iterator[Frames]:
+        """Yield what is there, at most `limit` messages, without waiting."""
+        for _ in range(limit):
+            if self._socket.closed:
+                return
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self._heard = monotonic()
+            yield frames
+
+    def wait(self, milliseconds: int) -> Frames | None:
+        """Return the next message as soon as it comes, None if there is none in that time; cheaper than a poll."""
+        if self._socket.closed:
+            sleep(0.001 * milliseconds)
+            return None
+        if milliseconds != self._patience:
+            self._socket.setsockopt(zmq.RCVTIMEO, milliseconds)
+            self._patience = milliseconds
+        try:
+            frames = self._socket.recv_multipart()
+        except zmq.Again:
+            return None
+        self._heard = monotonic()
+        return frames
+
+    def cut(self) -> None:
+        """Cut off whoever sends, with all that was not read yet; it is open again after a moment."""
+        self._shut()
+        self._up, self._dropped, self._heard, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
+
+    def praise(self) -> None:
+        """Say that a good message came: the next interruption is met quickly again."""
+        self._backoff = _FIRST_BACKOFF
+
+    def notices(self) -> Iterator[Notice]:
+        """Yield what happened to the connection; make the socket anew where that is needed."""
+        if self._monitor is not None:
+            for event, value in self._monitor.told():
+                self._heard = monotonic()
+                yield from self._note(event, value)
+        elif not self._socket.closed:
+            return
+        if self._is_dead() and (self._socket.closed or not endpoint.readable(self._socket)):
+            self._backoff = min(2 * self._backoff, self._settings.stale_after)
+            try:
+                self._shut()
+                self._open()
+            except (TransportError, zmq.ZMQError) as problem:
+                # as where descriptors are short: tried again after a while
+                self._up, self._dropped, self._heard = False, True, monotonic()
+                if str(problem) != self._refusal:
+                    self._refusal = str(problem)
+                    yield EventKind.NOTE, f"{self.url} cannot be connected to now, trying on: {problem}"
+
+    def _note(self, event: int, value: int) -> Iterator[Notice]:
+        if event == zmq.Event.HANDSHAKE_SUCCEEDED:
+            if self._blame:
+                yield EventKind.RECONNECTED, f"{self.url}: connected again after {self._blame}"
+            self._up, self._dropped, self._blame, self._refusal, self._failures = True, False, "", "", 0
+        elif event == zmq.Event.DISCONNECTED or event & FAILED:
+            if self._up:
+                # what follows tells whether it was this or the network
+                self._blame = self._breach
+            elif why := refusal(event, value, secured=self._secured):
+                if why != self._refusal:
+                    self._blame = self._blame or "it was refused"
+                    self._refusal = why
+                    yield EventKind.NOTE, f"{self.url}: {why}"
+            elif not self._dropped and not self._refusal:
+                self._failures += 1
+                # one alone may be a sender that was just going away
+                if self._failures == 2:
+                    self._blame = self._blame or "failed handshakes"
+                    yield EventKind.NOTE, f"{self.url} {suspicion(secured=self._secured)}"
+            self._up, self._dropped = False, True
+        elif self._dropped:
+            if self._blame == self._breach:
+                self._blame = "the sender went away"
+            self._dropped = False
+
+    def _is_dead(self) -> bool:
+        if self._up:
+            return False
+        silence = monotonic() - self._heard
+        return silence > (self._backoff if self._dropped else self._settings.stale_after)
+
+    def _shut(self) -> None:
+        if self._socket in self._poller:
+            self._poller.unregister(self._socket)
+        if self._monitor is not None:
+            self._monitor.close()
+            self._monitor = None
+        self._socket.close()
+
+    def close(self) -> None:
+        """Close the sockets; a second call does nothing."""
+        if not self._socket.closed:
+            self._shut()
