@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from gui.window.window import asking
+from gui.window import asking
 from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
