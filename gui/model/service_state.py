@@ -45,7 +45,7 @@ _STATES = {
         ServiceState("stale", "stale", "▲", Level.BAD),
         ServiceState("halted", "replay paused", "❚❚", Level.INFO),
         ServiceState("ended", "ended", "■", Level.INFO),
-        ServiceState("silent", "no word from the service", "▲", Level.BAD, "no word"),
+        ServiceState("silent", "no data from the service", "▲", Level.BAD, "no data"),
     )
 }
 

@@ -33,7 +33,7 @@ def verdict(delay: float, ratio: float, phase: float) -> Verdict:
         return NO_VALUE
     size = amplitude_word(ratio)
     if abs(delay) <= IN_STEP:
-        return Verdict(size, "◆", Level.WARN) if size else Verdict("in step", "●", Level.GOOD)
+        return Verdict(size, "◆", Level.WARN) if size else Verdict("within limits", "●", Level.GOOD)
     also = f", {size.removesuffix('shoots')}" if size else ""
     if delay < 0.0:
         return Verdict(f"leads{also}", "▼", Level.INFO)

@@ -47,7 +47,7 @@ class AlarmList(QWidget):
         self.acknowledge_all = self._button("All", "take note of all of them (Shift+A)")
         self.shelve = self._button("Shelve…", "put the one that is chosen aside for a while, or back (Shift+S)")
         self.reset = self._button("Reset", "let a latched one go whose condition has gone (R)")
-        self.normal = QCheckBox("normal too")
+        self.normal = QCheckBox("Show normal")
         self.normal.setToolTip("list all that is watched, with its values, and not only what stands")
         self.choice = ShelveChoice()
         self._advice = ElidedLabel()
@@ -75,11 +75,11 @@ class AlarmList(QWidget):
         self.setHidden(not alarms)
         counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.watched} watched"
         said = "as it was when the service was last heard" if stale else counts
-        self.view.nothing = f"No alarm stands; {said}."
+        self.view.nothing = f"No active alarms; {said}."
         self.table.take(alarms, old=stale)
         # the number is part of the text: a button that says "All" of three is not pressed for one
         n = found.unacknowledged
-        self.acknowledge_all.setText(f"All {n}" if n else "All")
+        self.acknowledge_all.setText(f"Acknowledge all ({n})" if n else "Acknowledge all")
         self._allow()
 
     def set_read_only(self, read_only: bool) -> None:

@@ -93,7 +93,7 @@ class HysteresisPanel(XYPanel):
         energy = loop_energy(moved, force, signals.sample_rate, frequency)
         unit = work_unit(of_measured.unit, of_force.unit)
         known = math.isfinite(energy)
-        said = f"last turn takes up {_energy_text(energy, unit)}" if known else f"last turn takes up {DASH}"
+        said = f"energy per cycle {_energy_text(energy, unit)}" if known else f"energy per cycle {DASH}"
         self.plot.say(said, self.theme.text if known and not self.old else self.theme.muted)
         self.caption = forgotten(history, self.view.instant - self.length)
         self._read_out()

@@ -21,7 +21,7 @@ from gui.widgets.theme import Theme
 from gui.wording.level import Level
 
 _NOTHING = (
-    "No model is judged. Start the service with one,\n"
+    "No model is loaded. Start the service with one,\n"
     "synchroscope monitor --ensemble beam.h5 --response deflection --tolerance 16% --limit accumulated=0.7:0.85\n"
     "or choose one of the models that are judged in the menu Simulations."
 )

@@ -64,7 +64,7 @@ def tracking_lines(tracking: Tracking) -> str:
         _line("phase", math.degrees(tracking.phase), math.degrees(tracking.phase_sd), 2, "°"),
         _line("delay", 1e3 * tracking.delay, 1e3 * tracking.delay_sd, 2, "ms"),
         _line("ratio", tracking.ratio, tracking.ratio_sd, 3, tracking.ratio_unit),
-        "in step" if in_step else way,
+        "within limits" if in_step else way,
         size,
     )
     return "\n".join(line for line in lines if line)

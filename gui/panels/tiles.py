@@ -20,7 +20,7 @@ from gui.widgets.plain_text import PlainLabel
 from gui.widgets.theme import Theme
 
 _PACE = 0.2  # s between two numbers: nobody reads faster
-_NOTHING = "No results yet: tiles come with the first results of a service."
+_NOTHING = "Waiting for results."
 
 
 class TilesPanel(Panel):

@@ -24,7 +24,7 @@ _ALARMS = (
     ),
 )
 _MQTT = (
-    _F("host", "Broker", "Its name or address.", "text", empty="no broker is told"),
+    _F("host", "Broker", "Its name or address.", "text", empty="disabled"),
     _F("port", "Port", "Of the broker.", empty="1883, or 8883 with TLS"),
     _F("lab", "Laboratory", "Stands in the topics, synchroscope/v1/LAB/RIG.", "text"),
     _F(
@@ -71,7 +71,7 @@ OUTLET_SECTIONS = (
         _ALARMS,
     ),
     SettingsSection("mqtt", "MQTT", "A broker that is told.", MqttSettings, _MQTT),
-    SettingsSection("security", "Security", "Who may come near over the network.", SecuritySettings, _SECURITY),
+    SettingsSection("security", "Security", "Network access control.", SecuritySettings, _SECURITY),
     SettingsSection("viewers", "Viewers", "Feeds for programs of others.", ViewerSettings, _VIEWERS),
 )
 """The last pages of the dialog."""

@@ -19,7 +19,7 @@ _STREAM = (
     _F(
         "connect",
         "Rigs that publish",
-        "Their endpoints, parted by commas.",
+        "Their endpoints, separated by commas.",
         "names",
         empty="tcp://127.0.0.1:5555",
         check=can_connect,
@@ -27,7 +27,7 @@ _STREAM = (
     _F(
         "bind",
         "Rigs that connect",
-        "Endpoints that are opened for them, parted by commas.",
+        "Endpoints that are opened for them, separated by commas.",
         "names",
         empty="none",
         check=can_bind,
@@ -111,8 +111,8 @@ _INDICATORS = (
         unit="times",
     ),
     _F("max_delay", "Largest delay", "That correlation looks for.", unit="s"),
-    _F("transfer_segment", "Transfer segment", "Its frequencies lie one over this apart.", unit="s"),
-    _F("transfer_memory", "Transfer memory", "After this a segment counts for a third.", unit="s"),
+    _F("transfer_segment", "Transfer segment", "Frequency resolution is one over this.", unit="s"),
+    _F("transfer_memory", "Transfer memory", "Time constant of the exponential average.", unit="s"),
 )
 _LIMIT_NAMES = (
     ("instantaneous", "Instantaneous"),
@@ -124,14 +124,14 @@ _RELIABILITY = (
     _F(
         "channel",
         "Channel",
-        "Which channel the ensemble speaks of; several sites parted by commas.",
+        "Which channel the ensemble speaks of; several sites separated by commas.",
         "names",
         empty="no model is judged",
     ),
     _F(
         "ensemble",
         "Ensemble",
-        "Its realizations, .npz or HDF5; a file for each channel, parted by semicolons.",
+        "Its realizations, .npz or HDF5; a file for each channel, separated by semicolons.",
         "files",
         empty="no model is judged",
     ),
@@ -143,7 +143,7 @@ _RELIABILITY = (
     ),
     _F(
         "policy",
-        "Share of what",
+        "Tolerance reference",
         "What a tolerance in percent is a share of.",
         "choice",
         choices=(
@@ -164,7 +164,7 @@ _RELIABILITY = (
     _F("start", "Start", "The model's time 0, after the rig's first sample.", unit="s"),
     _F("shift", "Shift", "How much later the channel is read, as validate tells it.", unit="s"),
     _F("window", "Window", "Of the windowed reliability.", unit="s"),
-    _F("after", "Decide after", "No decision falls before.", unit="s", empty="a tenth of the ensemble's time"),
+    _F("after", "Decide after", "Earliest decision time.", unit="s", empty="a tenth of the ensemble's time"),
     *(
         _F(
             f"limits.{key}",

@@ -21,7 +21,7 @@ class SettingField:
     label, unit : beside its editor.
     does : a sentence.
     kind : how it is edited: a number, an amount (a number or a text), a text, a switch, a choice of one or several, a
-        pair of numbers, names parted by commas, files parted by semicolons, or a folder.
+        pair of numbers, names separated by commas, files separated by semicolons, or a folder.
     choices : of a choice, value and text; of several, values.
     empty : what it means if nothing is entered.
     check : returns what is wrong with an entry beyond what its section says, or nothing.

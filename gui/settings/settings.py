@@ -85,9 +85,9 @@ def load_window_settings(store: QSettings) -> tuple[WindowSettings, str]:
     try:
         document = json.loads(str(kept))
     except (ValueError, RecursionError):
-        return WindowSettings(), "the settings of the window were damaged: all are as at first"
+        return WindowSettings(), "the settings of the window were damaged: defaults are used"
     if not isinstance(document, dict):
-        return WindowSettings(), "the settings of the window were damaged: all are as at first"
+        return WindowSettings(), "the settings of the window were damaged: defaults are used"
     try:
         return WindowSettings.model_validate(document), ""
     except ValidationError as problem:

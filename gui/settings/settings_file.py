@@ -35,4 +35,4 @@ def read_settings(path: Path) -> tuple[Settings, str]:
     try:
         return load_settings(path, {}), ""
     except SettingsError as problem:
-        return Settings(), f"{problem}; the service's settings are as at first"
+        return Settings(), f"{problem}; defaults are used"

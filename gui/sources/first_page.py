@@ -140,7 +140,7 @@ class FirstPage(QScrollArea):
         right.addWidget(self._sentence("Streams with known errors: see how every number answers."))
         right.addWidget(self.simulations)
         right.addSpacing(12)
-        self._recent_heading = _heading("Opened last")
+        self._recent_heading = _heading("Recent files")
         right.addWidget(self._recent_heading)
         right.addWidget(self.recent)
         right.addStretch(1)

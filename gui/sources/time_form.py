@@ -25,7 +25,7 @@ class TimeForm(QWidget):
 
     def __init__(self, columns: Sequence[DescribedColumn], time: str, rate: str, theme: Theme) -> None:
         super().__init__()
-        self.column = ColumnBox(columns, "found by itself")
+        self.column = ColumnBox(columns, "automatic")
         self.column.choose(time)
         self.column.setAccessibleName("time column")
         self.rate = QLineEdit(rate, placeholderText="only where no column tells the time")

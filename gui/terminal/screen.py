@@ -121,7 +121,7 @@ class Screen:
         if health.rig:
             first.append(Text.assemble("rig ", (shortened(health.rig, 24), "bold")))
         if health.sample_rate:
-            first.append(Text(f"{health.sample_rate:.5g} Hz said, {health.measured_rate:.5g} Hz measured"))
+            first.append(Text(f"{health.sample_rate:.5g} Hz nominal, {health.measured_rate:.5g} Hz measured"))
         if health.sample_rate and self.state != "ended":
             # the service tells its age now and then, the results theirs by coming
             first.append(Text(f"data {min(health.age + self.silence, self.age):.1f} s old"))
@@ -153,7 +153,7 @@ class Screen:
         if health.unwritten_age > LONGEST_UNWRITTEN:
             last.append(Text(f"disk {health.unwritten_age:.0f} s behind", style="bold yellow"))
         if health.unrecorded:
-            last.append(Text(f"{count(health.unrecorded)} samples not kept", style="bold red"))
+            last.append(Text(f"{count(health.unrecorded)} samples not recorded", style="bold red"))
         yield last
 
     def _actuators(self, width: int, rows: int) -> Table | Text:
@@ -174,7 +174,7 @@ class Screen:
     @property
     def _silent(self) -> str:
         """What to show instead of values that are old."""
-        return {"stale": "stale", "silent": "no word"}.get(self.state, "")
+        return {"stale": "stale", "silent": "no data"}.get(self.state, "")
 
     def _told(self, width: int, lines: int) -> Iterator[Text]:
         yield Text("─ events " + "─" * max(0, width - 9), style="dim", no_wrap=True, overflow="crop")

@@ -97,7 +97,7 @@ _FILE = (
     ),
     Command("file.export_svg", "Export panel as S&VG…", "File", ("Ctrl+Shift+V",), "A picture in lines and text."),
     Command("file.export_csv", "Export span as &CSV…", "File", ("Ctrl+E",), "The samples and results in view."),
-    Command("file.quit", "&Quit", "File", ("Ctrl+Q",), "Leave.", changes=False, apart=True),
+    Command("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit.", changes=False, apart=True),
 )
 _SOURCE = (
     Command("source.connect", "&Watch a service…", "Source", ("Ctrl+L",), "Connect to a service that runs."),
@@ -116,13 +116,19 @@ _ALARMS = (
         "&Acknowledge all",
         "Alarms",
         ("Shift+A",),
-        "Take note of all that stands.",
+        "Acknowledge all active alarms.",
         apart=True,
     ),
 )
 _TIME = (
     Command(
-        "view.pause", "&Pause", "Time", ("Space",), "Stand still; nothing is lost.", checkable=True, changes=False
+        "view.pause",
+        "&Pause",
+        "Time",
+        ("Space",),
+        "Freeze the display (acquisition continues).",
+        checkable=True,
+        changes=False,
     ),
     Command("view.live", "&Live", "Time", ("Home",), "Go to the newest sample and stay there.", changes=False),
     Command("view.back", "&Back", "Time", ("Left",), "A tenth of the span earlier.", changes=False, apart=True),
@@ -158,12 +164,8 @@ _PANELS = (
     ),
     Command("actuator.next", "&Next actuator", "Panels", ("Ctrl+Down", ","), changes=False, apart=True),
     Command("actuator.previous", "&Previous actuator", "Panels", ("Ctrl+Up",), changes=False),
-    Command(
-        "panel.next", "Next pane&l", "Panels", ("F6",), "Give the next panel the keys.", changes=False, apart=True
-    ),
-    Command(
-        "panel.previous", "Previous panel", "Panels", ("Shift+F6",), "Give the one before the keys.", changes=False
-    ),
+    Command("panel.next", "Next pane&l", "Panels", ("F6",), "Focus the next panel.", changes=False, apart=True),
+    Command("panel.previous", "Previous panel", "Panels", ("Shift+F6",), "Focus the previous panel.", changes=False),
 )
 _LAYOUTS = (
     *(
@@ -174,7 +176,7 @@ _LAYOUTS = (
     ),
     Command("layout.save", "&Save layout as…", "Layouts", ("Ctrl+Shift+S",), "Keep this arrangement.", apart=True),
     Command("layout.delete", "&Delete this layout", "Layouts", tip="Forget a layout that was saved."),
-    Command("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "As this layout was at first.", changes=False),
+    Command("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "Restore the default layout.", changes=False),
 )
 _WINDOW = (
     Command("window.settings", "&Settings…", "Window", ("Ctrl+,",), "Limits, theme, and the service's own."),

@@ -110,9 +110,9 @@ def _troubles(health: Health) -> Iterator[HealthItem]:
     for key, number, meaning, rank in (
         ("lost", counts.lost, "samples that never came", 8),
         ("duplicates", counts.duplicates, "samples that came twice; left out", 9),
-        ("too late", counts.reordered, "samples that came too late; left out", 10),
+        ("out of order", counts.reordered, "samples out of order; left out", 10),
         ("restarts", counts.restarts, "times that the rig started again", 9),
-        ("refused", counts.rejected, "messages that were none", 9),
+        ("rejected", counts.rejected, "malformed messages", 9),
     ):
         if number:
             yield HealthItem(key, f"▲ {key} {count(number)}", f"{count(number)} {meaning}", Level.WARN, 2)
@@ -145,7 +145,7 @@ def _recording(history: History, health: Health) -> Iterator[HealthItem]:
         yield HealthItem("late", f"▲ disk {late} behind", "that much waits for the disk", Level.WARN, 0)
     if health.unrecorded:
         lost = count(health.unrecorded)
-        yield HealthItem("unrecorded", f"■ not kept {lost}", f"{lost} samples are not in the file", Level.BAD, 0)
+        yield HealthItem("unrecorded", f"■ not recorded {lost}", f"{lost} samples are not in the file", Level.BAD, 0)
     if health.disk_free >= 0:
         yield _disk(history, health)
 

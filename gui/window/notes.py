@@ -78,7 +78,7 @@ class Notes(QObject):
             elif health is not None and health.recording:
                 self._say("info", "the note is kept with the run")
             else:
-                self._say("warning", "the note was told to all who watch, but nothing is recorded: no file keeps it")
+                self._say("warning", "the note was sent, not saved: no recording is running")
 
     def _miss(self, text: str, why: str) -> None:
         """Tell that a note is not kept, and keep its text for the next."""

@@ -47,7 +47,7 @@ TIMELINE_KEYS = (
     ("Up, Down", "show the curve of another channel"),
 )
 """Of the timeline of a replay."""
-ESCAPE = (("Esc", "take a message away; leave a note or a menu"),)
+ESCAPE = (("Esc", "dismiss a message; leave a note or a menu"),)
 """Wherever the focus is."""
 SECTIONS = (
     ("Mouse in the panels", GESTURES),

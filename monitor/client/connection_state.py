@@ -78,7 +78,7 @@ class ConnectionState:
         if self._timeout is not None and self.silence > self._timeout:
             self._heard = time.monotonic()
             why = f": {self._trouble}" if self._trouble else ""
-            raise ServiceLostError(f"no word from the service at {self._url} for {self._timeout:g} s{why}")
+            raise ServiceLostError(f"no data from the service at {self._url} for {self._timeout:g} s{why}")
 
 
 def is_of(rig: str, item: Published) -> bool:

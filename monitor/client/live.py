@@ -247,7 +247,7 @@ class Live:
         deadline = time.monotonic() + PATIENCE
         while self.health is None:
             if self._over or time.monotonic() > deadline:
-                raise ServiceLostError(f"no word from the service at {self.url}: there is nobody to ask")
+                raise ServiceLostError(f"no data from the service at {self.url}: there is nobody to ask")
             if not self._receive(_TICK):
                 self._hearing.check()
         ask(request, self.health, self.url, self._security)

@@ -135,4 +135,4 @@ def _report(results: str, security: Keys | None) -> AlarmReport:
                     raise ValueError(item.detail)
     finally:
         subscriber.close()
-    raise ValueError(f"no monitor tells its alarms on {results}: give its endpoint with --connect")
+    raise ValueError(f"no monitor is publishing at {results}: give its endpoint with --connect")

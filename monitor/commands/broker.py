@@ -35,7 +35,7 @@ def add_broker_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mqtt",
         metavar="BROKER",
-        help="tell an MQTT broker: HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT (encrypted)",
+        help="publish to an MQTT broker: HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT (encrypted)",
     )
 
 

@@ -51,7 +51,7 @@ def indicator_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def add_reliability_options(parser: argparse.ArgumentParser) -> None:
     """Offer to judge a model by the stream."""
-    group = parser.add_argument_group("a model that is judged live")
+    group = parser.add_argument_group("model reliability")
     group.add_argument("--ensemble", action="append", metavar="FILE", help="realizations of a response; repeatable")
     group.add_argument(
         "--response", action="append", metavar="CHANNEL", help="the channel it speaks of; one for each"
@@ -62,7 +62,7 @@ def add_reliability_options(parser: argparse.ArgumentParser) -> None:
         help="how far it may be off: a share, a number in the channel's unit, or a table over time",
     )
     policies = ("literal", "floored", "peak", "absolute", "varying")
-    group.add_argument("--policy", choices=policies, help="what a share is of")
+    group.add_argument("--policy", choices=policies, help="reference of a relative tolerance")
     add_limit_option(parser)
 
 

@@ -38,16 +38,18 @@ def add_service_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of plain senders that do not say it")
     parser.add_argument("--publish", metavar="URL", help="where results go (default tcp://127.0.0.1:5556)")
     parser.add_argument(
-        "--requests", metavar="URL", help="where notes and the like are taken (default: a free port; none: nowhere)"
+        "--requests", metavar="URL", help="endpoint for operator requests (default: a free port; none: not served)"
     )
     parser.add_argument("--record", metavar="PATH", help="keep the run in this file, or in this folder")
     parser.add_argument("--duration", type=positive, metavar="S", help="stop after so many seconds")
     parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
     parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("--check", action="store_true", help="only look whether all is ready for a test, and say it")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--check", action="store_true", help="run the checks before a test, print them and exit")
     parser.add_argument("--json", action="store_true", help="with --check: print one JSON object")
-    parser.add_argument("--keys", metavar="DIR", help="let in only whom this folder of `synchroscope keys` lists")
+    parser.add_argument(
+        "--keys", metavar="DIR", help="accept only clients listed in this key folder, made by `synchroscope keys`"
+    )
     parser.add_argument("--rig-key", metavar="FILE", help="public key of the rigs of --connect, where they have one")
     add_insecure_option(parser)
     add_indicator_options(parser)

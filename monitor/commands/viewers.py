@@ -17,7 +17,7 @@ _PLOTJUGGLER, _PROMETHEUS = "tcp://127.0.0.1:9872", "127.0.0.1:9464"
 
 def add_viewer_options(parser: argparse.ArgumentParser) -> None:
     """Offer the feeds."""
-    group = parser.add_argument_group("programs of others that look on")
+    group = parser.add_argument_group("third-party viewers")
     group.add_argument(
         "--plotjuggler",
         nargs="?",

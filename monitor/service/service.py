@@ -219,7 +219,7 @@ class Service:
         self._distribution.event(event)
 
     def _refused(self, count: int) -> None:
-        often = f"rig {self._rig!r} begins anew too often: what it sends is refused for a while"
+        often = f"rig {self._rig!r} restarts too frequently: what it sends is refused for a while"
         self._note(Event(EventKind.REJECTED, *self._vitals.where, count, often))
 
     def _tell_backlog(self) -> None:

@@ -167,5 +167,5 @@ def _estimate(held: list[PlainMessage]) -> float:
         count += len(message)
     rate = estimate_rate(positions, times)
     if rate is None:
-        raise WireError("the sample rate is not to be had from t, which does not advance: send sample_rate")
+        raise WireError("the sample rate cannot be determined from t, which does not advance: send sample_rate")
     return rate

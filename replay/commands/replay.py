@@ -46,14 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keys",
         metavar="DIR",
-        help="with --bind: let in only whom this folder of `synchroscope keys` lists; with --connect: the folder "
+        help="with --bind: accept only clients listed in this key folder; with --connect: the folder "
         "that was handed over",
     )
     add_insecure_option(parser)
     add_column_options(parser)
     group = parser.add_argument_group("for programs")
     group.add_argument("--controlled", action="store_true", help="obey commands, one JSON object a line, on stdin")
-    group.add_argument("--paused", action="store_true", help="with --controlled: begin with time standing")
+    group.add_argument("--paused", action="store_true", help="with --controlled: start paused")
     group.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     group.add_argument("--describe", action="store_true", help="print what the source holds, as JSON, and end")
     group.add_argument(

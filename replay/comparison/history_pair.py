@@ -24,7 +24,7 @@ def check_pair(measured: Samples, model: Samples) -> tuple[Samples, Samples]:
     if len(measured) < SMALLEST_RECORD:
         raise ValueError(f"a comparison of histories needs at least {SMALLEST_RECORD} samples, not {len(measured)}")
     if not (np.isfinite(measured).all() and np.isfinite(model).all()):
-        raise ValueError("a history has samples that are no numbers: leave them out of both, as common_samples does")
+        raise ValueError("a history has non-finite samples: leave them out of both, as common_samples does")
     return measured, model
 
 

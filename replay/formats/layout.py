@@ -100,7 +100,9 @@ def find_layout(head: bytes) -> Layout:
     )
     cells = _common_width(kinds)
     if not cells:
-        raise RecordingError("no rows of numbers; a table has columns parted by commas, semicolons, tabs or spaces")
+        raise RecordingError(
+            "no rows of numbers; a table has columns separated by commas, semicolons, tabs or spaces"
+        )
     rows = [i for i, (width, _) in enumerate(kinds) if width == cells]
     pure = [i for i in rows if not kinds[i][1]]
     trailing = cells > 1 and all(not split(lines[i], delimiter)[-1] for i in pure or rows)

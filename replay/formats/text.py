@@ -138,7 +138,7 @@ def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
     unit = time.unit.strip().lower()
     if unit and unit not in SECONDS:
         raise RecordingError(
-            f"the times of {time.name!r} are in {time.unit!r}, which is no time unit: give --rate HZ"
+            f"the times of {time.name!r} are in {time.unit!r}, which is not a time unit: give --rate HZ"
         )
     times = table.values[:, time.position]
     check_times(times, table.line)

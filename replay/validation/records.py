@@ -59,7 +59,7 @@ def read_record(path: Path, time: str | None = None, response: str | None = None
         signal = _response_column(table.columns, clock, response)
         factor = SECONDS.get(clock.unit.strip().lower() or "s")
         if factor is None:
-            raise RecordingError(f"the times of {clock.name!r} are in {clock.unit!r}, which is no time unit")
+            raise RecordingError(f"the times of {clock.name!r} are in {clock.unit!r}, which is not a time unit")
         times = factor * table.values[:, clock.position]
         check_times(times, table.line, advice="")
         wrong = np.flatnonzero(np.diff(times) <= 0.0)

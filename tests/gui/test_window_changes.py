@@ -28,8 +28,8 @@ def test_a_service_that_falls_silent_leaves_no_number_on_the_tiles(fed, hybrid_a
     end = hands.history.end_x
     hands.played.now += 10.0
     hands.until(lambda: all(DASHES in face for face in hands.faces.values()))
-    assert all("no word" in face for face in hands.faces.values())
-    assert "▲ no word from the service" in hands.strip
+    assert all("no data" in face for face in hands.faces.values())
+    assert "▲ no data from the service" in hands.strip
     # what has been stays to be looked at
     hands.key("Space")
     hands.until(lambda: all(DASHES not in face for face in hands.faces.values()))

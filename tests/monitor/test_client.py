@@ -208,7 +208,7 @@ def test_who_follows_gets_the_next_run_too(sink: ZmqResultSink) -> None:
 
 def test_a_lost_service_is_told_and_may_come_back(sink: ZmqResultSink) -> None:
     with listening(sink, timeout=0.3) as live:
-        with pytest.raises(ServiceLostError, match=r"no word from the service at tcp://.* for 0.3 s"):
+        with pytest.raises(ServiceLostError, match=r"no data from the service at tcp://.* for 0.3 s"):
             next(live)
         assert isinstance(ServiceLostError(), OSError)
         sink.results(block(0, 1))

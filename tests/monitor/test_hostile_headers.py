@@ -54,7 +54,7 @@ def test_a_rig_that_begins_anew_in_every_message_is_refused_after_a_while(tmp_pa
     # the first, and with other channels or another rate 20 times
     assert len(begun) == 1 + 20
     refused = [event for event in sink.events_seen if event.kind is EventKind.REJECTED]
-    assert refused and all("begins anew too often" in event.detail for event in refused)
+    assert refused and all("restarts too frequently" in event.detail for event in refused)
     # all of them are counted, also those that nothing followed
     assert sum(event.count for event in refused) == len(blocks) - len(begun)
 

@@ -81,7 +81,7 @@ def test_a_last_line_that_was_cut_short_is_left_out_and_told(tmp_path):
         ("time,response\n0,1\n1,2\n1,3\n2,4\n", "the time does not rise at line 4"),
         ("time,response\n0,1\n2,2\n1,3\n3,4\n", "the time does not rise at line 4"),
         ("time,response\n0,1\n,2\n2,3\n3,4\n", "the time is missing at line 3"),
-        ("time [mm],response\n0,1\n1,2\n2,3\n", "the times of 'time' are in 'mm', which is no time unit"),
+        ("time [mm],response\n0,1\n1,2\n2,3\n", "the times of 'time' are in 'mm', which is not a time unit"),
         ("a,b,c\n0,1,2\n1,2,3\n2,3,4\n", "no column of times among a, b, c: name it with --time NAME"),
         ("time,b,c\n0,1,2\n1,2,3\n2,3,4\n", "which of b, c is the response: name it with --response NAME"),
         ("time,response\n0,1\n1,x\n2,3\n", "'x' is not a number"),

@@ -39,7 +39,7 @@ _SILENT = "it does not answer"
 _WORDS = {
     errno.ETIMEDOUT: _SILENT,
     errno.ECONNREFUSED: "it refuses the connection: is the broker running, and on this port?",
-    errno.ECONNRESET: "it hangs up",
+    errno.ECONNRESET: "connection reset by broker",
     errno.EHOSTUNREACH: "no way to it: is its machine on, and the address right?",
     errno.ENETUNREACH: "no way to it: is this machine in the network?",
     socket.EAI_NONAME: "there is no machine of this name",
@@ -143,7 +143,7 @@ class Connection(aiomqtt.Client):
     ) -> None:
         if not self._connected.done():
             # or the answer would be waited for
-            self._connected.set_exception(aiomqtt.MqttError("it hangs up before it has answered"))
+            self._connected.set_exception(aiomqtt.MqttError("connection closed by broker before it answered"))
         else:
             super()._on_disconnect(client, userdata, flags, reason_code, properties)
 

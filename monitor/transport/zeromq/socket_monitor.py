@@ -27,7 +27,7 @@ def refusal(event: int, value: int, *, secured: bool) -> str:
         return "refused: this key is not on the list of who is let in there"
     if event == zmq.Event.HANDSHAKE_FAILED_PROTOCOL and value == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH:
         if secured:
-            return "it uses no keys, and is not spoken to without; leave --keys out if that is right"
+            return "the server has no CURVE security, but keys are given here; leave --keys out if that is right"
         # which mechanism it wants instead is not told
         return "it asks for keys, so give --keys, or does not answer like a ZeroMQ publisher"
     return ""
@@ -36,8 +36,8 @@ def refusal(event: int, value: int, *, secured: bool) -> str:
 def suspicion(*, secured: bool) -> str:
     """Return what is probably wrong where the other side hangs up again and again."""
     if secured:
-        return "hangs up: it uses no keys, or its public key is not the one known here; trying on"
-    return "does not answer like a ZeroMQ publisher, or asks for keys; trying on"
+        return "closes the connection: it uses no keys, or its public key is not the one known here; retrying"
+    return "does not answer like a ZeroMQ publisher, or asks for keys; retrying"
 
 
 class SocketMonitor:

@@ -189,7 +189,7 @@ class SubscriberSocket:
                 self._up, self._dropped, self._heard = False, True, monotonic()
                 if str(problem) != self._refusal:
                     self._refusal = str(problem)
-                    yield EventKind.NOTE, f"{self.url} cannot be connected to now, trying on: {problem}"
+                    yield EventKind.NOTE, f"{self.url} cannot be connected to now, retrying: {problem}"
 
     def _note(self, event: int, value: int) -> Iterator[Notice]:
         if event == zmq.Event.HANDSHAKE_SUCCEEDED:

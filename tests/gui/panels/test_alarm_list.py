@@ -186,7 +186,7 @@ def test_all_says_how_many(panel):
     panel.told(
         *(replace(ALARM, name=str(n), state=S.RETURNED) for n in range(3)), replace(TRIP, state=S.ACKNOWLEDGED)
     )
-    assert panel.alarms.acknowledge_all.text() == "All 3"
+    assert panel.alarms.acknowledge_all.text() == "Acknowledge all (3)"
     panel.alarms.acknowledge_all.click()
     assert panel.asked == [AcknowledgeRequest()]
 
@@ -197,7 +197,7 @@ def test_a_service_without_alarms_has_no_list(panel):
     assert panel.alarms.isHidden() and panel.events.isVisible()
     panel.told(ALARM)
     assert panel.alarms.isVisible()
-    assert panel.alarms.view.nothing == "No alarm stands; 1 watched."
+    assert panel.alarms.view.nothing == "No active alarms; 1 watched."
     # another one in its place, with other alarms
     panel.told(replace(TRIP, state=S.UNACKNOWLEDGED))
     assert [alarm.name for alarm in panel.alarms.table.rows] == [TRIP.name]

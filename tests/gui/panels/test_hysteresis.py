@@ -66,7 +66,7 @@ def test_the_energy_of_a_turn_is_that_of_the_damper(panel, warm_kernels):
 
 def test_without_a_frequency_no_energy_is_told(panel, warm_kernels):
     look(panel, tone_history(5.0, measures=("ti",)))
-    assert panel.plot.said == "last turn takes up —"
+    assert panel.plot.said == "energy per cycle —"
 
 
 def test_how_far_back_it_goes_can_be_chosen(panel, warm_kernels, qtbot):

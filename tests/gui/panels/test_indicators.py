@@ -227,8 +227,8 @@ def test_the_usual_limits_are_where_the_words_change():
     from gui.model.verdict import verdict
 
     warn = DEFAULT["delay"].warn * 1e-3
-    assert verdict(0.99 * warn, 1.0, 0.0).words == "in step"
+    assert verdict(0.99 * warn, 1.0, 0.0).words == "within limits"
     assert verdict(1.01 * warn, 1.0, 0.0).words == "lags"
     off = DEFAULT["ratio"].warn / 100.0
-    assert verdict(0.0, 1.0 + 0.99 * off, 0.0).words == "in step"
+    assert verdict(0.0, 1.0 + 0.99 * off, 0.0).words == "within limits"
     assert verdict(0.0, 1.0 + 1.01 * off, 0.0).words == "undershoots"

@@ -203,7 +203,7 @@ def test_without_paei_it_says_so(panel):
     ("more", "words"),
     [
         ({"state": "stale"}, "▲ stale"),
-        ({"silence": 9.0}, "▲ no word from the service"),
+        ({"silence": 9.0}, "▲ no data from the service"),
         ({"age": 60.0}, "▲ stale"),
     ],
 )

@@ -87,7 +87,7 @@ def test_what_means_nothing_is_no_value_once_the_window_is_full(qtbot):
     ("state", "silence", "age", "words", "why"),
     [
         ("stale", 0.1, 0.1, "stale", ""),
-        ("receiving", 9.0, 0.1, "no word", "no word from the service"),
+        ("receiving", 9.0, 0.1, "no data", "no data from the service"),
         ("receiving", 0.1, 9.0, "stale", ""),
         ("waiting", 0.1, 0.1, "waiting", "waiting for the rig"),
     ],
@@ -140,7 +140,7 @@ def test_a_ratio_of_different_units_is_no_share(qtbot):
     panel, _ = panel_of(qtbot, history_of({**VALUES, "broadband_delay": 0.0}, unit="V/mm"))
     face, numbers = read(panel, "north")
     assert numbers["ratio"] == "1.082 V/mm ± 0.003"
-    assert face.verdict.words == "in step"
+    assert face.verdict.words == "within limits"
     assert not face.remark
 
 
@@ -217,7 +217,7 @@ def test_without_results_it_says_what_comes(qtbot):
     panel, view = panel_of(qtbot, History(memory=1 << 20))
     said = panel.findChild(QLabel)
     assert said.isVisible()
-    assert said.text().startswith("No results yet")
+    assert said.text().startswith("Waiting for results")
     history = history_of()
     view.extend(0.0, history.end_x)
     panel.configure(history)
@@ -250,7 +250,7 @@ def letters(wide, high):
 
 
 @pytest.mark.parametrize("size", [(LEAST_WIDTH, LEAST_HEIGHT), (320, 180), (1900, 1000)])
-@pytest.mark.parametrize("text", ["north", "-1234.5", "no word from the service", "■ over limit (trip): delay"])
+@pytest.mark.parametrize("text", ["north", "-1234.5", "no data from the service", "■ over limit (trip): delay"])
 def test_letters_shrink_until_the_text_has_room(qapp, size, text):
     for share in (0.44, 1.0):
         width = share * 0.9 * size[0]
@@ -292,7 +292,7 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
         "receiving": (*told, "at 12.3 Hz", "1010.0", "0.25 s window"),
         "looked back": (*told, "at 10.40 s"),
         "stale": ("▲ stale", "—"),
-        "silent": ("▲ no word", "—", "no word from the service"),
+        "silent": ("▲ no data", "—", "no data from the service"),
     }[state]
     for text in ("north_actuator", "delay", "phase", "ratio", "ms", "deg", "%", *expected):
         assert text in words

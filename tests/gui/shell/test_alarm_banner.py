@@ -82,10 +82,10 @@ def test_it_blinks_once_a_second_while_somebody_must_take_note(banner, theme):
 
 def test_what_nobody_has_heard_for_long_is_grey_and_says_so(banner):
     banner.show_alarms(history_of(*STANDING, silence=30.0), 0.6)
-    assert "no word from the service; the last was north delay (FDB) 61 ms" in banner.text
+    assert "no data from the service; the last was north delay (FDB) 61 ms" in banner.text
     assert ground(banner) == LIGHT.invalid
     banner.show_alarms(history_of(WARN, silence=30.0), 0.0)
-    assert banner.text == "○ alarms not known   no word from the service"
+    assert banner.text == "○ alarms not known   no data from the service"
 
 
 def test_its_height_depends_on_the_mode_alone(banner):

@@ -56,13 +56,13 @@ def test_a_good_service_in_full(qtbot):
     assert strip.texts == (
         "● receiving",
         "rig laboratory",
-        "1000 Hz said, 999.6 Hz measured",
+        "1000 Hz nominal, 999.6 Hz measured",
         "data 0.1 s old",
         "lost 0",
         "duplicates 0",
-        "too late 0",
+        "out of order 0",
         "restarts 0",
-        "refused 0",
+        "rejected 0",
         "latency 4.2 ms",
         "● recording 2026-11-21-frame.h5: 59 s, 59,000 samples safe",
         "disk 120 GB left",
@@ -85,8 +85,8 @@ def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):
     counts = Counts(received=60_000, lost=1280, duplicates=3, reordered=2, restarts=1, rejected=7)
     strip = strip_of(qtbot, replace(GOOD, counts=counts, unrecorded=12, unwritten_age=5.3), dropped=34)
     told = set(strip.texts)
-    assert {"▲ lost 1,280", "▲ duplicates 3", "▲ too late 2", "▲ restarts 1", "▲ refused 7"} <= told
-    assert {"■ not kept 12", "▲ disk 5 s behind", "▲ window dropped 34"} <= told
+    assert {"▲ lost 1,280", "▲ duplicates 3", "▲ out of order 2", "▲ restarts 1", "▲ rejected 7"} <= told
+    assert {"■ not recorded 12", "▲ disk 5 s behind", "▲ window dropped 34"} <= told
     label = next(label for label in strip.findChildren(QLabel) if "1,280" in label.text())
     assert label.palette().color(QPalette.ColorRole.WindowText).name() == LIGHT.warn
     strip.restyle(DARK)
@@ -100,7 +100,7 @@ def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):
         (Health(), 0.1, 0.1, "○ waiting for the rig", Level.WARN),
         (GOOD, 0.1, 0.1, "● receiving", Level.GOOD),
         (GOOD, 0.1, 30.0, "▲ stale", Level.BAD),
-        (GOOD, 3.0, 0.1, "▲ no word from the service", Level.BAD),
+        (GOOD, 3.0, 0.1, "▲ no data from the service", Level.BAD),
         (replace(GOOD, state="stale"), 0.1, 0.1, "▲ stale", Level.BAD),
         (replace(GOOD, state="ended"), 99.0, 99.0, "■ ended", Level.INFO),
         (replace(GOOD, state="calibrating"), 0.1, 0.1, "◆ calibrating", Level.WARN),

@@ -116,7 +116,7 @@ def test_values_that_stay_after_the_ensembles_end_are_dim():
     assert "\x1b[2m  0.591" in drawn(after, 100, styles=True)[1]
 
 
-@pytest.mark.parametrize("word", ["stale", "no word"])
+@pytest.mark.parametrize("word", ["stale", "no data"])
 def test_old_values_are_not_shown_as_current(word):
     _, *lines = drawn(judged(("a", "b", "all sites")), 100, silent=word)
     assert [line.split(maxsplit=1)[1] if "all" not in line else line[9:].strip() for line in lines] == [word] * 3

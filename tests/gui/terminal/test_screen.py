@@ -71,7 +71,7 @@ def drawn(screen, width, height=None):
 def test_every_line_has_room_and_what_matters_is_there(width):
     lines = drawn(Screen(followed(), HEALTH, 0.1, 0.0, EVENTS), width)
     text = "\n".join(lines)
-    for word in ("● receiving", "laboratory", "1024 Hz said", "1023.9 Hz measured", "lost 128", "duplicates 3",
+    for word in ("● receiving", "laboratory", "1024 Hz nominal", "1023.9 Hz measured", "lost 128", "duplicates 3",
                  "received 1,234,567", "restarts 1", "runs/demo.h5", "1,234,000 samples", "data 0.0 s old",
                  "128 samples lost", "2 messages refused"):  # fmt: skip
         assert word in text
@@ -104,7 +104,7 @@ def test_what_means_nothing_is_a_dash_in_every_column():
 
 @pytest.mark.parametrize(
     ("state", "silence", "word", "end"),
-    [("stale", 0.1, "▲ stale", "stale"), ("receiving", 9.0, "▲ no word from the service", "no word")],
+    [("stale", 0.1, "▲ stale", "stale"), ("receiving", 9.0, "▲ no data from the service", "no data")],
 )
 def test_old_values_are_not_shown_as_current(state, silence, word, end):
     screen = Screen(followed(), Health("laboratory", state, sample_rate=1024.0, age=7.0), silence, 8.0)
@@ -249,7 +249,7 @@ def test_long_names_and_paths_give_way():
     assert "…" in text
     assert "run.h5" in text
     assert "disk 5 s behind" in text
-    assert "7 samples not kept" in text
+    assert "7 samples not recorded" in text
     assert any(line.startswith("the-one-at-th") and line.rstrip().endswith("lags, under") for line in lines)
 
 
@@ -311,7 +311,7 @@ def test_events_give_way_before_models():
     assert len(lines) - next(i for i, line in enumerate(lines) if line.startswith("─ events")) == 2
 
 
-@pytest.mark.parametrize(("state", "silence", "word"), [("stale", 0.1, "stale"), ("receiving", 9.0, "no word")])
+@pytest.mark.parametrize(("state", "silence", "word"), [("stale", 0.1, "stale"), ("receiving", 9.0, "no data")])
 def test_an_old_judgement_is_not_shown_as_current(state, silence, word):
     lines = drawn(Screen(judged(0), Health("laboratory", state, sample_rate=10.0, age=7.0), silence, 8.0), 100)
     (line,) = [line for line in lines if line.startswith("site 0")]

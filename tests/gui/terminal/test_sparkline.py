@@ -65,7 +65,7 @@ def test_a_path_keeps_its_end():
     [
         (0.012, 1.0, "lags"),
         (-0.002, 1.0, "leads"),
-        (0.0005, 1.01, "in step"),
+        (0.0005, 1.01, "within limits"),
         (0.0, 1.11, "undershoots"),
         (0.0, 0.9, "overshoots"),
         (0.008, 0.95, "lags, over"),
