@@ -121,7 +121,7 @@ class Screen:
         if health.rig:
             first.append(Text.assemble("rig ", (shortened(health.rig, 24), "bold")))
         if health.sample_rate:
-            first.append(Text(f"{health.sample_rate:.5g} Hz nominal, {health.measured_rate:.5g} Hz measured"))
+            first.append(Text(f"{health.sample_rate:.5g} Hz nominal, {health.measured_rate:.5g} actual"))
         if health.sample_rate and self.state != "ended":
             # the service tells its age now and then, the results theirs by coming
             first.append(Text(f"data {min(health.age + self.silence, self.age):.1f} s old"))

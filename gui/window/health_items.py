@@ -65,9 +65,9 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
     if health.rig:
         yield HealthItem("rig", f"rig {health.rig}", f"the rig calls itself {health.rig}", rank=6)
     if health.sample_rate:
-        said, measured = f"{health.sample_rate:.5g} Hz", f"{health.measured_rate:.5g} Hz measured"
+        said, measured = f"{health.sample_rate:.5g} Hz", f"{health.measured_rate:.5g} Hz actual"
         tip = f"the rig says {said}; {health.measured_rate:.5g} samples a second came lately"
-        yield HealthItem("rate", f"{said} said, {measured}", tip, rank=5, brief=measured)
+        yield HealthItem("rate", f"{said} nominal, {measured}", tip, rank=5, brief=measured)
         if state.key not in ("ended", "halted"):
             # the service tells its age now and then, the results theirs by coming
             age = min(health.age + history.silence, history.age)

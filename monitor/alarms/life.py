@@ -31,8 +31,8 @@ _IN_VAIN = {
     },
     _A.RESET: {
         _S.NORMAL: "it is normal: there is nothing to reset",
-        _S.UNACKNOWLEDGED: "the alarm condition is still active: acknowledge it now, reset it when it has gone",
-        _S.ACKNOWLEDGED: "the alarm condition is still active: reset it when it has gone",
+        _S.UNACKNOWLEDGED: "its condition is still active: acknowledge it now, reset it when it has gone",
+        _S.ACKNOWLEDGED: "its condition is still active: reset it when it has gone",
         _S.RETURNED: "it is not latched: acknowledge it",
         _S.LATCHED_UNACKNOWLEDGED: "acknowledge it first",
         _S.SHELVED: "it is shelved: unshelve it first",

@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policy",
         choices=policies,
-        help="reference of a relative tolerance: the measurement at that instant (literal; the default), the same but "
-        "never less than its rms (floored), or its peak; absolute: a number in the response's unit, no share",
+        help="reference of a relative tolerance: the measurement at that instant (literal; the default), the same "
+        "but never less than its rms (floored), or its peak; absolute: a number in the response's unit, no share",
     )
     parser.add_argument(
         "--align",

@@ -92,7 +92,7 @@ def test_settings_that_cannot_be_meant_are_refused(limits, reason) -> None:
 def test_every_value_of_the_service_that_settings_name_can_be_read() -> None:
     assert sorted(HEALTH_VALUES) == sorted(gauges.NAMES)
     for name in HEALTH_VALUES:
-        assert isinstance(gauges.Gauge(name).read(Health()), float)
+        assert isinstance(gauges.HealthMetric(name).read(Health()), float)
         assert isinstance(gauges.unit(name), str)
 
 

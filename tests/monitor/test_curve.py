@@ -116,7 +116,7 @@ def test_no_key_is_told_so(house, sink):
 def test_a_key_is_of_no_use_where_none_is_asked_for(house):
     plain = ZmqResultSink(LOOPBACK)
     note, *_ = heard(plain.endpoint, house.client("desk"), lambda: plain.health(Health()), refused)
-    assert "it uses no keys" in note.detail
+    assert "no CURVE security" in note.detail
     plain.close(0.0)
 
 

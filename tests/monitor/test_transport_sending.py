@@ -40,7 +40,8 @@ class Failing:
     def offer(self, _frames):
         raise KeyError("a fault")
 
-    def tend(self) -> None: ...
+    def tend(self) -> bool:
+        return False
 
     def kill(self) -> None: ...
 

@@ -140,8 +140,8 @@ def test_a_norm_of_the_smallest_and_largest_numbers():
         ([1.0, 2.0], [1.0, 2.0, 3.0], "one length"),
         ([[1.0, 2.0]], [[1.0, 2.0]], "two rows"),
         ([1.0], [1.0], "at least 2 samples, not 1"),
-        ([1.0, np.nan], [1.0, 2.0], "no numbers"),
-        ([1.0, 2.0], [np.inf, 2.0], "no numbers"),
+        ([1.0, np.nan], [1.0, 2.0], "non-finite samples"),
+        ([1.0, 2.0], [np.inf, 2.0], "non-finite samples"),
     ],
 )
 def test_histories_that_cannot_be_compared(measured, model, words):

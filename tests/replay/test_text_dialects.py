@@ -131,7 +131,7 @@ def rows(n: int = 10, width: int = 3) -> list[str]:
             "counts steps and is not a time: give --rate",
         ),
         (["step,cmd,meas", *(f"{i},{i},{i}" for i in range(9))], "no column of times"),
-        (["time [V],cmd,meas", *rows()], "no time unit"),
+        (["time [V],cmd,meas", *rows()], "not a time unit"),
         (["time,left,right", *rows()], "there are left, right"),
         (["t,x_target,x_command,x_measured", *rows(width=4)], "more than one way to pair"),
         (["time,cmd,meas,status", *(row + ",OK" for row in rows())], "column 4 (status): 'OK'"),

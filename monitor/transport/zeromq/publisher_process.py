@@ -86,8 +86,11 @@ class PublisherProcess:
         again = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
         return "; ".join(filter(None, (again if self._restarts else "", self._refusal, self._floods)))
 
-    def tend(self) -> None:
-        """Hear what it has to say, start it anew if it has died, and hand on what was left of a message."""
+    def tend(self) -> bool:
+        """Hear what it has to say, start it anew if it has died, and hand on what was left of a message.
+
+        What is asked for it hears itself: False.
+        """
         if said := self._process.lines():
             self._floods = said[-1].decode()
         if self._process.ended and not self._closed and monotonic() - self._started >= _PAUSE:
@@ -101,6 +104,7 @@ class PublisherProcess:
                 self._refusal = ""
         if self._process.busy and not self._process.ended:
             self._process.write(b"", _PATIENCE)
+        return False
 
     def offer_at_once(self, frames: Frames) -> bool:
         """Hand on, at least in part, without waiting; return False if nothing of it was taken."""

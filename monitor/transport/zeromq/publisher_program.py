@@ -29,7 +29,7 @@ SAME = b""
 """Stands for the header that came last under a topic."""
 
 _MOST_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
-_TURN = 50  # ms
+_TURN, _SOON = 50, 1  # ms between looks at what is asked for, and after one that found something
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -114,6 +114,7 @@ def _publish(outlet: PublisherSocket, rest: bytes) -> None:
     poller.register(0, select.POLLIN)
     incoming, cut = Incoming(rest), 0
     headers: dict[bytes, bytes] = {}
+    asked = False
     while True:
         for frames in incoming.messages():
             if len(frames) == BLOCK_FRAMES:
@@ -122,7 +123,7 @@ def _publish(outlet: PublisherSocket, rest: bytes) -> None:
         if outlet.cut != cut:
             cut = outlet.cut
             os.write(1, outlet.trouble.encode() + b"\n")
-        if not poller.poll(_TURN):
-            outlet.tend()
+        if not poller.poll(_SOON if asked else _TURN):
+            asked = outlet.tend()
         elif not incoming.read(0):
             return

@@ -18,6 +18,7 @@ from monitor.wire.native import Frames
 
 _QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
 _TENDED = 0.02  # s between looks at what is asked for
+AT_ONCE = 0.001  # s, where something was: a subscriber has a few topics, and is read one or two at a time
 _TURN = 500  # ms between looks at whether who is waited for refuses
 _ASKED = 2  # subscriptions that wait of each; one is for the credentials
 _PAUSE = 0.05  # s between attempts to bind again
@@ -66,7 +67,7 @@ class PublisherSocket:
         self._queue_seconds, self._reliable, self._throttled = queue_seconds, reliable, throttled
         self._watched: SocketMonitor | None = None
         self._refused = ""
-        self._tried = self._tended = 0.0
+        self._tried = self._next_look = 0.0
         self._closed = False
         self.url = bind or connect
         self.cut = 0
@@ -120,12 +121,12 @@ class PublisherSocket:
                 self._refused = refusal(event, value, secured=secured) or self._refused
         return self._refused
 
-    def tend(self) -> None:
-        """Take note of what is asked for; cut off who asks for too much; never wait."""
+    def tend(self) -> bool:
+        """Note what is asked for, and tell whether anything was; cut off who asks for too much; never wait."""
         if self._closed:
-            return
-        self._tended = monotonic()
-        self._subscriptions.notice()
+            return False
+        asked = self._subscriptions.notice()
+        self._next_look = monotonic() + (AT_ONCE if asked else _TENDED)
         if self._subscriptions.excessive:
             self.cut += 1
             self._shut(0.0)
@@ -134,6 +135,7 @@ class PublisherSocket:
             # the port is free again a moment after the socket was closed
             with suppress(TransportError, zmq.ZMQError):
                 self._open()
+        return asked
 
     def offer(self, frames: Frames, *, wait: bool = False) -> bool:
         """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does.
@@ -144,7 +146,7 @@ class PublisherSocket:
         """
         while not self._closed:
             # only who waits for subscribers must know at every message what they ask for
-            if self._reliable or monotonic() - self._tended >= _TENDED:
+            if self._reliable or monotonic() >= self._next_look:
                 self.tend()
             if self.refused:
                 raise TransportError(f"{self.url}: {self._refused}")

@@ -6,7 +6,7 @@ import threading
 from queue import SimpleQueue
 
 from monitor.transport.zeromq.publisher_process import PublisherProcess
-from monitor.transport.zeromq.publisher_socket import PublisherSocket
+from monitor.transport.zeromq.publisher_socket import AT_ONCE, PublisherSocket
 from monitor.wire.native import Frames
 
 _WAITING = 2000  # messages; only while libzmq is busy with what subscribers ask for do any wait
@@ -72,11 +72,12 @@ class Sending:
 
     def _run(self) -> None:
         try:
+            asked = False
             while not (self._closed and not self._queue.qsize()):
-                self._wake.wait(_TURN)
+                self._wake.wait(AT_ONCE if asked else _TURN)
                 self._wake.clear()
                 with self._outlet_free:
-                    self._outlet.tend()
+                    asked = self._outlet.tend()
                     while self._queue.qsize():
                         if not self._outlet.offer(self._queue.get_nowait()):
                             self._unsent += 1

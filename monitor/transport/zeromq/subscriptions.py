@@ -45,11 +45,11 @@ class Subscriptions:
         """All together ask for more than `MAX_BYTES`."""
         return self._bytes > MAX_BYTES
 
-    def notice(self) -> None:
-        """Take what was asked for since the last call, or some of it; never wait."""
-        for _ in range(_AT_ONCE):
+    def notice(self) -> bool:
+        """Take what was asked for since the last call, or some of it, and tell whether there was any; never wait."""
+        for number in range(_AT_ONCE):
             if self._socket.closed or not endpoint.readable(self._socket):
-                return
+                return number > 0
             message = self._socket.recv(zmq.NOBLOCK)
             prefix = message[1:]
             if message[:1] == b"\x01" and prefix not in self._prefixes:
@@ -58,3 +58,4 @@ class Subscriptions:
             elif message[:1] == b"\x00" and prefix in self._prefixes:
                 self._prefixes.discard(prefix)
                 self._bytes -= len(prefix) + OVERHEAD
+        return True

@@ -59,7 +59,7 @@ def test_the_energy_of_a_turn_is_that_of_the_damper(panel, warm_kernels):
     # a viscous damper takes up pi c w A^2 a turn
     energy = np.pi * DAMPING * pulsation() * (AMPLITUDE / 1.1) ** 2
     told = panel.plot.said.split()
-    assert told[:-2] == ["last", "turn", "takes", "up"]
+    assert told[:-2] == ["energy", "per", "cycle"]
     assert float(told[-2]) == pytest.approx(1e3 * energy, rel=5e-3)
     assert told[-1] == "mJ"
 
@@ -141,7 +141,8 @@ def test_what_a_spring_stores_does_not_count(stiffness, damping, offset, n_turn,
     force = stiffness * displacement + damping * velocity + offset
     energy = np.pi * damping * 2.0 * np.pi * frequency * amplitude**2
     # a polygon of n corners has less area than its circle, by 2 pi^2 / 3 n^2
-    least = 1e-10 * (abs(stiffness) + 1.0) * amplitude**2
+    # and below so much of what the spring stores there is nothing but rounding
+    least = 1e-8 * (abs(stiffness) + 1.0) * amplitude**2
     told = loop_energy(displacement + 3.0 * offset, force, rate, frequency)
     assert told == pytest.approx(energy, rel=7.0 / n_turn**2 + 1e-9, abs=least)
 

@@ -56,7 +56,7 @@ def test_a_good_service_in_full(qtbot):
     assert strip.texts == (
         "● receiving",
         "rig laboratory",
-        "1000 Hz nominal, 999.6 Hz measured",
+        "1000 Hz nominal, 999.6 Hz actual",
         "data 0.1 s old",
         "lost 0",
         "duplicates 0",

@@ -71,7 +71,7 @@ def drawn(screen, width, height=None):
 def test_every_line_has_room_and_what_matters_is_there(width):
     lines = drawn(Screen(followed(), HEALTH, 0.1, 0.0, EVENTS), width)
     text = "\n".join(lines)
-    for word in ("● receiving", "laboratory", "1024 Hz nominal", "1023.9 Hz measured", "lost 128", "duplicates 3",
+    for word in ("● receiving", "laboratory", "1024 Hz nominal", "1023.9 actual", "lost 128", "duplicates 3",
                  "received 1,234,567", "restarts 1", "runs/demo.h5", "1,234,000 samples", "data 0.0 s old",
                  "128 samples lost", "2 messages refused"):  # fmt: skip
         assert word in text
