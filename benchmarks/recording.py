@@ -15,7 +15,7 @@ from benchmarks.figures import REAL_TIME, US, Figure
 from benchmarks.throughput import make_samples, make_stream
 from benchmarks.timing import median_ratio
 from monitor.config import IndicatorSettings
-from monitor.engine.monitor import Monitor
+from monitor.engine.monitor import MOST_ROWS, Monitor
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.recording import RunWriter
 
@@ -54,13 +54,18 @@ def run(quick: bool) -> Iterator[Figure]:
 
 
 def _results(blocks: list[SignalBlock]) -> list[ResultBlock]:
-    """Return results of the right width for every block, without the work of computing them."""
-    monitor = Monitor(IndicatorSettings(window=1.0))
+    """Return as many results as a service would record with every block, without the work of computing them."""
+    monitor = Monitor(IndicatorSettings(window=1.0), most_rows=MOST_ROWS)
     first = monitor.update(blocks[0]).results
     assert first is not None
     stream: ResultStream = first.stream
     values = np.random.default_rng(3).normal(size=(BLOCK, len(stream.columns)))
-    return [ResultBlock(stream, block.index, block.time, values) for block in blocks]
+    found = []
+    for block in blocks:
+        index = -(-block.index // stream.every) * stream.every
+        n_rows = len(range(index, block.index + BLOCK, stream.every))
+        found.append(ResultBlock(stream, index, index / RATE, values[:n_rows]))
+    return found
 
 
 def _ours(path: Path, blocks: list[SignalBlock], results: list[ResultBlock]) -> Taken:
