@@ -12,7 +12,7 @@ import pytest
 
 from monitor.messages.requests import NoteRequest, encode
 from monitor.system.worker_process import POSSIBLE
-from monitor.transport.zeromq import publisher_process as outlet_process
+from monitor.transport.zeromq import publisher_process
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.request_server import ZmqRequestServer
 from monitor.transport.zeromq.sending import Sending
@@ -82,7 +82,7 @@ def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
 
 @apart
 def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatch):
-    monkeypatch.setattr(outlet_process, "_PAUSE", 0.0)
+    monkeypatch.setattr(publisher_process, "_PAUSE", 0.0)
     sending = Sending(PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0))
     process = sending._outlet._process
 
@@ -102,7 +102,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatc
 
 @apart
 def test_a_process_that_never_answers_is_given_up(monkeypatch):
-    monkeypatch.setattr(outlet_process, "_STARTED_WITHIN", 0.01)
+    monkeypatch.setattr(publisher_process, "_STARTED_WITHIN", 0.01)
     with pytest.raises(OSError, match="did not start: it has not answered"):
         PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
 
