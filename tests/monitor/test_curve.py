@@ -115,9 +115,15 @@ def test_no_key_is_told_so(house, sink):
 
 def test_a_key_is_of_no_use_where_none_is_asked_for(house):
     plain = ZmqResultSink(LOOPBACK)
-    note, *_ = heard(plain.endpoint, house.client("desk"), lambda: plain.health(Health()), refused)
-    assert "no CURVE security" in note.detail
-    plain.close(0.0)
+
+    def named(found: list) -> bool:
+        """The cause is known for certain: where the server closes before its greeting is read, it is told as likely first."""
+        return refused(found) and any("no CURVE security" in note.detail for note in found)
+
+    try:
+        heard(plain.endpoint, house.client("desk"), lambda: plain.health(Health()), named)
+    finally:
+        plain.close(0.0)
 
 
 def test_a_service_that_is_another_is_not_believed(house, sink, tmp_path):
