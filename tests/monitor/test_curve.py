@@ -117,7 +117,7 @@ def test_a_key_is_of_no_use_where_none_is_asked_for(house):
     plain = ZmqResultSink(LOOPBACK)
 
     def named(found: list) -> bool:
-        """The cause is known for certain: where the server closes before its greeting is read, it is told as likely first."""
+        """The cause is certain: where the server closes before its greeting is read, a likely one is told first."""
         return refused(found) and any("no CURVE security" in note.detail for note in found)
 
     try:
