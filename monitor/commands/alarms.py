@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from monitor.commands.note import answer_of, requests_of
 from monitor.commands.options import DEFAULT_RESULTS, add_keys_option, client_security, positive
-from monitor.system.user_name import user_name
+from monitor.transport.zeromq.request_client import user_name
 
 if TYPE_CHECKING:
     from monitor.messages.alarms import Alarm, AlarmReport
     from monitor.messages.requests import AlarmRequest
-    from monitor.transport.security.curve import Keys
+    from monitor.transport.security.key_files import Keys
 
 
 _ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
@@ -121,7 +121,7 @@ def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
 def _report(results: str, security: Keys | None) -> AlarmReport:
     from monitor.messages.alarms import AlarmReport
     from monitor.messages.blocks import Event, EventKind
-    from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+    from monitor.transport.zeromq.results import ResultSubscriber
 
     subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
     try:

@@ -13,7 +13,7 @@ from monitor.config.outlets import MqttSettings, SecuritySettings, ViewerSetting
 from monitor.config.reliability import ReliabilitySettings
 from monitor.config.section import Section
 from monitor.config.streams import RecordSettings, ResultSettings, StreamSettings
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 
 _MOST_BYTES = 1 << 20
 _MOST_VALUE = 40  # characters of a value in a sentence

@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from monitor.reliability.tolerance import ToleranceError
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 
 # nothing is converted here: a header in other words may mean other units
 _HEADERS = (["time", "tolerance"], ["time[s]", "tolerance"])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from monitor.messages.blocks import Stream
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
 
 _RESTARTS = 50, 2.0  # at once, and a second
 _LAYOUTS = 20, 1.0 / 60.0

@@ -22,7 +22,7 @@ from monitor.service.restart_limiter import RestartLimiter
 from monitor.service.sample_account import SampleAccount
 from monitor.service.stop_deadlines import StopDeadlines
 from monitor.transport.base import LiveSource, RequestServer, Sink
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
 
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.2

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.messages.blocks import Channel, SignalBlock
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 from replay.formats.base import RecordingError, Selection
 from replay.formats.run_file import FORMAT
 from replay.validation.records import RESPONSE, MeasuredRecord

@@ -18,7 +18,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
-from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.results import ZmqResultSink
 from monitor.wire.native import Decoder, Encoder
 from monitor.wire.plain import PlainAssembler, decode_plain
 

@@ -32,7 +32,7 @@ from monitor.messages.requests import (
 from monitor.transport.base import TransportError
 from monitor.transport.security.key_folder import KeyFolder
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.results import ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.commands.security import in_plain
 from monitor.config import Settings
-from monitor.transport.security.allow_list import AllowList
 from monitor.transport.security.key_files import (
     CLIENTS,
     HAND_OVER,
@@ -18,6 +17,7 @@ from monitor.transport.security.key_files import (
     read_public,
     service_keys,
 )
+from monitor.transport.security.key_folder import AllowList
 from monitor.transport.zeromq.endpoint import is_local
 
 

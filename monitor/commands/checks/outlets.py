@@ -21,7 +21,7 @@ def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) 
     from monitor.transport.viewers.plotjuggler import PlotJugglerSink
     from monitor.transport.viewers.prometheus import PrometheusSink
     from monitor.transport.zeromq.request_server import ZmqRequestServer
-    from monitor.transport.zeromq.result_sink import ZmqResultSink
+    from monitor.transport.zeromq.results import ZmqResultSink
 
     def results(url: str) -> _Bound:
         return ZmqResultSink(url, insecure=insecure, security=guard.keys, context=guard.context)
