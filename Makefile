@@ -7,20 +7,23 @@ BIN := $(VENV)/bin
 test test-all campaign soak: export OPENBLAS_NUM_THREADS := 1
 test test-all campaign soak: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-all campaign soak benchmark pictures clean
+.PHONY: demo checks test test-all campaign soak benchmark pictures clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/synchroscope demo $(ARGS)
 
-test: $(VENV)/dev.stamp
+checks: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 
-# everything of `make test`, and ten minutes of the campaign
-test-all: test
+test: checks
+	$(BIN)/python -m pytest -m "not slow" --numprocesses=auto --dist=worksteal $(ARGS)
+
+# everything of `make test`, the tests marked slow, and ten minutes of the campaign
+test-all: checks
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 	$(BIN)/python -m tests.campaign --short
 
 # most of an hour: kills, stops, messages, disks, peers, brokers and files, thousands of times, in one table (docs/campaign.md)
