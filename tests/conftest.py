@@ -4,7 +4,6 @@ before anything is timed."""
 from __future__ import annotations
 
 import gc
-import os
 import signal
 
 import numpy as np
@@ -13,9 +12,10 @@ from hypothesis import settings
 
 from tests.records import Records, own_records, real_records
 
-settings.register_profile("local", deadline=None, max_examples=40)
-settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.register_profile("same", deadline=None, max_examples=20, derandomize=True)
+# with --hypothesis-profile=random, as make test-all has it
+settings.register_profile("random", deadline=None, max_examples=100, print_blob=True)
+settings.load_profile("same")
 
 
 def pytest_collection_finish() -> None:
