@@ -1,4 +1,4 @@
-"""Checks before a file is read: one from a stranger is regular and holds its data itself, a secret one is private."""
+"""Checks before a file is read: that it is a regular file, and that others cannot change or read a secret one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-
-if TYPE_CHECKING:
-    import h5py
+from typing import BinaryIO
 
 GROUP_OTHER_ACCESS, GROUP_OTHER_WRITE = 0o077, 0o022
 """Rights that a secret file may not give to others, and those that no file that counts may."""
@@ -80,20 +77,3 @@ def is_systemd_credential(path: Path) -> bool:
     """Tell whether it is a credential of systemd, whose access list for the service shows as a right of the group."""
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     return folder is not None and path.absolute().parent == Path(folder).absolute()
-
-
-def is_inside(file: h5py.File, path: str) -> bool:
-    """Whether `path`, of one name or of two, leads to something in the file itself, by no soft or external link."""
-    names = path.split("/")
-    return all(_is_hard(file, "/".join(names[: n + 1]).encode()) for n in range(len(names)))
-
-
-def _is_hard(file: h5py.File, link: bytes) -> bool:
-    import h5py  # only where there is a file of this kind
-
-    return bool(file.id.links.exists(link) and file.id.links.get_info(link).type == h5py.h5l.TYPE_HARD)
-
-
-def is_stored_inside(data: h5py.Dataset) -> bool:
-    """Whether the numbers of a dataset are in the file itself, neither raw in another nor put together of others."""
-    return not (data.is_virtual or data.id.get_create_plist().get_external_count())

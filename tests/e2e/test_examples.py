@@ -327,7 +327,7 @@ def test_the_c_program_passes_over_what_it_cannot_read(
             sink.results(_results(number))
             return
         for frames in wrong:
-            sink._sending.offer(frames)
+            sink._publisher.send(frames)
         sink.results(_results(8, last=True))
 
     words = [*subscribe_results_c, sink.endpoint, "broadband_ratio"]

@@ -305,7 +305,7 @@ def test_a_service_that_takes_no_requests_or_is_not_there(
 ) -> None:
     with listening(sink) as live, pytest.raises(TransportError, match="takes no requests"):
         live.note("valve opened")
-    monkeypatch.setattr("monitor.client.live.PATIENCE", 0.2)
+    monkeypatch.setattr("monitor.client.live.ANSWER_TIMEOUT", 0.2)
     with connect(sink.endpoint) as live, pytest.raises(ServiceLostError, match="nobody to ask"):
         live.note("valve opened")
 

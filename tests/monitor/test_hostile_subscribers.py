@@ -17,7 +17,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import SignalBlock
-from monitor.service.restart_limiter import RestartLimiter
+from monitor.service.intake import RestartLimiter
 from monitor.transport.zeromq import publisher_socket
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
@@ -225,7 +225,7 @@ def test_one_that_changes_its_mind_often_is_not_cut_off(publishing):
 def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
     outlet = PublisherSocket("tcp://127.0.0.1:*", queue_seconds=5.0)
     for _ in range(500):
-        outlet.offer([b"t", bytes(1000)])
+        outlet.send([b"t", bytes(1000)])
     with zmq.Context() as context, context.socket(zmq.SUB) as late:
         late.linger, late.rcvhwm, late.rcvbuf = 0, 10, 4096
         late.subscribe(b"t")
@@ -235,7 +235,7 @@ def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
             assert monotonic() < deadline
         # without a pause for anything to go: more than the system's own buffers take
         for number in range(1900):
-            outlet.offer([b"t", b"%d" % number, bytes(20_000)])
+            outlet.send([b"t", b"%d" % number, bytes(20_000)])
         late.rcvtimeo = 10_000
         assert [int(late.recv_multipart()[1]) for _ in range(1900)] == list(range(1900))
     outlet.close()

@@ -55,7 +55,7 @@ for line in sys.stdin:
         held.health(Health())
         sleep(0.02)
     else:
-        held._outlet.offer([b"topic", b"body"])
+        held._socket.send([b"topic", b"body"])
     print(said, flush=True)
 held.close()
 """
@@ -180,7 +180,7 @@ def test_who_publishes_elsewhere_goes_on_when_that_is_killed(gather):
         sent = Health(rig=f"rig {number}")
         gather(client, lambda found, sent=sent: sent in found, 30.0, lambda sent=sent: sink.health(sent))
         assert bool(sink.trouble) is bool(number)
-        sink._sending._outlet._process.kill()
+        sink._publisher._publisher._process.kill()
     assert sink.endpoint == url
     assert "had to be started again (1 times)" in sink.trouble
     client.close()

@@ -65,7 +65,7 @@ class Viewer:
     def look(self) -> PlotJuggler:
         """Take what has been sent so far."""
         # a thread sends: what waits for it has gone out, and the last of it is on its way
-        while not self.sink._sending._queue.empty():
+        while not self.sink._publisher._queue.empty():
             sleep(0.001)
         while self._socket.poll(40):
             frames = self._socket.recv_multipart()
@@ -99,7 +99,7 @@ def overheard(rate: float = 100.0) -> Iterator[tuple[PlotJugglerSink, Clocks, li
     clocks = Clocks()
     sent: list[tuple[float, list[bytes]]] = []
     sink = PlotJugglerSink("inproc://nobody", rate, clock=clocks.wall, monotonic=clocks.monotonic)
-    sink._sending.offer = lambda frames: sent.append((clocks.now, frames))
+    sink._publisher.send = lambda frames: sent.append((clocks.now, frames))
     try:
         yield sink, clocks, sent
     finally:

@@ -12,8 +12,7 @@ from monitor.transport.zeromq.results import ResultDecoder
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.wire import native as wire
-from monitor.wire.header import WireError
-from monitor.wire.native import Frames
+from monitor.wire.native import Frames, WireError
 
 
 class Socket:

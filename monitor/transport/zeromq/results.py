@@ -26,8 +26,7 @@ from monitor.transport.zeromq.queued_publisher import QueuedPublisher
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.wire import native as wire
-from monitor.wire.header import WireError
-from monitor.wire.native import Decoder, Encoder, Frames
+from monitor.wire.native import Decoder, Encoder, Frames, WireError
 
 
 class ZmqResultSink:

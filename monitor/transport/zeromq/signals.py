@@ -13,8 +13,7 @@ from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.wire import native as wire
-from monitor.wire.header import WireError
-from monitor.wire.native import Decoder, Encoder, Frames
+from monitor.wire.native import Decoder, Encoder, Frames, WireError
 from monitor.wire.plain import PlainAssembler, decode_plain
 
 MAX_SENDERS = 64
