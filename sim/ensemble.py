@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
 
 BLOCK = 1024
 # an experiment's key has two words where a block's has one, so that they never draw the same numbers

@@ -14,12 +14,10 @@ from math import inf, isfinite, sqrt
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sim.actuator import Drive, tracking_truth
+from sim.arrays import Samples
 from sim.excitation import Excitation, Harmonic, Loading
-
-Samples = NDArray[np.float64]
 
 
 class HybridInstability(ArithmeticError):  # noqa: N818 - the field's word for it

@@ -7,11 +7,10 @@ from math import exp, log, log1p, sqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sim.arrays import Samples
 from sim.distributions.transformed_normal import TransformedNormal, standardized
-
-Samples = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sim.arrays import Samples
 from sim.distributions.transformed_normal import TransformedNormal, standardized
-
-Samples = NDArray[np.float64]
 
 # of the mean: no realization is less
 _LEAST = 0.01

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from functools import cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sim.arrays import Samples
 from sim.ranges import check_not_negative, check_positive
-
-Samples = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

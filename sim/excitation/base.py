@@ -8,9 +8,8 @@ from enum import StrEnum
 from math import isfinite, pi
 
 import numpy as np
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
 
 
 class Loading(StrEnum):

@@ -10,7 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from sim.excitation.base import Samples, require
+from sim.arrays import Samples
+from sim.excitation.base import require
 
 Method = Literal["karhunen-loeve", "cholesky"]
 # of a correlation, by whatever formula

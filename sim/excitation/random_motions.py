@@ -10,7 +10,8 @@ from math import isfinite, pi
 
 import numpy as np
 
-from sim.excitation.base import Excitation, Samples, require, require_positive
+from sim.arrays import Samples
+from sim.excitation.base import Excitation, require, require_positive
 
 COMPONENTS = 200
 

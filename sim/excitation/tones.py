@@ -7,7 +7,8 @@ from math import isfinite, pi
 
 import numpy as np
 
-from sim.excitation.base import Excitation, Samples, require, require_positive
+from sim.arrays import Samples
+from sim.excitation.base import Excitation, require, require_positive
 
 
 @dataclass(frozen=True, kw_only=True)

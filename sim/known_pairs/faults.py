@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
+
 Fault = Callable[[Samples, Samples, Samples, np.random.Generator], tuple[Samples, Samples]]
 
 

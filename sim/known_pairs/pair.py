@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sim.arrays import Samples
 from sim.known_pairs.classes import CLASSES, UNRELATED, Recipe
 from sim.known_pairs.motions import DURATION
-
-Samples = NDArray[np.float64]
 
 DELAYS = (-0.004, 0.035)
 """s: from and to which delays are drawn, evenly."""

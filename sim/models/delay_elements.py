@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
+
 Factors = tuple[Samples, NDArray[np.int32]]
 
 # where an element's length times the matrices' size is no more, the solution is a polynomial of this degree to 1e-14

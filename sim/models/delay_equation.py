@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sim.arrays import Samples
 from sim.models.delay_stability import growth_rate, is_stable, steady_state
-
-Samples = NDArray[np.float64]
 
 # what the solution depends on, in the order of `solve`
 PARAMETERS = ("q0", "q1", "omega", "initial", "delay")

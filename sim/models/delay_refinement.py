@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.models.delay_elements import PLACES, Samples, last_coefficients
+from sim.arrays import Samples
+from sim.models.delay_elements import PLACES, last_coefficients
 
 # of the last coefficients, as a share of the largest value; those left out are smaller still
 _TOLERANCE = 1e-10

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from sim.arrays import Samples
 from sim.models.delay_elements import DEGREE, PLACES, REACH, DenseSolution, element, operator
 from sim.models.delay_refinement import Drive, refined
-from sim.models.delay_system_input import Samples, Signal, array, function, positive, signal
+from sim.models.delay_system_input import Signal, array, function, positive, signal
 
 __all__ = ["DelaySystem", "DenseSolution"]
 

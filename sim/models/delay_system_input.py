@@ -7,9 +7,9 @@ from math import isfinite, nan
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
+
 Signal = Callable[[Samples], Samples]
 # a letter is any number
 Shape = tuple[int | str, ...]

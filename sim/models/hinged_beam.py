@@ -7,11 +7,9 @@ from functools import cached_property
 from math import pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sim.arrays import Samples
 from sim.ranges import check_positive
-
-Samples = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sim.arrays import Samples
 from sim.distributions.lognormal import Lognormal
 from sim.equal_steps import EqualSteps
 from sim.models.hinged_beam import HingedBeam
 from sim.ranges import check_not_negative, check_positive
 
-Samples = NDArray[np.float64]
 Chain = tuple[Lognormal, Lognormal, Lognormal]
 
 SPRINGS: Chain = (Lognormal(5000.0, 100.0), Lognormal(9000.0, 180.0), Lognormal(8000.0, 160.0))

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.arrays import Samples
 from sim.models.thermal_slab import SlabTest, check_specimens
-
-Samples = NDArray[np.float64]
 
 N_CELLS, N_STEPS = 48, 48
 

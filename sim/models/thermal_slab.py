@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sim.arrays import Samples
 from sim.ranges import check_positive
-
-Samples = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

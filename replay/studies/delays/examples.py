@@ -13,7 +13,7 @@ from sim.identification.coordinates import InCoordinates
 from sim.identification.delay_response import DelayResponse
 from sim.identification.regression import PolynomialDiscrepancy, Regression
 from sim.identification.stability import stable
-from sim.identification.steps import Flags
+from sim.arrays import Flags
 from sim.models.delay_equation import DelayEquation
 from sim.models.delay_stability import is_stable, steady_state
 
