@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples
-from sim.distributions.lognormal import Lognormal
-from sim.equal_steps import EqualSteps
-from sim.excitation.gaussian_process import GaussianProcess, SampledProcess, squared_exponential
+from sim.distributions import Lognormal
+from sim.ensemble import EqualSteps
+from sim.gaussian_process import GaussianProcess, SampledProcess, squared_exponential
 from sim.ranges import check_not_negative, check_positive
 
 Real = float | Samples

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples
-from sim.equal_steps import EqualSteps
+from sim.ensemble import EqualSteps
 from sim.models.thermal_population import Conductivity, Population, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, LIMIT_TIME, configurations, material
