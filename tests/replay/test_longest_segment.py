@@ -1,18 +1,18 @@
-"""The longest stretch without a hole: where it is, and what is left of the record."""
+"""The longest segment without a gap: where it is, and what is left of the record."""
 
 import numpy as np
 import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.formats.gap_free import longest_stretch
+from replay.formats.parts import longest_segment
 
 STREAM = Stream("rig", 1, 100.0, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
 SAMPLES = np.column_stack([np.arange(100.0), -np.arange(100.0)])
 
 
 def found(samples=SAMPLES, index=None):
-    return longest_stretch(ArrayRecording(STREAM, samples, index=index), STREAM.pairs[0])
+    return longest_segment(ArrayRecording(STREAM, samples, index=index), STREAM.pairs[0])
 
 
 def with_holes(*places):

@@ -1,4 +1,4 @@
-"""A part of a recording, between two instants, as a recording of its own."""
+"""Parts of a recording: between two instants, and the longest segment without missing samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from monitor.messages.blocks import SignalBlock, Stream
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.messages.blocks import Pair, Samples, SignalBlock, Stream
 from replay.formats.base import Recording, sample_number
 
 _BLOCK = 1 << 16
@@ -85,3 +89,53 @@ class RecordingPart:
                 return
             number += len(block)
             yield block if left == len(block) else replace(block, samples=block.samples[:left])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Command and measured signal, (n, 2), without a gap.
+
+    Parameters
+    ----------
+    samples : (n, 2).
+    start : samples from the beginning of the recording on, those that are missing among them.
+    left_out : samples that are no numbers, or stand beyond such a gap.
+    """
+
+    samples: Samples
+    start: int
+    left_out: int
+
+
+def longest_segment(recording: Recording, pair: Pair) -> Segment:
+    """Return the longest segment without a gap; one of no samples where there is none."""
+    pieces = list(_pieces(recording, pair))
+    both = np.concatenate([np.empty((0, 2)), *(samples for _, samples in pieces)])
+    good = _longest((np.abs(both) < LARGEST_SAMPLE).all(axis=1))
+    samples = both[good]
+    if not len(samples):
+        return Segment(samples, 0, len(both))
+    # the piece in which it begins, and how many samples before it the pieces hold
+    before = np.cumsum([0, *(len(each) for _, each in pieces)])
+    piece = int(np.searchsorted(before, good.start, side="right")) - 1
+    start = pieces[piece][0] - pieces[0][0] + good.start - int(before[piece])
+    return Segment(samples, start, len(both) - len(samples))
+
+
+def _pieces(recording: Recording, pair: Pair) -> Iterator[tuple[int, Samples]]:
+    expected: int | None = None
+    for block in recording.blocks(_BLOCK):
+        if expected is not None and block.index != expected:
+            # where samples are missing, one that is no number stands for them
+            yield expected, np.full((1, 2), np.nan)
+        yield block.index, block.samples[:, [pair.command, pair.measured]]
+        expected = block.index + len(block)
+
+
+def _longest(good: NDArray[np.bool_]) -> slice:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
+    starts, stops = edges[::2], edges[1::2]
+    if not len(starts):
+        return slice(0, 0)
+    longest = int(np.argmax(stops - starts))
+    return slice(int(starts[longest]), int(stops[longest]))

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.formats.recording_part import RecordingPart
+from replay.formats.parts import RecordingPart
 
 RATE, N = 100.0, 1000
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
