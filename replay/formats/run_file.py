@@ -18,7 +18,7 @@ from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
-    from monitor.recording.numbering import Numbering
+    from monitor.recording.columns import Numbering
 
 
 _MOST_TRIPS, _MOST_WARNS = 50, 10
