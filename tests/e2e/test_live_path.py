@@ -22,7 +22,6 @@ from replay.formats import Selection, open_recording
 from replay.playback.players import RecordingPlayer
 from replay.simulations import simulation, simulations
 
-BRISTOL = Path(__file__).parents[2] / ".." / "shared" / "data" / "bristol_rtht"
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 1000.0
 N_WINDOW = 500
@@ -161,9 +160,8 @@ def test_a_run_file_played_again_gives_the_same_run(start, record, kept, tmp_pat
         assert_complete(read(target), path)
 
 
-@pytest.mark.skipif(not BRISTOL.is_dir(), reason="the Bristol records are not on this machine")
-def test_a_real_record_arrives_as_it_is_assessed(start, kept) -> None:
-    path = BRISTOL / "LargePlastic_LowForcing_1_00_16.00Hz.csv"
+def test_a_real_record_arrives_as_it_is_assessed(start, kept, records) -> None:
+    (path,) = records.shaker.glob("Large*_16.00Hz.csv")
     columns = ("--command", "shaker_front_cmd_V", "--measured", "laser_front_mm", "--force", "force_front_N")
     rig = start("replay", path, *columns, "--speed", "max", "--bind", ANY_PORT)
     service = (
