@@ -42,8 +42,9 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def settings_text(settings: Settings) -> str:
-    """Return the TOML of everything that was chosen, and of nothing that is as by default."""
-    return _HEAD + tomli_w.dumps(settings.model_dump(mode="json", exclude_defaults=True, exclude_none=True))
+    """Return the TOML of everything that was chosen, and of nothing else."""
+    sections = settings.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    return _HEAD + tomli_w.dumps({name: section for name, section in sections.items() if section})
 
 
 def write_settings(settings: Settings, path: Path) -> None:

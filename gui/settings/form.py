@@ -109,7 +109,7 @@ class SettingsForm(QWidget):
     def _enter(self, model: BaseModel) -> None:
         for row in self.rows.values():
             row.editor.blockSignals(True)
-            row.editor.show_value(_at(model, row.field.path))
+            row.editor.show_value(_shown(model, row.field))
             row.editor.blockSignals(False)
         self._validate()
 
@@ -120,7 +120,7 @@ class SettingsForm(QWidget):
         for key, row in self.rows.items():
             value = row.editor.value()
             # a default is not given: a section may ask what was
-            if value != _at(self._default, row.field.path):
+            if value != _shown(self._default, row.field):
                 _put(given, row.field.path, value)
             if wrong := _endpoint_problem(row.field, value):
                 problems[key] = wrong
@@ -132,11 +132,11 @@ class SettingsForm(QWidget):
             for error in found.errors():
                 # an option of the command line is a field here
                 text = _OPTIONS.sub("", problem_text(error))
-                key = self._key_at(error["loc"])
-                if key is None:
+                place = self._key_at(error["loc"])
+                if place is None:
                     together = together or text
                 else:
-                    problems.setdefault(key, text)
+                    problems.setdefault(place, text)
         else:
             self.model = None if problems else model
         for name, row in self.rows.items():
@@ -216,9 +216,12 @@ def _endpoint_problem(field: SettingField, value: Any) -> str:
     return ""
 
 
-def _at(model: BaseModel, path: tuple[str, ...]) -> Any:
+def _shown(model: BaseModel, field: SettingField) -> Any:
+    """Return the value of a setting; None where it is left out and that is not the same as its default."""
     value: Any = model
-    for part in path:
+    for part in field.path:
+        if field.may_be_left_out and part not in value.model_fields_set:
+            return None
         value = getattr(value, part)
     return value
 

@@ -17,7 +17,7 @@ from monitor.config.connections import (
     ViewerSettings,
 )
 from monitor.config.loading import Settings, SettingsError, load_settings
-from monitor.config.section import Section, SettingField, fields_of, problem_text, setting
+from monitor.config.section import Section, SettingField, field_at, fields_of, problem_text, setting
 
 __all__ = [
     "MEASURES",
@@ -37,6 +37,7 @@ __all__ = [
     "SettingsError",
     "StreamSettings",
     "ViewerSettings",
+    "field_at",
     "fields_of",
     "load_settings",
     "problem_text",

@@ -43,8 +43,9 @@ class IndicatorSettings(Section):
     every: Annotated[int, Field(ge=1, lt=1 << 31)] = setting(
         1,
         "Decimation",
-        "A row of results at every N-th sample; values do not change. Left out: at most 200 rows a second.",
+        "A row of results at every N-th sample; values do not change.",
         unit="samples",
+        empty="at most 200 rows a second",
     )
     band: Band | None = setting(
         None, "Band", "Where the dominant frequency is sought.", unit="Hz", empty="up to a tenth of the sample rate"
@@ -73,7 +74,7 @@ class IndicatorSettings(Section):
     delay_of: Literal["motion", "tone"] = setting(
         "motion",
         "FDB delay",
-        "Of the whole motion, right in an earthquake too; or of the dominant tone, phase over frequency as printed.",
+        "FDB's delay of the whole motion, right in an earthquake too; or of the dominant tone, as printed.",
         labels=("of the motion", "of the tone, as printed"),
     )
     noise_correction: bool = setting(
@@ -135,7 +136,7 @@ class ReliabilitySettings(Section):
     policy: Literal["literal", "floored", "peak", "absolute", "varying"] | None = setting(
         None,
         "Tolerance reference",
-        "What a relative tolerance refers to.",
+        "Reference of a relative tolerance.",
         empty="follows from the tolerance",
         labels=(
             "follows from the tolerance",
@@ -149,7 +150,7 @@ class ReliabilitySettings(Section):
     reference: Positive | None = setting(
         None,
         "Reference",
-        "Of floored and peak, in the channel's unit.",
+        "Reference of floored and peak, in the channel's unit.",
         empty="rms or peak of the model's mean",
     )
     start: Time = setting(0.0, "Start", "The model's time 0, after the rig's first sample.", unit="s")

@@ -20,15 +20,19 @@ Rate = Annotated[float, Field(gt=0.0, le=100.0)]
 class StreamSettings(Section):
     """Where the signals come from."""
 
-    connect: tuple[str, ...] = setting((), "Rigs that publish", "Their endpoints.", empty=SIGNALS, opens="connect")
-    bind: tuple[str, ...] = setting(
-        (), "Rigs that connect", "Endpoints that are bound for them.", empty="none", opens="bind"
+    connect: tuple[str, ...] = setting(
+        (), "Rigs that publish", "Endpoints of the rigs' publishers.", empty=SIGNALS, opens="connect"
     )
-    rig: RigName = setting("", "Only this rig", "Others are left out.", empty="the first that sends")
+    bind: tuple[str, ...] = setting(
+        (), "Rigs that connect", "Endpoints that rigs connect to.", empty="none", opens="bind"
+    )
+    rig: RigName = setting(
+        "", "Only this rig", "Name of the rig to follow; others are left out.", empty="the first that sends"
+    )
     sample_rate: Positive | None = setting(
         None,
         "Sample rate",
-        "Only for plain senders that give neither a rate nor times.",
+        "Of plain senders that give neither a rate nor times.",
         unit="Hz",
         empty="as the rig sends it",
     )
@@ -55,7 +59,11 @@ class RecordSettings(Section):
     """Where runs are recorded."""
 
     path: str = setting(
-        "", "Record to", "A file, or a folder where every run gets a name.", empty="no recording", opens="folder"
+        "",
+        "Record to",
+        "Where runs are recorded: a file, or a folder where every run gets a name.",
+        empty="no recording",
+        opens="folder",
     )
     flush_interval: Annotated[float, Field(gt=0.0, le=1.0)] = setting(
         0.5, "Flush every", "A kill loses no more than this.", unit="s"
@@ -65,8 +73,8 @@ class RecordSettings(Section):
 class MqttSettings(Section):
     """An MQTT broker that values, states and alarms are published to; ``host`` empty: disabled."""
 
-    host: str = setting("", "Broker", "Its name or address.", empty="disabled")
-    port: Port | None = setting(None, "Port", "Of the broker.", empty="1883, with TLS 8883")
+    host: str = setting("", "Broker", "Name or address of the broker.", empty="disabled")
+    port: Port | None = setting(None, "Port", "Port of the broker.", empty="1883, with TLS 8883")
     lab: Level = setting("lab", "Laboratory", "Part of the topics, synchroscope/v1/LAB/RIG.")
     tls: bool | None = setting(
         None,
@@ -75,12 +83,14 @@ class MqttSettings(Section):
         empty="with certificates or port 8883",
         labels=("with certificates or port 8883", "yes", "no"),
     )
-    ca: str = setting("", "Trusted certificates", "A file of authorities.", empty="the system's", opens="file")
+    ca: str = setting(
+        "", "Trusted certificates", "File of the authorities that are trusted.", empty="the system's", opens="file"
+    )
     certificate: str = setting(
         "", "Certificate", "A file that identifies this client; in place of a password.", empty="none", opens="file"
     )
     key: str = setting("", "Certificate key", "The file of the certificate's key.", empty="none", opens="file")
-    username: str = setting("", "User", "For a broker that asks for one.", empty="none")
+    username: str = setting("", "User", "Name at a broker that asks for one.", empty="none")
     password_file: str = setting(
         "",
         "Password file",
@@ -130,7 +140,7 @@ class SecuritySettings(Section):
         opens="folder",
     )
     rig_key: str = setting(
-        "", "Key of the rigs", "File of their public key, where they ask for keys.", empty="none", opens="file"
+        "", "Key of the rigs", "File of the rigs' public key, where they ask for keys.", empty="none", opens="file"
     )
 
 
@@ -138,7 +148,9 @@ class ViewerSettings(Section):
     """Feeds for third-party viewers."""
 
     plotjuggler: str = setting(
-        "", "PlotJuggler at", "Endpoint that feeds its ZMQ subscriber.", empty="no feed", opens="bind"
+        "", "PlotJuggler at", "Endpoint of a feed for PlotJuggler's ZMQ subscriber.", empty="no feed", opens="bind"
     )
-    plotjuggler_rate: Rate = setting(50.0, "PlotJuggler rate", "Most messages a second.", unit="Hz")
-    prometheus: str = setting("", "Prometheus at", "HOST:PORT of a page of metrics.", empty="no page")
+    plotjuggler_rate: Rate = setting(
+        50.0, "PlotJuggler rate", "Most messages a second that PlotJuggler gets.", unit="Hz"
+    )
+    prometheus: str = setting("", "Prometheus at", "HOST:PORT of a page of metrics for Prometheus.", empty="no page")

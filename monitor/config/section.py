@@ -102,6 +102,20 @@ class SettingField:
         return bool(self._extra.get("shown", True))
 
     @property
+    def may_be_left_out(self) -> bool:
+        """Whether leaving it out is not the same as giving its default: `empty` says what then applies."""
+        return self.kind == "number" and self.default is not None and bool(self.empty)
+
+    @property
+    def default_text(self) -> str:
+        """Its default in words."""
+        if self.may_be_left_out or self.default in (None, "", ()):
+            return self.empty
+        if self.kind == "several":
+            return "all"
+        return f"{self.default:g}".replace("e+0", "e") if self.kind == "number" else str(self.default)
+
+    @property
     def default(self) -> Any:
         """Its value where nothing is given."""
         return self.info.default
