@@ -14,7 +14,7 @@ from replay.playback.controlled_source import ControlledSource
 from replay.playback.states import Opened, Refused, State, encode
 
 if TYPE_CHECKING:
-    from monitor.commands.stopping import StopSignals
+    from monitor.commands.process import StopSignals
     from monitor.transport.zeromq.signal_publisher import SignalPublisher
     from replay.playback.description import Description
 

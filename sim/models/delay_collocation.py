@@ -1,15 +1,17 @@
-"""A linear system's solution as polynomials, element after element: collocation at Chebyshev's points."""
+"""Collocation at Chebyshev's points: a linear delay system's solution as polynomials, element after element."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 
-Samples = NDArray[np.float64]
-Factors = tuple[Samples, NDArray[np.int32]]
+from sim.arrays import Samples
+
+_Factors = tuple[Samples, NDArray[np.int32]]
 
 # where an element's length times the matrices' size is no more, the solution is a polynomial of this degree to 1e-14
 DEGREE = 12
@@ -39,19 +41,19 @@ _LAST[:, [0, -1]] /= 2.0
 _LAST[0] *= 2.0
 
 
-def last_coefficients(values: Samples) -> Samples:
+def _last_coefficients(values: Samples) -> Samples:
     """Return the larger of the last two Chebyshev coefficients of (..., DEGREE + 1, n) nodes, (..., n)."""
     return np.asarray(np.abs(_LAST @ values).max(axis=-2))
 
 
-def operator(length: float, a0: Samples) -> Factors:
+def operator(length: float, a0: Samples) -> _Factors:
     """Return what an element's nodes but the first solve, factorised."""
     derivative = np.kron((2.0 / length) * _DERIVATIVE[1:, 1:], np.eye(len(a0)))
     factors, pivots = lu_factor(derivative - np.kron(np.eye(DEGREE), a0))
     return factors, pivots
 
 
-def element(factors: Factors, length: float, state: Samples, forcing: Samples) -> Samples:
+def element(factors: _Factors, length: float, state: Samples, forcing: Samples) -> Samples:
     """Return the states at an element's nodes, (DEGREE + 1, n), from that at its beginning and what drives it."""
     pushed = forcing[1:] - (2.0 / length) * np.outer(_DERIVATIVE[1:, 0], state)
     return np.vstack([state, lu_solve(factors, pushed.ravel(), check_finite=False).reshape(-1, len(state))])
@@ -95,3 +97,64 @@ class DenseSolution:
     def output(self, time: ArrayLike) -> Samples:
         """Return y = C x at (n_times,) s, (n_times, p)."""
         return self(time) @ self.c.T
+
+
+# of the last coefficients, as a share of the largest value; those left out are smaller still
+_TOLERANCE = 1e-10
+# of a delay, or of all time where that is shorter: as near as a jump is looked for that no break names
+_SHORTEST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A signal from outside.
+
+    Parameters
+    ----------
+    at : the signal at (n_times,) s, (n_times, width).
+    delays : (n_delays,), s, the beginnings of the delays in which it drives, on the signal's own clock.
+    """
+
+    at: Callable[[Samples], Samples]
+    delays: Samples
+
+
+def refined(edges: Samples, drives: Sequence[Drive], most: int) -> Samples:
+    """Return the edges of the elements in one delay, (n + 1,), with those halved on which a drive is no polynomial.
+
+    Time is not known better than its rounding, and so neither is a fast signal: less than that is not asked for.
+
+    Parameters
+    ----------
+    edges : (m + 1,), s, from zero.
+    drives : what is looked at, at each element's nodes in every delay.
+    most : so many elements are allowed in a delay.
+
+    Raises
+    ------
+    ValueError : more would be needed.
+    """
+    pieces, done = np.column_stack([edges[:-1], edges[1:]]), np.empty((0, 2))
+    scales: list[Samples | float] = [0.0] * len(drives)
+    while len(pieces):
+        length = pieces[:, 1] - pieces[:, 0]
+        rough = np.zeros(len(pieces), dtype=np.bool_)
+        for i, drive in enumerate(drives):
+            time = drive.delays[:, None, None] + pieces[:, :1] + length[:, None] * PLACES
+            values = drive.at(time.ravel()).reshape(*time.shape, -1)
+            scales[i] = np.maximum(scales[i], np.abs(values).max(axis=(0, 1, 2)))
+            rounding = 4.0 * np.finfo(np.float64).eps * np.abs(time).max(axis=(0, 2)) / length
+            allowed = (_TOLERANCE + rounding)[:, None] * scales[i]
+            rough |= (_last_coefficients(values) > allowed).any(axis=(0, 2))
+        rough &= length > _SHORTEST * edges[-1]
+        done = np.vstack([done, pieces[~rough]])
+        begin, end = pieces[rough].T
+        middle = 0.5 * (begin + end)
+        pieces = np.vstack([np.column_stack([begin, middle]), np.column_stack([middle, end])])
+        if len(done) + len(pieces) > most:
+            first = float(begin.min())
+            raise ValueError(
+                f"delay system disturbance or history: is too fast or jumps too often from {first:g} s of a delay "
+                f"on, {most} elements are allowed; name where it jumps in breaks, or give an earlier end"
+            )
+    return np.append(np.sort(done[:, 0]), edges[-1])

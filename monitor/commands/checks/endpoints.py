@@ -1,12 +1,15 @@
-"""The keys: whether the service can use its own, and whom it lets in."""
+"""The endpoints: keys of the service and of its clients, and whether all that is bound can be had."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
-from monitor.commands.security import in_plain
+from monitor.commands.checks.check_result import CheckResult, fail, found, ok, warn
+from monitor.commands.security import Guard, in_plain
 from monitor.config import Settings
 from monitor.transport.security.allow_list import AllowList
 from monitor.transport.security.key_files import (
@@ -53,3 +56,37 @@ def no_keys(settings: Settings) -> Iterator[CheckResult]:
         yield warn("keys", f"none: everybody in the network can reach {', '.join(reachable)}")
     else:
         yield ok("keys", "none are needed: only programs on this machine can reach the service")
+
+
+class _Bound(Protocol):
+    def close(self) -> None: ...
+
+
+def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) -> Iterator[CheckResult]:
+    """Bind what the service binds, until `stack` is closed: two that want one port are seen, too."""
+    from monitor.transport.viewers.plotjuggler import PlotJugglerSink
+    from monitor.transport.viewers.prometheus import PrometheusSink
+    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.result_sink import ZmqResultSink
+
+    def results(url: str) -> _Bound:
+        return ZmqResultSink(url, insecure=insecure, security=guard.keys, context=guard.context)
+
+    def requests(url: str) -> _Bound:
+        return ZmqRequestServer(url, insecure=insecure, security=guard.keys, context=guard.context)
+
+    asked = settings.results.requests
+    wanted: tuple[tuple[str, str, Callable[[str], _Bound]], ...] = (
+        ("results", settings.results.publish, results),
+        ("requests", "" if asked == "none" else asked, requests),
+        ("plotjuggler", settings.viewers.plotjuggler, partial(PlotJugglerSink, insecure=insecure)),
+        ("prometheus", settings.viewers.prometheus, partial(PrometheusSink, insecure=insecure)),
+    )
+    for subject, place, bind in wanted:
+        if place:
+            yield from found(subject, partial(_bound, subject, place, bind, stack))
+
+
+def _bound(subject: str, place: str, bind: Callable[[str], _Bound], stack: ExitStack) -> Iterator[CheckResult]:
+    stack.callback(bind(place).close)
+    yield ok(subject, f"{place} can be bound")

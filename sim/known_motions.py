@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sim.arrays import Samples
 from sim.excitation import Earthquake
 
-Samples = NDArray[np.float64]
 Motion = Callable[[Samples], Samples]
 
 # s: every motion is that of this stretch of a test

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
 from typing import Literal
 
 import numpy as np
 
-from sim.excitation.base import Samples, require
+from sim.arrays import Samples
+from sim.ranges import check_not_negative, check_positive, require
 
 Method = Literal["karhunen-loeve", "cholesky"]
 # of a correlation, by whatever formula
@@ -41,9 +41,8 @@ class GaussianProcess:
     neglect: float = 1e-12
 
     def __post_init__(self) -> None:
-        deviation = self.standard_deviation
-        require(isfinite(deviation) and deviation >= 0.0, "standard_deviation", deviation, "zero or more")
-        require(0.0 < self.neglect < 1.0, "neglect", self.neglect, "between 0 and 1")
+        check_not_negative("excitation", standard_deviation=self.standard_deviation)
+        require(0.0 < self.neglect < 1.0, "excitation neglect", self.neglect, "between 0 and 1")
         if self.method not in _FACTORS:
             raise ValueError(f"excitation method {self.method!r}: must be one of {', '.join(_FACTORS)}")
 
@@ -102,7 +101,7 @@ def squared_exponential(rate: float) -> Callable[[Samples], Samples]:
 
     Ao, Hu and Mahadevan, eqs. 30 and 31, whose minus sign is lost in print.
     """
-    require(isfinite(rate) and rate > 0.0, "rate", rate, "a positive number")
+    check_positive("excitation", rate=rate)
     return partial(_squared_exponential, rate)
 
 

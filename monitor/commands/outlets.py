@@ -1,21 +1,25 @@
-"""The broker that a service tells, as options and settings have it."""
+"""Outlets of a service as options and settings have them: the MQTT broker, PlotJuggler and Prometheus."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from monitor.commands.options import add_setting
 from monitor.messages.health import Broker
+from monitor.system.default_endpoints import PLOTJUGGLER, PROMETHEUS
 
 if TYPE_CHECKING:
-    from monitor.config import Settings
+    from monitor.config import Settings, ViewerSettings
     from monitor.recording import Recorder
     from monitor.transport.base import RequestServer, Sink
     from monitor.transport.mqtt.summary import Ending
+
 
 _SCHEMES: dict[str, dict[str, object]] = {"": {}, "mqtt": {"tls": False}, "mqtts": {"tls": True}}
 
@@ -117,3 +121,37 @@ def _ending(recorder: Recorder | None) -> Ending | None:
     from monitor.transport.mqtt.summary import Ending
 
     return Ending(recorder.outcome, recorder.recorded, recorder.unrecorded)
+
+
+def add_viewer_options(parser: argparse.ArgumentParser) -> None:
+    """Offer the feeds."""
+    group = parser.add_argument_group("third-party viewers")
+    add_setting(group, "viewers.plotjuggler", "URL", nargs="?", const=PLOTJUGGLER)
+    add_setting(group, "viewers.prometheus", "HOST:PORT", nargs="?", const=PROMETHEUS)
+
+
+@contextmanager
+def open_viewers(settings: ViewerSettings, insecure: bool, say: Callable[[str], None]) -> Iterator[Sequence[Sink]]:
+    """Yield the sinks of the viewers that the settings name, and close them afterwards.
+
+    Raises
+    ------
+    TransportError : an endpoint is malformed, taken, or open to other machines without `insecure`.
+    """
+    sinks: list[Sink] = []
+    with ExitStack() as stack:
+        if settings.plotjuggler:
+            from monitor.transport.viewers.plotjuggler import PlotJugglerSink
+
+            feed = PlotJugglerSink(settings.plotjuggler, settings.plotjuggler_rate, insecure=insecure, apart=True)
+            stack.callback(feed.close)
+            sinks.append(feed)
+            say(f"PlotJuggler's feed on {feed.endpoint}")
+        if settings.prometheus:
+            from monitor.transport.viewers.prometheus import PrometheusSink
+
+            page = PrometheusSink(settings.prometheus, insecure=insecure)
+            stack.callback(page.close)
+            sinks.append(page)
+            say(f"metrics for Prometheus on {page.url}")
+        yield sinks
