@@ -12,10 +12,9 @@ from monitor.messages.blocks import Pair, Samples
 from replay.formats import Recording
 from replay.formats.parts import Segment, longest_segment
 from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import Fit, fit
+from sim.identification.fit import Fit, fit, restated
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy, Regression
-from sim.identification.reparameterization import restated
 
 # a signal that varies by less than this share of its largest value stands still, but for rounding
 _STILL = 1e-12

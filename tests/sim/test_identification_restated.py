@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import fit
+from sim.identification.fit import fit, restated
 from sim.identification.regression import PolynomialDiscrepancy
-from sim.identification.reparameterization import restated
 
 DT, MEAN = 0.004, 0.3
 TIME = DT * np.arange(1500)

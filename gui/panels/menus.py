@@ -1,4 +1,4 @@
-"""A small button whose menu says which rows a panel shows."""
+"""Menu buttons, and the menu that chooses the rows of a panel."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QStyleOptionToolButton, QToolButton, QWidget
 
-from gui.panels.menu_button import MenuButton
+
+class MenuButton(QToolButton):
+    """A tool button whose text says that there is a menu, ``Rows ▾``."""
+
+    def initStyleOption(self, option: QStyleOptionToolButton) -> None:  # noqa: N802 - Qt's name
+        """Take Qt's mark away."""
+        super().initStyleOption(option)
+        # the stubs of PySide 6.9 do not know the attribute
+        option.features &= ~QStyleOptionToolButton.ToolButtonFeature.HasMenu  # type: ignore[attr-defined,unused-ignore]
 
 
 @dataclass(frozen=True, slots=True)

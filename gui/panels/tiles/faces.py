@@ -1,23 +1,105 @@
-"""What the tile of an actuator says: how late and how large it is, and what of that is over a limit."""
+"""Content of a tile: the numbers, verdict and alarm of an actuator, the reliability and decision of a site."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from gui.model.alarm_limits import level_of, limits_of, own_limits_hold
 from gui.model.alarm_summary import worst_of
+from gui.model.contradiction import contradiction_mark
 from gui.model.history.history import History
 from gui.model.limits import Limits
 from gui.model.verdict import NO_VALUE, Verdict, amplitude_word, verdict
-from gui.panels.tile_face import WIDTH, Reading, TileFace, spread_text
-from gui.panels.tile_moment import TileMoment
+from gui.panels.moment import TileMoment
 from gui.wording.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
 from monitor.messages.headline import LABELS, first_indicator, read_headline
+
+WIDTH = 6
+"""Characters of a number on a tile, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A number with its unit, its standard deviation beside it, and whether it is over a limit."""
+
+    label: str
+    text: str
+    unit: str = ""
+    spread: str = ""
+    level: Level = Level.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class TileFace:
+    """All that a tile says.
+
+    Parameters
+    ----------
+    name : of the actuator or site.
+    source : which indicator the numbers are of.
+    verdict : a word and a shape for all of it.
+    readings : the most important first.
+    remark : what else there is to say.
+    alarm, alarm_level : what is over a limit; empty where nothing is.
+    said : of which instant that is; empty for now.
+    standing : the service says so: an alarm stands.
+    window : s that the numbers are of; NaN for no window.
+    contradicting : prefixes of the indicators that contradict the numbers.
+    """
+
+    name: str
+    source: str
+    verdict: Verdict
+    readings: tuple[Reading, ...]
+    remark: str = ""
+    alarm: str = ""
+    alarm_level: Level = Level.NONE
+    said: str = ""
+    standing: bool = False
+    window: float = math.nan
+    contradicting: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> tuple[str, str]:
+        """Two lines: which indicator and over how long a window, or of which instant and which indicator."""
+        seconds = f"{self.window:.3g} s" if math.isfinite(self.window) else ""
+        if self.said:
+            return self.said, ", ".join(filter(None, (self.source, seconds)))
+        return self.source, seconds and f"{seconds} window"
+
+    @property
+    def mark(self) -> str:
+        """``≠ FDB, PAEI`` where these contradict the numbers; empty where nothing does."""
+        return contradiction_mark(self.contradicting)
+
+    @property
+    def known(self) -> bool:
+        """There is a number on it."""
+        return any(reading.text != DASH for reading in self.readings)
+
+    @property
+    def text(self) -> str:
+        """The whole of it in one line, for who cannot see it."""
+        numbers = (" ".join(filter(None, (r.label, r.text, r.unit, r.spread))) for r in self.readings)
+        origin = ", ".join(filter(None, self.origin))
+        parts = (self.name, self.verdict.words, *numbers, origin, self.mark, self.remark, self.alarm)
+        return "; ".join(part for part in parts if part)
+
+
+def spread_text(deviation: float, decimals: int) -> str:
+    """Return ``± 0.2``; nothing where it is not known."""
+    if not math.isfinite(deviation):
+        return ""
+    least = 10.0**-decimals
+    if 0.0 < deviation < 0.5 * least:
+        return f"± <{least:.{decimals}f}"
+    return f"± {number(deviation, WIDTH, decimals)}"
+
 
 _OF_PHASE = ("fdb", "paei", "paei_adaptive")
 _DEGREES = 180.0 / math.pi
@@ -140,3 +222,41 @@ def _found(at: TileMoment, found: Verdict, window: float) -> Verdict:
     if found is NO_VALUE and at.running < window:
         return Verdict("window not full", "○", Level.NONE)
     return found
+
+
+_DECISIONS = {
+    1.0: Verdict("accept", "●", Level.GOOD),
+    0.0: Verdict("watch", "▲", Level.WARN),
+    -1.0: Verdict("reject", "■", Level.BAD),
+}
+_UNDECIDED = Verdict("not decided", "○", Level.NONE)
+
+
+def site_face(history: History, site: str, at: TileMoment) -> TileFace:
+    """Return the tile of a site where a model is judged.
+
+    Now, it shows what was last known of the model, and says so where that is not of now: after the end of its time
+    there are no new values, and the old ones stay true.
+    """
+    results = history.results
+    now = at.value(history, site, "reliability_accumulated")
+    kept = at.x is None and results is not None and at.instead is None
+
+    def value(name: str) -> float:
+        if kept and results is not None:
+            return results.last_valid(site, f"reliability_{name}")
+        return at.value(history, site, f"reliability_{name}")
+
+    readings = tuple(
+        Reading(label, number(value(name), WIDTH, 3), "", spread_text(value(f"{name}_se"), 4))
+        for name, label in (("accumulated", "accumulated"), ("first_passage", "first-passage"))
+    )
+    known = math.isfinite(value("accumulated"))
+    remark = at.why or ("last known" if known and math.isnan(now) else "")
+    if at.instead is not None:
+        decided = at.instead
+    elif results is not None and results.column(site, "reliability_decision") is not None:
+        decided = _DECISIONS.get(value("decision"), _UNDECIDED)
+    else:
+        decided = Verdict("no limits", "○", Level.NONE) if known else NO_VALUE
+    return TileFace(site, "model", decided, readings, remark, said=at.said)

@@ -1,4 +1,4 @@
-"""All settings, of the window and of the service it starts, in one window that holds nothing up."""
+"""The settings dialog: of the window and of the service that it starts; not modal."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.settings.atomic_write import ExportError
-from gui.settings.service_fields import SERVICE_SECTIONS
-from gui.settings.settings import LimitSettings, WindowSettings
-from gui.settings.settings_file import write_settings
-from gui.settings.settings_page import SettingsPage
-from gui.settings.window_fields import WINDOW_SECTIONS
+from gui.settings.files import ExportError, write_settings
+from gui.settings.form import SERVICE_SECTIONS, WINDOW_SECTIONS, SettingsForm
+from gui.settings.window_settings import DisplayLimitSettings, WindowSettings
 from gui.widgets.plain_text import PlainLabel
 from gui.widgets.row_padding import make_roomy
 from monitor.config import Settings, SettingsError, load_settings
@@ -56,19 +53,19 @@ class SettingsDialog(QDialog):
         super().__init__(window)
         self.setWindowTitle("Settings - Synchroscope")
         self.setModal(False)
-        self.line = QLineEdit()
-        self.line.setPlaceholderText("Find a setting")
-        self.line.setAccessibleName("Find a setting")
-        self.line.setClearButtonEnabled(True)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Find a setting")
+        self.search.setAccessibleName("Find a setting")
+        self.search.setClearButtonEnabled(True)
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName("Pages")
         make_roomy(self.list)
         self.stack = QStackedWidget()
-        self.pages: dict[str, SettingsPage] = {}
+        self.pages: dict[str, SettingsForm] = {}
         self._items: dict[str, QListWidgetItem] = {}
         for section in (*WINDOW_SECTIONS, *SERVICE_SECTIONS):
-            page = self.pages[section.key] = SettingsPage(section)
+            page = self.pages[section.key] = SettingsForm(section)
             self._items[section.key] = QListWidgetItem(section.title, self.list)
             area = QScrollArea()
             area.setWidgetResizable(True)
@@ -76,11 +73,11 @@ class SettingsDialog(QDialog):
             area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
             area.setWidget(page)
             self.stack.addWidget(area)
-            page.changed.connect(self._judge)
+            page.changed.connect(self._update_message)
         self.list.currentRowChanged.connect(self.stack.setCurrentIndex)
-        self.told = PlainLabel()
-        self.told.setWordWrap(True)
-        self.told.setForegroundRole(QPalette.ColorRole.BrightText)
+        self.message = PlainLabel()
+        self.message.setWordWrap(True)
+        self.message.setForegroundRole(QPalette.ColorRole.BrightText)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
         self.ok = buttons.button(QDialogButtonBox.StandardButton.Ok)
         for text, tip, act in (
@@ -98,18 +95,18 @@ class SettingsDialog(QDialog):
         middle.addWidget(self.list)
         middle.addWidget(self.stack, 1)
         layout = QVBoxLayout(self)
-        layout.addWidget(self.line)
+        layout.addWidget(self.search)
         layout.addLayout(middle, 1)
-        layout.addWidget(self.told)
+        layout.addWidget(self.message)
         layout.addWidget(buttons)
-        self.line.textChanged.connect(self._find)
+        self.search.textChanged.connect(self._filter)
         self.list.setCurrentRow(0)
         self.resize(760, 620)
-        self._judge()
+        self._update_message()
 
     def present(self, window: WindowSettings, service: Settings) -> None:
         """Show these settings."""
-        self.line.clear()
+        self.search.clear()
         self.pages["window"].show_model(window)
         self.pages["limits"].show_model(window.limits)
         self._show_service(service)
@@ -128,7 +125,7 @@ class SettingsDialog(QDialog):
         own, limits = self.pages["window"].model, self.pages["limits"].model
         if own is None or limits is None:
             return None
-        return cast(WindowSettings, own).model_copy(update={"limits": cast(LimitSettings, limits)})
+        return cast(WindowSettings, own).model_copy(update={"limits": cast(DisplayLimitSettings, limits)})
 
     @property
     def service_settings(self) -> Settings | None:
@@ -143,7 +140,7 @@ class SettingsDialog(QDialog):
         try:
             self._show_service(load_settings(path, {}))
         except SettingsError as problem:
-            self.told.setText(f"▲ {problem}")
+            self._tell(f"▲ {problem}")
 
     def export_file(self, path: Path) -> None:
         """Write the settings of the service."""
@@ -152,9 +149,9 @@ class SettingsDialog(QDialog):
             return
         try:
             write_settings(settings, path)
-            self.told.setText("")
+            self._tell("")
         except ExportError as problem:
-            self.told.setText(f"▲ {problem}")
+            self._tell(f"▲ {problem}")
 
     def accept(self) -> None:
         """Let the settings hold, if nothing is wrong with them."""
@@ -172,7 +169,11 @@ class SettingsDialog(QDialog):
         for section in SERVICE_SECTIONS:
             self.pages[section.key].show_model(getattr(settings, section.key))
 
-    def _judge(self) -> None:
+    def _tell(self, text: str) -> None:
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
+
+    def _update_message(self) -> None:
         """Mark the pages where something is wrong."""
         if not hasattr(self, "ok"):
             return
@@ -180,13 +181,13 @@ class SettingsDialog(QDialog):
             self._items[key].setText(f"▲ {page.section.title}" if page.n_problems else page.section.title)
         n = self.n_problems
         wrong = [page.section.title for page in self.pages.values() if page.n_problems]
-        self.told.setText(f"▲ {n} {'entry is' if n == 1 else 'entries are'} wrong: {', '.join(wrong)}" if n else "")
+        self._tell(f"▲ {n} {'entry is' if n == 1 else 'entries are'} wrong: {', '.join(wrong)}" if n else "")
         self.ok.setEnabled(not n)
 
-    def _find(self, text: str) -> None:
-        """Leave the fields that fit, and the pages that have one."""
+    def _filter(self, text: str) -> None:
+        """Show the settings that contain the words, and the pages that have one."""
         words = text.casefold().split()
-        found = [bool(page.narrow(words)) for page in self.pages.values()]
+        found = [bool(page.filter_rows(words)) for page in self.pages.values()]
         for shown, item in zip(found, self._items.values(), strict=True):
             item.setHidden(not shown)
         if any(found) and not found[self.list.currentRow()]:

@@ -1,6 +1,8 @@
-"""One tile: a `TileFace` drawn as large as there is room, upright or lying."""
+"""Tile: a widget that draws a tile's content as large as there is room, portrait or landscape."""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -8,20 +10,54 @@ from PySide6.QtWidgets import QWidget
 
 from gui.model.contradiction import SIGN, contradiction_reason
 from gui.model.verdict import NO_VALUE
-from gui.panels.fitted_text import fitted
-from gui.panels.tile_face import Reading, TileFace
+from gui.panels.tiles.faces import Reading, TileFace
 from gui.plots.ticks import MINUS
 from gui.widgets.level_colour import level_colour
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 from gui.wording.level import Level
 
-LEAST_WIDTH, LEAST_HEIGHT = 160, 120
+SMALLEST = 6
+"""Pixels of a letter that can still be read."""
+_TABULAR = QFont.Tag("tnum")
+_FIGURES = str.maketrans("012345679", "888888888")
+
+
+def fitted(text: str, font: QFont, pixels: float, width: float, *, bold: bool = False) -> tuple[QFont, bool]:
+    """Return `font` with figures of one width, in at most `pixels` and so that `text` has room in `width`.
+
+    It is never smaller than can be read; whether the text has room then is told beside it.
+    """
+    # figures are of one width: what fits once fits with other figures
+    size, fits = _fitting(text.translate(_FIGURES), font.family(), pixels, width, bold)
+    return _font(font.family(), size, bold), fits
+
+
+@lru_cache(4096)
+def _fitting(text: str, family: str, pixels: float, width: float, bold: bool) -> tuple[int, bool]:
+    for _ in range(3):
+        size = int(max(SMALLEST, pixels))
+        needed = QFontMetricsF(_font(family, size, bold)).horizontalAdvance(text)
+        if needed <= width or size <= SMALLEST:
+            break
+        pixels = size * width / needed
+    return size, needed <= width
+
+
+def _font(family: str, size: int, bold: bool) -> QFont:
+    font = QFont(family)
+    font.setFeature(_TABULAR, 1)
+    font.setBold(bold)
+    font.setPixelSize(size)
+    return font
+
+
+MIN_WIDTH, MIN_HEIGHT = 160, 120
 """Pixels, down to which all of a tile can be read."""
-LYING_WIDTH, LYING_HEIGHT = 310, 70
+LANDSCAPE_MIN_WIDTH, LANDSCAPE_MIN_HEIGHT = 310, 70
 """The same for one whose numbers stand beside its words instead of below them."""
-_UPRIGHT, _LYING = (10.0, 8.6), (22.0, 4.8)  # width and height, in the size of plain numbers
-_WORDS, _APART = 0.5, 0.54  # shares of the width of a lying tile: where the words end, where the numbers begin
+_PORTRAIT, _LANDSCAPE = (10.0, 8.6), (22.0, 4.8)  # width and height, in the size of plain numbers
+_WORDS, _APART = 0.5, 0.54  # shares of the width of a landscape tile: where the words end, where the numbers begin
 _LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the spread
 _USUAL = f"{MINUS}88.8"  # has the size of numbers that are as long or shorter
 _USUAL_LABEL = "phases"  # so do labels: those of a tile have one size
@@ -33,9 +69,9 @@ _HELP = "ratio = command / measured amplitude: over 100 % it undershoots; delay 
 
 
 def letter_size(width: float, height: float) -> tuple[float, bool]:
-    """Return how large the plain numbers of a tile are, in pixels, and whether it is a lying one."""
-    upright, lying = (min(width / wide, height / high) for wide, high in (_UPRIGHT, _LYING))
-    return (lying, True) if lying > upright and width >= LYING_WIDTH else (upright, False)
+    """Return how large the plain numbers of a tile are, in pixels, and whether it is a landscape one."""
+    portrait, landscape = (min(width / wide, height / high) for wide, high in (_PORTRAIT, _LANDSCAPE))
+    return (landscape, True) if landscape > portrait and width >= LANDSCAPE_MIN_WIDTH else (portrait, False)
 
 
 class Tile(QWidget):
@@ -90,16 +126,16 @@ class Tile(QWidget):
         """Draw the frame, then line by line."""
         with painting(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            size, lying = letter_size(self.width(), self.height())
+            size, landscape = letter_size(self.width(), self.height())
             self._frame(painter, size)
             area = QRectF(self.rect()).adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
-            if lying:
+            if landscape:
                 beside = area.adjusted(_APART * area.width(), 0.0, 0.0, 0.0)
                 area.setWidth(_WORDS * area.width())
-                words = _Lines(painter, self.theme, area, size, _LYING[1])
-                numbers = _Lines(painter, self.theme, beside, size, _LYING[1])
+                words = _Lines(painter, self.theme, area, size, _LANDSCAPE[1])
+                numbers = _Lines(painter, self.theme, beside, size, _LANDSCAPE[1])
             else:
-                words = numbers = _Lines(painter, self.theme, area, size, _UPRIGHT[1])
+                words = numbers = _Lines(painter, self.theme, area, size, _PORTRAIT[1])
             words.head(self.face)
             numbers.readings(self.face)
             words.foot(self.face)
