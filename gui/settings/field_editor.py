@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from gui.settings.setting_field import SettingField
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 
 
 class FieldEditor(QWidget):

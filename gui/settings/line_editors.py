@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from gui.settings.field_editor import FieldEditor
 from gui.settings.setting_field import SettingField
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 
 _NARROW, _WIDE = 110, 300
 

@@ -30,7 +30,7 @@ from gui.settings.settings import LimitSettings, WindowSettings
 from gui.settings.settings_file import write_settings
 from gui.settings.settings_page import SettingsPage
 from gui.settings.window_fields import WINDOW_SECTIONS
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.row_padding import make_roomy
 from monitor.config import Settings, SettingsError, load_settings
 

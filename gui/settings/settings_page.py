@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout
 from gui.settings.field_editor import FieldEditor
 from gui.settings.field_editors import editor_of
 from gui.settings.setting_field import SettingField, SettingsSection
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 
 _OPTIONS = re.compile(r" \([^()]*--[^()]*\)")
 _APART = ("limits",)  # of the window: a page of its own

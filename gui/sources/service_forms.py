@@ -23,7 +23,7 @@ from gui.sources.keys_field import KeysField
 from gui.sources.loopback import USUAL
 from gui.sources.recent import Recent
 from gui.sources.rig import ServeRig
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 _SIGNALS = "tcp://127.0.0.1:5555"
