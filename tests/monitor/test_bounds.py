@@ -9,6 +9,7 @@ import sys
 UNCOMPILED = """
 import sys
 import numpy as np
+import pytest
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.indicators.catalogue import all_indicators
 from monitor.indicators.transfer_function import TransferFunction
@@ -70,6 +71,7 @@ def run_uncompiled(code, sizes):
     assert done.stdout.split() == words, done.stderr
 
 
+@pytest.mark.slow
 def test_short_windows_and_wide_bands():
     run_uncompiled(UNCOMPILED, (16, 17, 18, 25, 32, 33, 34, 50))
 
