@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 UNCOMPILED = """
 import sys
 import numpy as np
-import pytest
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.indicators.catalogue import all_indicators
 from monitor.indicators.transfer_function import TransferFunction
