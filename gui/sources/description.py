@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from monitor.messages.alarms import Transition
 from monitor.messages.blocks import Samples
 
 
@@ -50,6 +51,7 @@ class DescribedEvent(msgspec.Struct, frozen=True):
     time: float
     kind: str = ""
     detail: str = ""
+    alarm: Transition | None = None
 
 
 class Overview(msgspec.Struct, frozen=True):

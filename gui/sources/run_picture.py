@@ -105,4 +105,6 @@ def _level(event: DescribedEvent) -> Level:
 
 
 def _step(event: DescribedEvent) -> Event | None:
-    return Event(EventKind.ALARM, event.time, 0, 0, event.detail) if event.kind == EventKind.ALARM else None
+    if event.kind != EventKind.ALARM:
+        return None
+    return Event(EventKind.ALARM, event.time, 0, 0, event.detail, event.alarm)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.alarms.text import in_words, transition_of
+from monitor.alarms.text import sentence
 from monitor.messages.alarms import Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 
@@ -20,7 +20,7 @@ def alarm_steps(events: Iterable[Event]) -> list[str]:
     warns: list[tuple[str, Event]] = []
     for event in events:
         if event.kind is EventKind.ALARM:
-            step = transition_of(event)
+            step = event.alarm
             warning = step is not None and step.severity is Severity.WARN
             (warns if warning else trips).append((_name(step), event))
     return [*_lines(trips, _MOST_TRIPS), *_lines(warns, _MOST_WARNS)]
@@ -41,7 +41,7 @@ def _lines(steps: list[tuple[str, Event]], most: int) -> list[str]:
 
 
 def _said(event: Event) -> str:
-    return f"{event.time:.7g} s: {in_words(event)}"
+    return f"{event.time:.7g} s: {event.detail if event.alarm is None else sentence(event.alarm)}"
 
 
 def _name(step: Transition | None) -> str:

@@ -6,6 +6,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from monitor.messages.alarms import Transition
 from monitor.messages.blocks import Channel, EventKind
 from replay.formats import FileColumn, Recording, Selection, inspect_recording
 from replay.formats.run_file import RunRecording
@@ -23,13 +26,13 @@ class Guess:
     auxiliary: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedEvent:
+class DescribedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """What happened in a recorded run, `time` s after its first sample."""
 
     time: float
     kind: str
     detail: str
+    alarm: Transition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,5 +154,5 @@ def _events(run: RunRecording) -> tuple[DescribedEvent, ...]:
             number = alike[at] if at < len(alike) else number
         at = epochs[number].passed + event.index - epochs[number].index if epochs else 0
         seconds = min(max(at / rate, 0.0), run.duration)
-        found.append(DescribedEvent(seconds, event.kind.value, event.detail))
+        found.append(DescribedEvent(seconds, event.kind.value, event.detail, event.alarm))
     return tuple(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from monitor.alarms.text import event_of
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from replay.formats.alarm_steps import alarm_steps
@@ -11,7 +10,7 @@ from replay.formats.alarm_steps import alarm_steps
 def step(name: str, number: int, severity: Severity) -> Event:
     states = (AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED)
     made = Transition(number, f"{name}.{severity}", severity, AlarmAction.OCCUR, *states, float(number), number)
-    return event_of(made)
+    return Event.of_alarm(made)
 
 
 def test_no_warning_hides_a_trip_and_many_are_told_alarm_by_alarm() -> None:

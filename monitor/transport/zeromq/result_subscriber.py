@@ -29,7 +29,7 @@ _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
     "event": msgspec.json.Decoder(Event).decode,
 }
 
-_MOST_DETAIL = 4096
+_MOST_DETAIL, _MOST_EVENT = 4096, 1 << 16
 _MOST = 128 << 20  # bytes that may wait; a client that is that far behind loses what comes
 
 
@@ -82,6 +82,8 @@ class ResultSubscriber:
             said = _JSON[kind](body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise WireError(f"not {kind}: {problem}") from problem
+        if isinstance(said, Event) and len(body) > _MOST_EVENT:
+            raise WireError(f"an event of {len(body)} bytes; the limit is {_MOST_EVENT}")
         if isinstance(said, Event) and len(said.detail) > _MOST_DETAIL:
             raise WireError(f"an event with {len(said.detail)} characters of detail; the limit is {_MOST_DETAIL}")
         return (said,)
