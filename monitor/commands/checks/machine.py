@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from time import perf_counter
@@ -61,18 +60,15 @@ def descriptors() -> Iterator[CheckResult]:
 def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[CheckResult]:
     """Load the kernels as the service does, or compile them: afterwards it starts at once."""
     began = time.perf_counter()
-    from numba.core.dispatcher import Dispatcher
-
     from monitor.alarms import limits
     from monitor.engine.monitor import warm_up
+    from monitor.kernel import compiled_functions
 
     warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability)
     limits.warm_up()
     took = time.perf_counter() - began
-    ours = [module for name, module in list(sys.modules.items()) if name.startswith("monitor.")]
-    every = {id(each): each for module in ours for each in vars(module).values() if isinstance(each, Dispatcher)}
     # what is written into its callers is kept with them
-    stats = [each.stats for each in every.values() if each.stats.cache_path]
+    stats = [each.stats for each in compiled_functions() if each.stats.cache_path]
     new = [str(each.cache_path) for each in stats if each.cache_misses]
     if new:
         kept = os.path.commonpath(new)
