@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from monitor.messages.blocks import Channel, Role, Samples, SignalBlock, Stream
 from monitor.transport.security.key_files import keys_of
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 
 DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
 

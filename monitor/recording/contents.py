@@ -20,7 +20,7 @@ from monitor.recording.event_table import stored_text
 from monitor.recording.layout import RunFileError
 from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
 from monitor.recording.verification import Checks
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 
 _SLICE = 1 << 20
 

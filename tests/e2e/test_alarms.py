@@ -12,7 +12,7 @@ import pytest
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 100.0

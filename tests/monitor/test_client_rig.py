@@ -10,7 +10,7 @@ import pytest
 
 from monitor import Channel, Rig, Role
 from monitor.messages.blocks import Event, SignalBlock
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.signals import ZmqSource
 
 DOCS = Path(__file__).parents[2] / "docs" / "clients.md"
 ANY_PORT = "tcp://127.0.0.1:*"

@@ -1,4 +1,4 @@
-"""Publishing from the thread that has something to say, or where that would wait, from one of its own."""
+"""Publishing without waiting: at once where that is possible, else by a thread with a queue."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ import threading
 from queue import SimpleQueue
 
 from monitor.transport.zeromq.publisher_process import PublisherProcess
-from monitor.transport.zeromq.publisher_socket import AT_ONCE, PublisherSocket
+from monitor.transport.zeromq.publisher_socket import BUSY_INTERVAL, PublisherSocket
 from monitor.wire.native import Frames
 
-_WAITING = 2000  # messages; only while libzmq is busy with what subscribers ask for do any wait
-_TURN = 0.05  # s between looks at what is asked for
-_GRACE = 1.0  # s
+_MAX_WAITING = 2000  # messages; only while libzmq is busy with what subscribers ask for do any wait
+_IDLE_INTERVAL = 0.05  # s between looks at subscriptions
+_JOIN_TIMEOUT = 1.0  # s
 
 
-class Sending:
-    """Publish by `outlet`, which is nobody else's from now on.
+class QueuedPublisher:
+    """Publish by `publisher`, which is nobody else's from now on.
 
     Parameters
     ----------
-    outlet : closed with this.
+    publisher : closed with this.
     """
 
-    def __init__(self, outlet: PublisherSocket | PublisherProcess) -> None:
-        self._outlet = outlet
+    def __init__(self, publisher: PublisherSocket | PublisherProcess) -> None:
+        self._publisher = publisher
         self._queue: SimpleQueue[Frames] = SimpleQueue()
         self._refused = self._unsent = 0
         self._linger = 0.0
         self._closed = False
-        self._end = ""  # why the thread has ended before it was to
-        # held by whoever offers to the outlet, in the order of the messages
-        self._outlet_free = threading.Lock()
+        self._error = ""  # why the thread has ended before it was to
+        # held by whoever offers to the publisher, in the order of the messages
+        self._free = threading.Lock()
         self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sending", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
         """What is bound, with its port."""
-        return self._outlet.url
+        return self._publisher.url
 
     @property
     def dropped(self) -> int:
@@ -49,43 +49,43 @@ class Sending:
     def trouble(self) -> str:
         """What subscribers have done, what ended it and whether all was sent, in one line; empty: nothing."""
         lost = f"some of what was to be published at {self.url} was dropped" if self.dropped else ""
-        return "; ".join(filter(None, (self._end, self._outlet.trouble, lost)))
+        return "; ".join(filter(None, (self._error, self._publisher.trouble, lost)))
 
-    def offer(self, frames: Frames) -> None:
+    def send(self, frames: Frames) -> None:
         """Send now where that does not wait, else soon; where too much waits already it is dropped and counted."""
-        if self._closed or self._end:
+        if self._closed or self._error:
             self._refused += 1
-        elif not self._sent_at_once(frames):
-            if self._queue.qsize() >= _WAITING:
+        elif not self._sent_now(frames):
+            if self._queue.qsize() >= _MAX_WAITING:
                 self._refused += 1
             else:
                 self._queue.put(frames)
                 self._wake.set()
 
-    def _sent_at_once(self, frames: Frames) -> bool:
-        if self._queue.qsize() or not self._outlet_free.acquire(blocking=False):
+    def _sent_now(self, frames: Frames) -> bool:
+        if self._queue.qsize() or not self._free.acquire(blocking=False):
             return False
         try:
-            return not self._queue.qsize() and self._outlet.offer_at_once(frames)
+            return not self._queue.qsize() and self._publisher.try_send(frames)
         finally:
-            self._outlet_free.release()
+            self._free.release()
 
     def _run(self) -> None:
         try:
-            asked = False
+            changed = False
             while not (self._closed and not self._queue.qsize()):
-                self._wake.wait(AT_ONCE if asked else _TURN)
+                self._wake.wait(BUSY_INTERVAL if changed else _IDLE_INTERVAL)
                 self._wake.clear()
-                with self._outlet_free:
-                    asked = self._outlet.tend()
+                with self._free:
+                    changed = self._publisher.maintain()
                     while self._queue.qsize():
-                        if not self._outlet.offer(self._queue.get_nowait()):
+                        if not self._publisher.send(self._queue.get_nowait()):
                             self._unsent += 1
         except Exception as problem:  # noqa: BLE001  told to who asks, instead of a silence
             why = f"{type(problem).__name__}: {problem}"
-            self._end = f"nothing is published at {self.url} any more: {why}; start the service again"
+            self._error = f"nothing is published at {self.url} any more: {why}; start the service again"
             self._unsent += 1 + self._queue.qsize()
-        self._outlet.close(self._linger)
+        self._publisher.close(self._linger)
 
     def close(self, linger: float = 0.0) -> None:
         """Send what waits and close; wait at most `linger` s for what subscribers have not taken.
@@ -95,7 +95,7 @@ class Sending:
         if not self._closed:
             self._closed, self._linger = True, linger
             self._wake.set()
-            self._thread.join(linger + _GRACE)
+            self._thread.join(linger + _JOIN_TIMEOUT)
             if self._thread.is_alive():
                 # it is held up, for good perhaps
-                self._outlet.kill()
+                self._publisher.kill()

@@ -1,13 +1,29 @@
-"""A line of text that ends in an ellipsis where it has no room, and then says all in its tooltip."""
+"""Labels and tool tips that show text literally, and a label that elides."""
 
 from __future__ import annotations
 
+from html import escape
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from gui.widgets.painting import painting
-from gui.widgets.plain_text import plain_tip
+
+
+def plain_tip(text: str) -> str:
+    """Return a tool tip that shows `text` literally, its line breaks kept."""
+    # without these Qt finds no HTML: most tips stay as they are
+    if not {"<", "&"} & set(text):
+        return text
+    return f'<p style="white-space: pre-wrap">{escape(text)}</p>'
+
+
+class PlainLabel(QLabel):
+    """A label that shows its text literally, as every label of the window does."""
+
+    def __init__(self, *arguments: object, **keywords: object) -> None:
+        super().__init__(*arguments, textFormat=Qt.TextFormat.PlainText, **keywords)  # type: ignore[call-overload]
 
 
 class ElidedLabel(QWidget):

@@ -14,8 +14,8 @@ from monitor.messages.requests import NoteRequest, encode
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.zeromq import publisher_process
 from monitor.transport.zeromq.publisher_process import PublisherProcess
+from monitor.transport.zeromq.queued_publisher import QueuedPublisher
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.sending import Sending
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 apart = pytest.mark.skipif(not POSSIBLE, reason="pipes cannot be written to without waiting there")
@@ -29,18 +29,18 @@ def until(condition) -> None:
 
 
 class Failing:
-    """An outlet with a fault."""
+    """An inner with a fault."""
 
     url, trouble = "tcp://127.0.0.1:1", ""
     closed = False
 
-    def offer_at_once(self, _frames):
+    def try_send(self, _frames):
         return False
 
-    def offer(self, _frames):
+    def send(self, _frames):
         raise KeyError("a fault")
 
-    def tend(self) -> bool:
+    def maintain(self) -> bool:
         return False
 
     def kill(self) -> None: ...
@@ -50,15 +50,15 @@ class Failing:
 
 
 def test_what_ends_publishing_is_told_and_what_comes_then_is_counted():
-    outlet = Failing()
-    sending = Sending(outlet)
-    sending.offer([b"first"])
-    until(lambda: outlet.closed)
-    assert "nothing is published at tcp://127.0.0.1:1 any more: KeyError: 'a fault'" in sending.trouble
-    assert sending.dropped == 1
-    sending.offer([b"second"])
-    assert sending.dropped == 2
-    sending.close()
+    inner = Failing()
+    publisher = QueuedPublisher(inner)
+    publisher.send([b"first"])
+    until(lambda: inner.closed)
+    assert "nothing is published at tcp://127.0.0.1:1 any more: KeyError: 'a fault'" in publisher.trouble
+    assert publisher.dropped == 1
+    publisher.send([b"second"])
+    assert publisher.dropped == 2
+    publisher.close()
 
 
 def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
@@ -82,9 +82,9 @@ def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
 
 @apart
 def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatch):
-    monkeypatch.setattr(publisher_process, "_PAUSE", 0.0)
-    sending = Sending(PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0))
-    process = sending._outlet._process
+    monkeypatch.setattr(publisher_process, "_RESTART_INTERVAL", 0.0)
+    publisher = QueuedPublisher(PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0))
+    process = publisher._publisher._process
 
     def refuse(*_, **__):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -92,17 +92,17 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatc
     with monkeypatch.context() as full:
         full.setattr(subprocess, "Popen", refuse)
         process.kill()
-        until(lambda: sending.trouble)
-        assert "did not start: [Errno" in sending.trouble
-        assert "started again" not in sending.trouble
-    until(lambda: "had to be started again (1 times)" in sending.trouble)
-    assert "did not start" not in sending.trouble
-    sending.close()
+        until(lambda: publisher.trouble)
+        assert "did not start: [Errno" in publisher.trouble
+        assert "started again" not in publisher.trouble
+    until(lambda: "had to be started again (1 times)" in publisher.trouble)
+    assert "did not start" not in publisher.trouble
+    publisher.close()
 
 
 @apart
 def test_a_process_that_never_answers_is_given_up(monkeypatch):
-    monkeypatch.setattr(publisher_process, "_STARTED_WITHIN", 0.01)
+    monkeypatch.setattr(publisher_process, "_START_TIMEOUT", 0.01)
     with pytest.raises(OSError, match="did not start: it has not answered"):
         PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
 
