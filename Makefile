@@ -21,9 +21,9 @@ checks: $(VENV)/dev.stamp
 test: checks
 	$(BIN)/python -m pytest -m "not slow" --numprocesses=auto --dist=worksteal $(ARGS)
 
-# everything of `make test`, the tests marked slow, and ten minutes of the campaign
+# everything of `make test` with other random values each time, the tests marked slow, and ten minutes of the campaign
 test-all: checks
-	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
+	$(BIN)/python -m pytest --hypothesis-profile=random --numprocesses=auto --dist=worksteal $(ARGS)
 	$(BIN)/python -m tests.campaign --short
 
 # most of an hour: kills, stops, messages, disks, peers, brokers and files, thousands of times, in one table (docs/campaign.md)

@@ -11,9 +11,8 @@ from scipy.integrate import solve_ivp
 from benchmarks.figures import MS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.messages.blocks import Samples
-from sim.models.thermal_conduction import N_CELLS, conduction_temperature
 from sim.models.thermal_population import Conductivity, Specimens, characterize
-from sim.models.thermal_slab import SlabTest
+from sim.models.thermal_slab import N_CELLS, SlabTest, conduction_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, LIMIT_TIME, configurations, material
 
 SUMMARY = "temperatures of slabs whose conductivity depends on temperature, beside solve_ivp of as many cells"

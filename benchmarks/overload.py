@@ -11,7 +11,7 @@ from benchmarks.figures import COUNT, SECONDS, Figure
 from benchmarks.lanes import free_port
 from benchmarks.throughput import make_samples, make_stream
 from gui.commands.child import Child
-from monitor.commands.checks.load import seconds_a_sample
+from monitor.commands.checks.machine import seconds_a_sample
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import MOST_ROWS
 from monitor.messages.blocks import Event, EventKind, SignalBlock

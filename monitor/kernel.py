@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 from numba import njit
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 # its attributes are made when numba starts, so that no type checker knows them
 config: Any = numba.config
@@ -20,6 +24,9 @@ _UNWRAPPED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many functions are compiled, of how many, and the name of the newest; at last with all of them."""
 
 
 @cache
@@ -86,3 +93,37 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
         function
     )
     return compiled
+
+
+def compiled_functions() -> list[Any]:
+    """Return the dispatchers of all kernels, reductions and parts in the modules that are loaded."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("monitor.")]
+    every = {id(each): each for module in modules for each in vars(module).values() if isinstance(each, Dispatcher)}
+    return list(every.values())
+
+
+class _CompilationListener(event.Listener):
+    """Count the functions that have been compiled, each once whatever types it was compiled for."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.waiting = progress, {id(each) for each in compiled_functions()}
+        self.total = len(self.waiting)
+
+    def on_start(self, event: Any) -> None:
+        """Do nothing: what is compiled inside it ends first."""
+
+    def on_end(self, event: Any) -> None:
+        """Report the function, if it is one of ours and new."""
+        dispatcher = event.data["dispatcher"]
+        if id(dispatcher) in self.waiting:
+            self.waiting.remove(id(dispatcher))
+            self.progress(self.total - len(self.waiting), self.total, dispatcher.__name__)
+
+
+@contextmanager
+def report_compilation(progress: Progress) -> Iterator[None]:
+    """Report each function that is compiled in the meantime; kernels that are loaded from disk are not reported."""
+    listener = _CompilationListener(progress)
+    with event.install_listener("numba:compile", listener):
+        yield
+    progress(listener.total, listener.total, "")

@@ -14,9 +14,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.arrays import Samples
 from sim.ranges import check_positive
 
-Samples = NDArray[np.float64]
 Response = NDArray[np.complex128]
 
 LONGEST = 1.0

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.signal
 from numpy.typing import ArrayLike
 
-from sim.actuator import Response, Samples, positive
+from sim.actuator import Response, positive
+from sim.arrays import Samples
 
 
 @dataclass(frozen=True)

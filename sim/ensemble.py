@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
 
 BLOCK = 1024
 # an experiment's key has two words where a block's has one, so that they never draw the same numbers
@@ -49,6 +48,24 @@ class Experiment(EnsembleModel, Protocol):
     @property
     def discrepancy(self) -> Samples:
         """(n_times,): what a measurement shows beside, where the model is bad."""
+
+
+class EqualSteps:
+    """Instants and noise of an experiment with `horizon` and `dt`, in s, and `noise`, in the response's unit."""
+
+    horizon: float
+    dt: float
+    noise: float
+
+    @property
+    def time(self) -> Samples:
+        """(n_times,) in s, from zero to the step nearest the horizon."""
+        return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
+
+    @property
+    def observation_noise(self) -> Samples:
+        """(n_times,) in the response's unit, the standard deviation of a synthetic measurement."""
+        return np.full(len(self.time), self.noise)
 
 
 def realization_block(model: EnsembleModel, seed: int, block: int) -> Samples:

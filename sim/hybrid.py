@@ -10,16 +10,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from math import inf, sqrt
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sim.actuator import Drive, tracking_truth
+from sim.arrays import Samples
 from sim.excitation import Excitation, Harmonic, Loading
-
-Samples = NDArray[np.float64]
+from sim.ranges import check_not_negative, check_positive, require
 
 
 class HybridInstability(ArithmeticError):  # noqa: N818 - the field's word for it
@@ -52,7 +51,7 @@ class Structure:
     hardening: float = 0.0
 
     def __post_init__(self) -> None:
-        _require(isfinite(self.mass) and self.mass > 0.0, "structure mass", self.mass, "a positive number")
+        check_positive("structure", mass=self.mass)
         _require_spring(self, "structure")
 
     def spring(self) -> Specimen:
@@ -135,13 +134,11 @@ class HybridTest:
     stroke: float = 0.25
 
     def __post_init__(self) -> None:
-        for name in ("sample_rate", "duration", "stroke"):
-            value = getattr(self, name)
-            _require(isfinite(value) and value > 0.0, f"test {name}", value, "a positive number")
-        _require(self.n_samples > 0, "test duration", self.duration, f"a sample or more at {self.sample_rate} Hz")
+        check_positive("test", sample_rate=self.sample_rate, duration=self.duration, stroke=self.stroke)
+        require(self.n_samples > 0, "test duration", self.duration, f"a sample or more at {self.sample_rate} Hz")
         stiffness = self.structure.stiffness + self.specimen.stiffness
         lowest = sqrt(stiffness / self.structure.mass) / 2.0
-        _require(self.sample_rate > lowest, "test sample_rate", self.sample_rate, f"over {lowest:.4g} Hz here")
+        require(self.sample_rate > lowest, "test sample_rate", self.sample_rate, f"over {lowest:.4g} Hz here")
 
     @property
     def n_samples(self) -> int:
@@ -209,13 +206,6 @@ def _loop(test: HybridTest, load: Samples) -> array[float]:
 
 
 def _require_spring(part: Structure | Specimen, owner: str) -> None:
-    for name in ("stiffness", "damping"):
-        value = getattr(part, name)
-        _require(isfinite(value) and value >= 0.0, f"{owner} {name}", value, "zero or more")
-    _require(part.yield_displacement > 0.0, "yield displacement", part.yield_displacement, "positive")
-    _require(0.0 <= part.hardening <= 1.0, f"{owner} hardening", part.hardening, "from 0 to 1")
-
-
-def _require(right: bool, name: str, value: float, wanted: str) -> None:
-    if not right:
-        raise ValueError(f"{name} {value}: must be {wanted}")
+    check_not_negative(owner, stiffness=part.stiffness, damping=part.damping)
+    require(part.yield_displacement > 0.0, "yield displacement", part.yield_displacement, "positive")
+    require(0.0 <= part.hardening <= 1.0, f"{owner} hardening", part.hardening, "from 0 to 1")

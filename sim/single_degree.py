@@ -10,7 +10,8 @@ from math import inf, pi, sqrt
 
 import numpy as np
 
-from sim.actuator import ActuatorState, Samples, Schedule, tracking_truth
+from sim.actuator import ActuatorState, Schedule, tracking_truth
+from sim.arrays import Samples
 from sim.excitation import Harmonic, Loading
 from sim.hybrid import HybridRecord, HybridTest, Mounted, Specimen, Structure, simulate
 

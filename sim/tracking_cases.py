@@ -16,7 +16,7 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from sim import single_degree, virtual_frame
-from sim.actuator import Samples
+from sim.arrays import Samples
 from sim.hybrid import HybridRecord
 
 Noise = Literal["gaussian", "uniform"]

@@ -13,7 +13,8 @@ from math import pi
 
 import numpy as np
 
-from sim.actuator import ActuatorState, Samples, Schedule, tracking_truth
+from sim.actuator import ActuatorState, Schedule, tracking_truth
+from sim.arrays import Samples
 from sim.excitation import Earthquake
 from sim.hybrid import HybridRecord, HybridTest, Structure, simulate
 from sim.ranges import check_positive

@@ -4,16 +4,18 @@ before anything is timed."""
 from __future__ import annotations
 
 import gc
-import os
 import signal
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("local", deadline=None, max_examples=40)
-settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+from tests.records import Records, own_records, real_records
+
+settings.register_profile("same", deadline=None, max_examples=20, derandomize=True)
+# with --hypothesis-profile=random, as make test-all has it
+settings.register_profile("random", deadline=None, max_examples=100, print_blob=True)
+settings.load_profile("same")
 
 
 def pytest_collection_finish() -> None:
@@ -25,6 +27,13 @@ def pytest_collection_finish() -> None:
 # a shell that runs the tests in the background has Ctrl-C ignored, also by all that they start
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", params=["own", "real"] if real_records() else ["own"])
+def records(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Records:
+    """Records as laboratories write them; those of real rigs too, where they are on this machine."""
+    real = real_records() if request.param == "real" else None
+    return real or own_records(tmp_path_factory.mktemp("records"))
 
 
 @pytest.fixture(scope="session")

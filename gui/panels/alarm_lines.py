@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gui.model.alarm_limits import WatchedLimit
-from gui.plots.time_row import Limit
+from gui.plots.time.rows import Limit
 from monitor.messages.alarms import Severity
 
 Source = tuple[str, str]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gui.model.history.envelope import Envelope
+from gui.model.history.envelope import Envelope, spliced
 from gui.model.history.history import History
 from gui.model.history.signals import SignalHistory
 from gui.panels.history_rows import history_rows
 from gui.panels.over_time import TimePanel
 from gui.panels.sample_reader import SampleReader
-from gui.plots.time_frame import Reader, RowData, strip
-from gui.plots.time_row import Row
-from gui.plots.time_scale import visible
-from gui.plots.time_splice import spliced
+from gui.plots.time.axis import visible
+from gui.plots.time.rows import Reader, Row, RowData, trace
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 
@@ -68,7 +66,7 @@ class HistoriesPanel(TimePanel):
         envelope = self._envelope(history, history.signals, left, right, wanted)
         place = {column: i for i, column in enumerate(wanted)}
         return tuple(
-            RowData(tuple(strip(envelope, place[column]) for column in self._columns[row.key])) if i in seen else None
+            RowData(tuple(trace(envelope, place[column]) for column in self._columns[row.key])) if i in seen else None
             for i, row in enumerate(rows)
         )
 

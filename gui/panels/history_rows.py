@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gui.model.history.signals import SignalHistory
-from gui.plots.time_row import Curve, Row
+from gui.plots.time.rows import Curve, Row
 from monitor.messages.blocks import Channel, Pair, Role, units_differ
 
 _FORCE_WEIGHT = 0.6

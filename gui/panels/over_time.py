@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 from gui.model.history.history import History, PlacedEvent
 from gui.panels.base import Panel
 from gui.panels.row_menu import Choice, RowMenu
-from gui.plots.time_frame import Frame, Reader, RowData, nothing_read
-from gui.plots.time_row import Row
-from gui.plots.time_stack import TimeStack
+from gui.plots.time.rows import Frame, Reader, Row, RowData, no_values
+from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.widgets.plain_text import PlainLabel
 from gui.widgets.theme import Theme
@@ -74,7 +73,7 @@ class TimePanel(Panel):
     def configure(self, history: History) -> None:
         """Take the rows that these channels and columns allow."""
         self._history = history
-        self.stack.forget()
+        self.stack.reset_scales()
         self._reoffer()
 
     def refresh(self, history: History) -> None:
@@ -84,7 +83,7 @@ class TimePanel(Panel):
         stale = self._stale(history)
         now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._more(history))
         if now == self._drawn or not stack.rows:
-            stack.rest()
+            stack.flush_readouts()
             return
         self._drawn = now
         left, right = view.left, view.right
@@ -111,7 +110,7 @@ class TimePanel(Panel):
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002 - of those that have one
         """Return what reads the values of all rows of the stack at an x."""
-        return nothing_read
+        return no_values
 
     def _more(self, history: History) -> object:  # noqa: ARG002 - of those that have more
         """Return what else a picture depends on."""

@@ -12,8 +12,7 @@ from gui.model.history.history import History
 from gui.panels.decision import decided
 from gui.panels.over_time import TimePanel
 from gui.panels.reliability_rows import reliability_rows, row_data, row_values
-from gui.plots.time_frame import Reader, RowData
-from gui.plots.time_row import Row
+from gui.plots.time.rows import Reader, Row, RowData
 from gui.plots.view import View
 from gui.widgets.level_colour import level_colour
 from gui.widgets.plain_text import plain_tip

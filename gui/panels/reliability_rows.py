@@ -9,8 +9,7 @@ from gui.model.alarm_limits import WatchedLimits
 from gui.model.history.history import History
 from gui.model.history.results import ResultHistory
 from gui.panels.alarm_lines import alarm_lines
-from gui.plots.time_frame import Between, RowData, Strip, band, between, spread, strip
-from gui.plots.time_row import Curve, Row
+from gui.plots.time.rows import Curve, Interval, Row, RowData, Trace, band, intervals, spread, trace
 
 _CURVES = (
     ("reliability_instantaneous", Curve("instantaneous", "muted", faint=True)),
@@ -44,28 +43,28 @@ def row_data(
     model = kind == "model"
     names = [_MEDIAN, *_BAND] if model else [*_names(), *(f"{name}_se" for name, _ in _WITH_ERROR)]
     found = results.envelope(left, right, n_columns, [(owner, name) for name in names])
-    one: Callable[[int], Strip] = partial(strip, found)
+    one: Callable[[int], Trace] = partial(trace, found)
     if not model:
         bands = tuple(spread(one(1 + i), one(len(_CURVES) + i)) for i in range(len(_WITH_ERROR)))
         return RowData(tuple(one(i) for i in range(len(_CURVES))), bands)
     curves = [one(0)]
     column = _channel(history, owner)
     if history.signals is not None and column is not None:
-        curves.append(strip(history.signals.envelope(left, right, n_columns, [column]), 0))
+        curves.append(trace(history.signals.envelope(left, right, n_columns, [column]), 0))
     return RowData(tuple(curves[: len(row.curves)]), (band(one(1), one(2)),))
 
 
-def row_values(history: History, row: Row, x: float) -> list[Between]:
+def row_values(history: History, row: Row, x: float) -> list[Interval]:
     """Return what is known of a row's curves at `x`, s, or at the newest instant before."""
     results = history.results
     if results is None:
         return []
     kind, _, owner = row.key.partition(":")
     names = [_MEDIAN] if kind == "model" else _names()
-    found = between(*results.between(min(x, results.end_x), [(owner, name) for name in names]))
+    found = intervals(*results.between(min(x, results.end_x), [(owner, name) for name in names]))
     column = _channel(history, owner)
     if history.signals is not None and column is not None and len(row.curves) > len(names):
-        found += between(*history.signals.between(min(x, history.signals.end_x), [column]))
+        found += intervals(*history.signals.between(min(x, history.signals.end_x), [column]))
     return found
 
 

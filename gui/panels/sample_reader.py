@@ -9,7 +9,7 @@ import numpy as np
 
 from gui.model.history.envelope import Envelope
 from gui.model.history.signals import SignalHistory
-from gui.plots.time_frame import Between, between
+from gui.plots.time.rows import Interval, intervals
 from monitor.messages.blocks import Samples
 
 
@@ -32,7 +32,7 @@ class SampleReader:
     detail: Envelope | None = None
     detailed: Sequence[int] = ()
 
-    def __call__(self, x: float) -> list[list[Between]]:
+    def __call__(self, x: float) -> list[list[Interval]]:
         """Return what is known of each row's channels at `x`, s."""
         if self.signals is None:
             return []
@@ -44,7 +44,7 @@ class SampleReader:
             # a comparison with NaN is False: what memory has forgotten is taken too
             closer = ~np.isnan(finer_low) & ~(high - low <= finer_high - finer_low)
             low, high = np.where(closer, finer_low, low), np.where(closer, finer_high, high)
-        found = iter(between(low, high))
+        found = iter(intervals(low, high))
         return [[next(found) for _ in row] for row in self.rows]
 
     def _finer(self, detail: Envelope, place: float, wanted: Sequence[int]) -> tuple[Samples, Samples]:

@@ -11,12 +11,11 @@ from PySide6.QtCore import Qt
 from gui.model.history.history import History
 from gui.panels.subspace_words import tracking_at, tracking_lines, why_no_ellipse
 from gui.panels.xy_panel import XYPanel, forgotten
-from gui.plots.ellipse import ellipse_of
 from gui.plots.view import View
-from gui.plots.xy_ink import pen
-from gui.plots.xy_plot import XYPlot
-from gui.plots.xy_scale import corners, extent
-from gui.plots.xy_trail import Trail
+from gui.plots.xy.axes import pen
+from gui.plots.xy.loop import ellipse_of
+from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.trail import Trail, decimate_loop
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
 from monitor.messages.blocks import units_differ
@@ -33,9 +32,9 @@ class SubspacePanel(XYPanel):
         self.plot = XYPlot(theme, square=True)
         self.pane.addItem(self.plot)
         self.diagonal, self.ellipse = pg.InfiniteLine(angle=45.0), pg.PlotCurveItem(skipFiniteCheck=True)
-        self.plot.plane.addItem(self.diagonal, ignoreBounds=True)
+        self.plot.view_box.addItem(self.diagonal, ignoreBounds=True)
         self.trail = Trail(self.plot)
-        self.plot.plane.addItem(self.ellipse, ignoreBounds=True)
+        self.plot.view_box.addItem(self.ellipse, ignoreBounds=True)
         # the farthest that the command has moved within a window
         self._farthest = 0.0
         self.restyle(theme)
@@ -49,7 +48,7 @@ class SubspacePanel(XYPanel):
     def configure(self, history: History) -> None:
         """Forget the scales: other channels are shown."""
         self._farthest = 0.0
-        self.plot.forget()
+        self.plot.reset_scales()
         self.refresh(history)
 
     def refresh(self, history: History) -> None:
@@ -73,10 +72,10 @@ class SubspacePanel(XYPanel):
         x, samples = signals.samples(instant - self.window_seconds + 0.5 / rate, instant)
         command, measured = samples[:, pair.command], samples[:, pair.measured]
         first = round(float(x[0]) * rate) if len(x) else 0
-        shown = corners(first, command, measured)
+        shown = decimate_loop(first, command, measured)
         low, high = extent(command)
         self._farthest = max(self._farthest, high - low)
-        self.plot.fit((low, high), extent(measured), hurry=when.x is not None)
+        self.plot.fit((low, high), extent(measured), immediate=when.x is not None)
         self.trail.draw(command[shown], measured[shown])
 
         tracking = None if history.results is None else tracking_at(history.results, pair.actuator, when.x)
@@ -85,11 +84,13 @@ class SubspacePanel(XYPanel):
             ellipse = ellipse_of(x, command, measured, tracking.frequency, tracking.ratio, tracking.phase)
         self.ellipse.setData(*(ellipse.points() if ellipse else (np.empty(0), np.empty(0))))
         if tracking is not None and tracking.valid:
-            self.plot.say(tracking_lines(tracking), self.theme.muted if self.old else self.theme.text)
+            self.plot.set_annotation(tracking_lines(tracking), self.theme.muted if self.old else self.theme.text)
         else:
             good = np.isfinite(command) & np.isfinite(measured)
             moves = (high - low) / self._farthest if self._farthest > 0.0 else 0.0
-            self.plot.say(why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted)
+            self.plot.set_annotation(
+                why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted
+            )
         self.caption = forgotten(history, instant - self.window_seconds)
         self._read_out()
 
@@ -101,4 +102,4 @@ class SubspacePanel(XYPanel):
         self.tell(history, self.view.actuator or DASH)
         self.trail.clear()
         self.ellipse.setData(np.empty(0), np.empty(0))
-        self.plot.say(why, self.theme.muted)
+        self.plot.set_annotation(why, self.theme.muted)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from gui.model.history.results import ResultHistory
 from gui.model.verdict import IN_STEP, amplitude_word
-from gui.plots.ellipse import frequency_of
-from gui.plots.time_ticks import value_text
-from gui.plots.xy_scale import doubt_text
+from gui.plots.ticks import deviation_text, value_text
+from gui.plots.xy.loop import frequency_of
 from gui.wording.numbers import DASH
 
 _STILL = 0.02  # a command that moves by less than this part of what it has done stands still
@@ -98,4 +97,4 @@ def _line(name: str, value: float, deviation: float, decimals: int, unit: str) -
     shown = value_text(value, decimals)
     if shown == DASH:
         return f"{name} {shown:>8}"
-    return f"{name} {shown:>8}{doubt_text(deviation, decimals)} {unit}".rstrip()
+    return f"{name} {shown:>8}{deviation_text(deviation, decimals)} {unit}".rstrip()

@@ -10,7 +10,7 @@ from gui.model.contradiction import SIGN, contradiction_reason
 from gui.model.verdict import NO_VALUE
 from gui.panels.fitted_text import fitted
 from gui.panels.tile_face import Reading, TileFace
-from gui.plots.time_ticks import MINUS
+from gui.plots.ticks import MINUS
 from gui.widgets.level_colour import level_colour
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme

@@ -16,12 +16,10 @@ from gui.model.coherence import COHERENT
 from gui.model.history.history import History
 from gui.panels.transfer_rows import COHERENCE, DELAY, PHASE, RATIO, Quantity, words
 from gui.panels.xy_panel import XYPanel
-from gui.plots.coherent_curve import CoherentCurve
-from gui.plots.frequency_axis import FrequencyAxis
 from gui.plots.view import View
-from gui.plots.xy_ink import pen
-from gui.plots.xy_plot import XYPlot
-from gui.plots.xy_scale import extent
+from gui.plots.xy.axes import FrequencyAxis, pen
+from gui.plots.xy.coherent_curve import CoherentCurve
+from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
 from gui.wording.instant_text import instant_text
 from monitor.messages.blocks import Samples
@@ -62,11 +60,11 @@ class TransferPanel(XYPanel):
         lowest = self.rows[-1]
         for number, (row, mark) in enumerate(zip(self.rows, self.dominant, strict=True)):
             self.pane.addItem(row, row=number, col=0)
-            row.plane.addItem(mark, ignoreBounds=True)
-            row.plane.sigRangeChangedManually.connect(self._take_in_hand)
-            row.plane.recalled.connect(self.automate)
+            row.view_box.addItem(mark, ignoreBounds=True)
+            row.view_box.sigRangeChangedManually.connect(self._take_in_hand)
+            row.view_box.auto_range_requested.connect(self.enable_auto_range)
             if row is not lowest:
-                row.plane.setXLink(lowest.plane)
+                row.view_box.setXLink(lowest.view_box)
                 row.getAxis("bottom").setStyle(showValues=False)
                 row.getAxis("bottom").setHeight(6)
         for chosen in (self.phase, self.logarithmic, self.everyone):
@@ -151,16 +149,16 @@ class TransferPanel(XYPanel):
         self.colour()
         for row in self.rows:
             row.getAxis("bottom").setLogMode(self.logarithmic.isChecked())
-            row.forget()
+            row.reset_scales()
 
     def _draw(self, shown: tuple[str, ...]) -> None:
         block = self._block
         if block is None or not shown:
-            self.rows[0].say(
+            self.rows[0].set_annotation(
                 "no transfer function yet" if block is None else "no actuator is chosen", self.theme.muted
             )
             return
-        self.rows[0].say("", self.theme.text)
+        self.rows[0].set_annotation("", self.theme.text)
         good = block.frequency > 0.0
         frequency = block.frequency[good]
         x = np.log10(frequency) if self.logarithmic.isChecked() else frequency
@@ -178,7 +176,7 @@ class TransferPanel(XYPanel):
             unit = quantity.unit_of(block, shown[0])
             labelled = self._roomy and row is self.rows[-1]
             row.name_axes(("frequency", "Hz") if labelled else ("", ""), (quantity.column, unit))
-            row.fit(extent(x[known]), extent(np.concatenate(reach)), hurry=True)
+            row.fit(extent(x[known]), extent(np.concatenate(reach)), immediate=True)
 
     def _mark(self, history: History, x: float | None) -> None:
         """Mark the dominant frequency of the chosen actuator at the instant that is looked at."""
@@ -196,7 +194,7 @@ class TransferPanel(XYPanel):
 
     def _take_in_hand(self) -> None:
         for row in self.rows:
-            row.automatic = False
+            row.auto_range_on = False
 
     def _choose(self) -> None:
         # the window draws again when the view says that it has moved

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from gui.model.coherence import COHERENT
-from gui.plots.time_ticks import value_text
-from gui.plots.xy_scale import doubt_text
+from gui.plots.ticks import deviation_text, value_text
 from gui.wording.numbers import DASH
 from monitor.messages.blocks import Samples
 from monitor.messages.transfer import TransferBlock
@@ -50,7 +49,7 @@ def words(block: TransferBlock, actuator: str, quantity: Quantity, at: int) -> s
         return f"{quantity.column} {DASH}"
     deviations = quantity.deviations(block, actuator)
     deviation = math.nan if deviations is None else float(deviations[at])
-    doubt = doubt_text(deviation, quantity.decimals)
+    doubt = deviation_text(deviation, quantity.decimals)
     low = " (low)" if quantity is COHERENCE and value < COHERENT else ""
     told = f"{quantity.column} {value_text(value, quantity.decimals)}{doubt}"
     return f"{told} {quantity.unit_of(block, actuator)}".rstrip() + low

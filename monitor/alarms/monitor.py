@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from monitor.alarms import saved_alarm, text
 from monitor.alarms.alarm_instance import AlarmInstance, Moment
+from monitor.alarms.health_alarms import ServiceWatch
 from monitor.alarms.limits import LimitJudge
-from monitor.alarms.names import nearest
-from monitor.alarms.of_service import ServiceWatch
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.alarms.watches import plan
 from monitor.config import AlarmSettings
@@ -17,6 +16,26 @@ from monitor.messages.alarms import Alarm, AlarmAction, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
+
+_NEAR = 0.6  # of the longer name
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return the one of `names` that is most like `name`, from its beginning and its end; empty if none is."""
+    near = max(names, key=lambda other: _alike(name, other))
+    return near if _alike(name, near) >= _NEAR * max(len(name), len(near)) else ""
+
+
+def _alike(one: str, other: str) -> int:
+    before = _common(one, other)
+    return before + _common(one[before:][::-1], other[before:][::-1])
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many letters are the same from the beginning."""
+    shorter = min(len(one), len(other))
+    return next((i for i in range(shorter) if one[i] != other[i]), shorter)
+
 
 _MOST_NAME = 60
 

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from monitor.alarms import text
-from monitor.alarms.alarm_instance import AlarmInstance, Moment
-from monitor.alarms.life import Kind
+from monitor.alarms.alarm_instance import AlarmInstance, Kind, Moment
 from monitor.alarms.limits import Limit
 from monitor.messages.alarms import Alarm, Transition
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
-from monitor.alarms import health_metric as gauges
-from monitor.alarms.life import Kind
-from monitor.alarms.own_watches import own_watches
+from monitor.alarms.alarm_instance import Kind
+from monitor.alarms.health_alarms import metric_unit, own_watches
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity
@@ -74,7 +73,7 @@ def _same(column: Column, limit: LimitSettings) -> bool:
 
 def _of_service(limit: LimitSettings) -> Iterator[Watch]:
     gauge = limit.value.removeprefix(HEALTH)
-    yield from _both(limit, "", gauges.unit(gauge), gauge=gauge)
+    yield from _both(limit, "", metric_unit(gauge), gauge=gauge)
 
 
 def _both(limit: LimitSettings, actuator: str, unit: str, column: int = -1, gauge: str = "") -> Iterator[Watch]:

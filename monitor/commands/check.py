@@ -100,7 +100,7 @@ class _Look:
         return kernels(self._settings.indicators, reliability=self._plan is not None)
 
     def _keys(self, stack: ExitStack) -> Iterator[CheckResult]:
-        from monitor.commands.checks.keys import keys, no_keys
+        from monitor.commands.checks.endpoints import keys, no_keys
         from monitor.commands.security import guarded
 
         security = self._settings.security
@@ -108,7 +108,7 @@ class _Look:
         yield from keys(self._settings) if security.keys else no_keys(self._settings)
 
     def _sockets(self, stack: ExitStack) -> Iterator[CheckResult]:
-        from monitor.commands.checks.outlets import outlets
+        from monitor.commands.checks.endpoints import outlets
         from monitor.commands.checks.rigs import RigProbe
 
         if self._guard is None:
@@ -123,7 +123,7 @@ class _Look:
 
     def _values(self) -> Iterator[CheckResult]:
         from monitor.commands.checks import values
-        from monitor.commands.checks.load import load
+        from monitor.commands.checks.machine import load
         from monitor.engine.monitor import MOST_ROWS
 
         settings, plan, columns = self._settings, self._plan, self._columns

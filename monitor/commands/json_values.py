@@ -7,8 +7,23 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from monitor.indicators.benchmark_criteria import BenchmarkCriteria
+
+
+def json_values(found: object) -> Any:
+    """Return dictionaries, lists and scalars as JSON has them: of dataclasses, structs, enumerations and arrays.
+
+    NaN and infinities, which JSON does not know, become null.
+    """
+    return msgspec.json.decode(msgspec.json.encode(found, enc_hook=_array_values))
+
+
+def _array_values(value: Any) -> Any:
+    # numpy's arrays and scalars are all that is not known to msgspec
+    return value.tolist()
 
 
 def number(value: float) -> float | None:

@@ -13,15 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.alarm_keeping import names_folder
-from monitor.commands.broker import open_broker
-from monitor.commands.process_limits import allow_descriptors, must_have_memory
+from monitor.commands.outlets import open_broker, open_viewers
+from monitor.commands.process import StopSignals, allow_descriptors, leave_at_once, must_have_memory, stop_when_closed
 from monitor.commands.security import Guard, guarded, in_plain
+from monitor.commands.service_alarms import names_folder
 from monitor.commands.service_manager import open_service_manager
 from monitor.commands.service_settings import add_service_options, service_settings
-from monitor.commands.stopping import StopSignals, leave_at_once
-from monitor.commands.until_closed import stop_when_closed
-from monitor.commands.viewers import open_viewers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         stop_when_closed()
     settings = service_settings(arguments)
 
-    from monitor.commands.alarm_keeping import kept_alarms
     from monitor.commands.checks.values import must_be_published
     from monitor.commands.console_sink import ConsoleSink
+    from monitor.commands.service_alarms import kept_alarms
     from monitor.engine.monitor import MOST_ROWS, Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
     from monitor.messages.health import Recording

@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from monitor.commands.stopping import StopSignals
+from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
 
 

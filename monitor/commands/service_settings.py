@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.alarm_options import add_alarm_option, with_alarms
-from monitor.commands.broker import add_broker_option, broker_overrides
 from monitor.commands.options import (
     add_indicator_options,
     add_insecure_option,
@@ -16,7 +14,8 @@ from monitor.commands.options import (
     positive,
     reliability_overrides,
 )
-from monitor.commands.viewers import add_viewer_options, viewer_overrides
+from monitor.commands.outlets import add_broker_option, add_viewer_options, broker_overrides, viewer_overrides
+from monitor.commands.service_alarms import add_alarm_option, with_alarms
 
 if TYPE_CHECKING:
     from monitor.config import Settings

@@ -15,7 +15,7 @@ from monitor.indicators.hopped import HoppedIndicator
 from monitor.indicators.tracking_pass import PassIndicator, TrackingPass
 from monitor.messages.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_unit, units_differ
 from monitor.messages.transfer import TransferBlock
-from monitor.wire.header import MAX_COLUMNS
+from monitor.wire.native import MAX_COLUMNS
 
 
 class ActuatorMonitor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import ceil
 
@@ -12,6 +13,7 @@ from monitor.config import MEASURES, IndicatorSettings, Measure
 from monitor.engine.actuators import ActuatorMonitor
 from monitor.engine.continuity import Continuity
 from monitor.engine.reliability import ReliabilityMonitor
+from monitor.kernel import Progress, report_compilation
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.transfer import TransferBlock
 from monitor.reliability.ensemble import sort_ensemble
@@ -174,11 +176,21 @@ class Monitor:
         return notes, unfit
 
 
-def warm_up(measures: tuple[Measure, ...] = MEASURES, *, bandpass: bool = True, reliability: bool = False) -> None:
+def warm_up(
+    measures: tuple[Measure, ...] = MEASURES,
+    *,
+    bandpass: bool = True,
+    reliability: bool = False,
+    progress: Progress | None = None,
+) -> None:
     """Compile the kernels of these measures, or load them from disk, so that no sample of a test waits for that.
 
-    Where signals are to be filtered, that of the `bandpass` as well, which is a second's work; where a model is to be
-    judged, those of the `reliability`.
+    Parameters
+    ----------
+    bandpass : signals are to be filtered: the filter's kernel as well, which is a second's work.
+    reliability : a model is to be judged: those of the reliability as well.
+    progress : called with (done, total, name) for every function that is compiled, about 120 in a minute or two; with
+        (total, total, "") at the end. Of kernels that are loaded from disk only the end is reported.
     """
     roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)
@@ -189,6 +201,7 @@ def warm_up(measures: tuple[Measure, ...] = MEASURES, *, bandpass: bool = True, 
         ensemble = sort_ensemble(0.01 * np.arange(400.0), samples[:, :1] * [0.8, 0.9, 1.0])
         plan = ReliabilityPlan((PlannedSite("command", ensemble, Tolerance(Policy.ABSOLUTE, 0.1)),))
     band = (0.5, 20.0) if bandpass else None
-    monitor = Monitor(IndicatorSettings(window=1.0, bandpass=band, measures=measures), plan)
-    for start, stop in ((0, 399), (399, 400)):
-        monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))
+    with nullcontext() if progress is None else report_compilation(progress):
+        monitor = Monitor(IndicatorSettings(window=1.0, bandpass=band, measures=measures), plan)
+        for start, stop in ((0, 399), (399, 400)):
+            monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Column, Event, EventKind, ResultStream, Role, Stream
 from monitor.recording import layout, parts
-from monitor.recording.checks import CHECK_TYPE
+from monitor.recording.checksums import CHECK_TYPE
 from monitor.recording.layout import RunFileError
 from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
 from monitor.recording.verification import Checks

@@ -8,7 +8,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -18,10 +18,34 @@ import h5py
 import numpy as np
 
 from monitor.messages.blocks import Event, ResultStream, Stream
-from monitor.recording import checks, layout
+from monitor.recording import checksums, layout
 from monitor.recording.columns import Columns
-from monitor.recording.names import place
 from monitor.recording.superblock import superblock_of
+
+
+def _free_names(wanted: Path) -> Iterator[Path]:
+    """Return `wanted`, then ``name-2``, ``name-3`` ..."""
+    yield wanted
+    for number in range(2, 1 << 31):
+        yield wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+
+
+def place(temporary: Path, wanted: Path) -> Path:
+    """Rename `temporary` to the first name that is free, never over another file; return that name."""
+    for name in _free_names(wanted):
+        try:
+            name.hardlink_to(temporary)
+        except FileExistsError:
+            continue
+        except OSError:
+            # a file system without links: not atomic, but the name is still never taken from another
+            if name.exists():
+                continue
+            return temporary.rename(name)
+        temporary.unlink()
+        return name
+    raise OSError(errno.EEXIST, "no free name", str(wanted))
+
 
 TROUBLE = (OSError, RuntimeError, ValueError)
 """What h5py raises when the disk refuses."""
@@ -100,9 +124,9 @@ class GrowingFile:
         self._sound = False
         table = layout.event_rows(events)
         told = [
-            checks.check_row(name, len(self._series[name][-1]), (c.data, c.time, c.epoch, c.index))
+            checksums.check_row(name, len(self._series[name][-1]), (c.data, c.time, c.epoch, c.index))
             for name, c in rows.items()
-        ] + ([checks.check_row(layout.EVENTS, len(self._events), [table])] if events else [])
+        ] + ([checksums.check_row(layout.EVENTS, len(self._events), [table])] if events else [])
         for name, columns in rows.items():
             values = (columns.data, columns.time, columns.epoch)
             for dataset, value in zip(self._series[name], values, strict=False):
@@ -113,7 +137,7 @@ class GrowingFile:
         if events:
             _extend(self._events, table)
         # last of all: what has a check is there as a whole
-        _extend(self._checks, checks.check_table(told))
+        _extend(self._checks, checksums.check_table(told))
         self._sound = True
 
     def _needed(self, rows: dict[str, Columns], events: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Column, Event, ResultStream, Stream
-from monitor.recording import checks
+from monitor.recording import checksums
 
 FORMAT = "synchroscope-run"
 VERSION = 1
@@ -84,8 +84,8 @@ def create(file: h5py.File, stream: Stream, results: ResultStream | None, settin
         file.create_dataset(COLUMNS, data=text_table(results.columns))
         _create_series(file, RESULTS, len(results.columns))
     file.create_dataset(EVENTS, (0,), EVENT_TYPE, maxshape=(None,), chunks=(_EVENTS_CHUNK,))
-    told = [checks.check_row(name, 0, [file[name][()]]) for name in (SETTINGS, CHANNELS, COLUMNS) if name in file]
-    file.create_dataset(CHECKS, data=checks.check_table(told), maxshape=(None,), chunks=(_EVENTS_CHUNK,))
+    told = [checksums.check_row(name, 0, [file[name][()]]) for name in (SETTINGS, CHANNELS, COLUMNS) if name in file]
+    file.create_dataset(CHECKS, data=checksums.check_table(told), maxshape=(None,), chunks=(_EVENTS_CHUNK,))
 
 
 def _create_series(file: h5py.File, name: str, width: int) -> None:

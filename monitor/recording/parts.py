@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.recording import layout
-from monitor.recording.checks import CHECK_TYPE
+from monitor.recording.checksums import CHECK_TYPE
 from monitor.system.hdf5_file import is_inside, is_stored_inside
 from monitor.wire.timeline import MAX_RATE, MIN_RATE
 

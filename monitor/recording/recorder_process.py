@@ -16,8 +16,7 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
-from monitor.recording.backlog import Backlog
-from monitor.recording.held_messages import HeldMessages
+from monitor.recording.backlog import Backlog, HeldMessages
 from monitor.recording.notes import Notes
 from monitor.recording.recorder_program import Kind, Order, Progress
 from monitor.recording.writer import check_outcome, stored_settings

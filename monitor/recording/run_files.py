@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from monitor.messages.blocks import ResultBlock, ResultStream, SignalBlock, Stream
@@ -11,7 +12,40 @@ from monitor.recording.backlog import Backlog, Item, size
 from monitor.recording.columns import Clock, Columns, result_columns, signal_columns
 from monitor.recording.growing import TROUBLE, Fate, GrowingFile, reason
 from monitor.recording.notes import Notes, the_end
-from monitor.recording.retry_delay import RetryDelay
+
+_SHORTEST, _LONGEST = 1.0, 8.0  # s
+_LASTING = 30.0  # s of recording after which a refusal is the first again
+
+
+class RetryDelay:
+    """One second after the first refusal, twice as long after each that soon follows, up to eight.
+
+    Parameters
+    ----------
+    clock : s, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._delay = 0.0
+        self._begun = self._until = -float("inf")
+
+    @property
+    def over(self) -> bool:
+        """It may be tried again."""
+        return self._clock() >= self._until
+
+    def begun(self) -> None:
+        """Note that a file could be begun."""
+        self._begun = self._clock()
+
+    def refused(self) -> None:
+        """Wait from now on."""
+        now = self._clock()
+        lasted = self._begun >= self._until and now - self._begun >= _LASTING
+        self._delay = _SHORTEST if lasted else min(2.0 * self._delay, _LONGEST)
+        self._until = now + self._delay
+
 
 _WRITE_BYTES = 1 << 20
 _WAITING_EVENTS = 10_000

@@ -14,13 +14,9 @@ from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Broker, Counts, Health, Recording
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request
-from monitor.service.distribution import Distribution
-from monitor.service.health_statistics import HealthStatistics
-from monitor.service.joined_blocks import joined
-from monitor.service.load_shedding import LoadShedding
-from monitor.service.restart_limiter import RestartLimiter
-from monitor.service.sample_account import SampleAccount
-from monitor.service.stop_deadlines import StopDeadlines
+from monitor.service.distribution import Distribution, LoadShedding
+from monitor.service.health_statistics import HealthStatistics, SampleAccount
+from monitor.service.intake import RestartLimiter, StopDeadlines, joined
 from monitor.transport.base import LiveSource, RequestServer, Sink
 from monitor.transport.token_bucket import TokenBucket
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, SignalBlock, Stream
-from monitor.wire.header import WireError
+from monitor.wire.native import WireError
 from monitor.wire.plain_message import PlainMessage, decode_plain
 from monitor.wire.timeline import Timeline, estimate_rate
 

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from monitor.messages.blocks import Channel, Role, Samples
-from monitor.wire.header import MAX_CHANNELS, MAX_TEXT, WireError
+from monitor.wire.native import MAX_CHANNELS, MAX_TEXT, WireError
 from monitor.wire.timeline import MAX_INDEX, MAX_RATE, MIN_RATE
 
 MAX_BODY = 4 << 20

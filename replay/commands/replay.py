@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_insecure_option, positive
+from monitor.commands.process import StopSignals, stop_when_closed
 from monitor.commands.security import guarded
-from monitor.commands.stopping import StopSignals
-from monitor.commands.until_closed import stop_when_closed
 from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:

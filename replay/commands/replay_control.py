@@ -11,7 +11,7 @@ from monitor.messages.requests import Answer, Request, SeekRequest
 from replay.playback.controlled_source import ControlledSource
 
 if TYPE_CHECKING:
-    from monitor.commands.stopping import StopSignals
+    from monitor.commands.process import StopSignals
     from monitor.transport.zeromq.request_server import ZmqRequestServer
     from monitor.transport.zeromq.signal_publisher import SignalPublisher
 

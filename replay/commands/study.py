@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from monitor.commands.json_values import json_values
 from replay.studies.result import Found
 
 # every study, where it is, and the options that are its own
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     found: Found = import_module(f"replay.studies.{module}.command").run(arguments)
     # what was found is told before anything is drawn: a disk may be full
     if arguments.json:
-        json.dump(found.as_json(), sys.stdout, indent=2)
+        json.dump(json_values(found.as_json()), sys.stdout, indent=2)
         print(flush=True)
     else:
         found.show()

@@ -17,7 +17,7 @@ from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
-    from monitor.recording.numbering import Numbering
+    from monitor.recording.columns import Numbering
 
 _MOST_NOTES = 10
 _MOST_NUMBER = 1 << 53  # more would be no number of samples, but damage

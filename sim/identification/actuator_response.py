@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from sim.actuator import LONGEST
+from sim.arrays import Samples
 from sim.identification.delay_correlation import delay_correlation, peaks
 from sim.identification.first_order_lag import lagged
-from sim.identification.regression import Samples
 from sim.ranges import check_positive
 
 _STARTS = 4

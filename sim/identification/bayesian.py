@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from sim.identification.regression import Regression, Samples
-from sim.identification.steps import Flags
+from sim.arrays import Flags, Samples
+from sim.identification.regression import Regression
 
 # fewer steps than so many autocorrelation times, and their estimate means little (emcee's documentation)
 _ENOUGH = 50.0

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.identification.regression import PolynomialDiscrepancy, Regression, Samples
+from sim.arrays import Samples
+from sim.identification.regression import PolynomialDiscrepancy, Regression
 
 
 @dataclass(frozen=True, eq=False)

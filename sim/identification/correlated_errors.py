@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim.arrays import Samples
 from sim.identification.covariance import Information
-from sim.identification.regression import Samples
 
 # with fewer degrees of freedom nothing is given
 _FEWEST_DEGREES = 5.0

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.identification.regression import Samples
-from sim.identification.steps import Flags
+from sim.arrays import Flags, Samples
 
 # a direction that a normal matrix of unit diagonal sees so many times less than the best seen is not seen at all
 _WORST_CONDITION = 1e13

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from sim.identification.regression import Samples
+from sim.arrays import Samples
 
 # what varies less than this share of the command, as a variance, is rounding
 _STILL = 1e-12

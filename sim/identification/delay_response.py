@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.identification.regression import Samples, unbounded
+from sim.arrays import Samples
+from sim.identification.regression import unbounded
 from sim.models.delay_equation import PARAMETERS, DelayEquation, solve
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.identification.regression import Samples
+from sim.arrays import Samples
 
 # samples; of a shorter lag the first terms of its series are exact to a billionth
 _SHORT = 1e-3

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from sim.arrays import Flags, Samples
 from sim.identification.coordinates import own_parameters
 from sim.identification.correlated_errors import correlated_covariance
 from sim.identification.covariance import information
 from sim.identification.least_squares import minimize
 from sim.identification.local_minima import distinct
-from sim.identification.regression import Regression, Samples
+from sim.identification.regression import Regression
 from sim.identification.residual_checks import ResidualChecks, check_residuals
-from sim.identification.steps import Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)

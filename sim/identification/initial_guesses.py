@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.identification.regression import Samples
+from sim.arrays import Samples
 
 
 def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) -> Samples:

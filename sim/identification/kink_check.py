@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.identification.regression import Samples
-from sim.identification.steps import Flags, damped_step
+from sim.arrays import Flags, Samples
+from sim.identification.steps import damped_step
 
 # how far to each side to look, in standard errors
 BESIDE = 0.01

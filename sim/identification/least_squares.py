@@ -7,9 +7,10 @@ from math import sqrt
 
 import numpy as np
 
+from sim.arrays import Flags, Samples
 from sim.identification.kink_check import BESIDE, places_beside
-from sim.identification.regression import Regression, Samples, evaluated
-from sim.identification.steps import Flags, damped_step
+from sim.identification.regression import Regression, evaluated
+from sim.identification.steps import damped_step
 
 # done where the next step is shorter than so many standard errors: the relative offset of Bates and Watts (1981)
 _OFFSET = 1e-5

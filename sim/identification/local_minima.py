@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.arrays import Samples
 from sim.identification.least_squares import Minimum
-from sim.identification.regression import Samples
 
 # minima less than so many standard errors apart are the same, if they are as good as each other, too: searches end a
 # hundredth beside one that is a kink

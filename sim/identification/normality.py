@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.identification.regression import Samples
+from sim.arrays import Samples
 
 # it is not made on fewer
 FEWEST = 20

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from sim.arrays import Samples
 from sim.identification.covariance import information
 from sim.identification.fit import Fit
 from sim.identification.least_squares import minimize
-from sim.identification.regression import Regression, Samples
+from sim.identification.regression import Regression
 
 # standard errors to each side; with few degrees of freedom so many times the ends of the interval of 95 %
 _REACH, _BEYOND = 4.0, 1.5

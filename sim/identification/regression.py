@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
 
 
 class Regression(Protocol):

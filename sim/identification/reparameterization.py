@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from sim.arrays import Samples
 from sim.identification.fit import Fit
-from sim.identification.regression import Samples
 
 
 def restated(fit: Fit, matrix: Samples, shift: Samples) -> Fit:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtr, chdtrc, stdtr
 
+from sim.arrays import Samples
 from sim.identification.normality import normality
-from sim.identification.regression import Samples
 
 _LAGS = 10
 # a direction that the derivatives show so many times less than the best is not seen, as for the covariance

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim.identification.regression import Samples, unbounded
+from sim.arrays import Samples
+from sim.identification.regression import unbounded
 from sim.models.thermal_population import Specimens
 from sim.models.thermal_slab import SlabTest
 

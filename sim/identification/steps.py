@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sim.identification.regression import Samples
-
-Flags = NDArray[np.bool_]
+from sim.arrays import Flags, Samples
 
 # what keeps a matrix of alike columns from being singular
 _RIDGE = 1e-13

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.identification.regression import Samples
+from sim.arrays import Samples
 from sim.models.delay_system import DelaySystem
 
 # of a parameter or of one, whichever is larger: where the errors of third order and of rounding are alike

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sim.distributions.lognormal import Lognormal
-from sim.equal_steps import EqualSteps
-from sim.excitation.gaussian_process import GaussianProcess, SampledProcess, squared_exponential
+from sim.arrays import Samples
+from sim.distributions import Lognormal
+from sim.ensemble import EqualSteps
+from sim.gaussian_process import GaussianProcess, SampledProcess, squared_exponential
 from sim.ranges import check_not_negative, check_positive
 
-Samples = NDArray[np.float64]
 Real = float | Samples
 
 WIDTH, HEIGHT = Lognormal(0.2, 0.005), Lognormal(0.04, 0.0008)

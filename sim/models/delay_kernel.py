@@ -10,10 +10,8 @@ from math import exp, floor
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sim.arrays import Integers, Samples
 
 # what happened more delays ago adds less than the rounding: LONGEST_PIECE^j / j! and what a decay has lost since
 _TERMS = 48

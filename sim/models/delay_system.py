@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite, nan
+from numbers import Real
 
 import numpy as np
 
-from sim.models.delay_elements import DEGREE, PLACES, REACH, DenseSolution, element, operator
-from sim.models.delay_refinement import Drive, refined
-from sim.models.delay_system_input import Samples, Signal, array, function, positive, signal
+from sim.arrays import Samples
+from sim.models.delay_collocation import DEGREE, PLACES, REACH, DenseSolution, Drive, element, operator, refined
 
-__all__ = ["DelaySystem", "DenseSolution"]
+Signal = Callable[[Samples], Samples]
+# a letter is any number
+_Shape = tuple[int | str, ...]
+
 
 # for a system of one state; of two, half as many
 _MOST_ELEMENTS = 1_000_000
@@ -50,25 +55,25 @@ class DelaySystem:
     longest_element: float = np.inf
 
     def __post_init__(self) -> None:
-        initial = array("initial", self.initial, ("n",))
+        initial = _checked_array("initial", self.initial, ("n",))
         n = len(initial)
         if not n:
             raise ValueError("delay system initial: must have one state or more")
         shapes: dict[str, tuple[int | str, ...]] = {"a0": (n, n), "a1": (n, n), "g": (n, "l"), "c": ("p", n)}
         # what is looked at is kept as arrays, whatever it came as
         found: dict[str, object] = {
-            name: array(name, getattr(self, name), shape)
+            name: _checked_array(name, getattr(self, name), shape)
             for name, shape in shapes.items()
             if name == "a0" or getattr(self, name) is not None
         }
         found["initial"] = initial
-        found["breaks"] = tuple(array("breaks", self.breaks, ("n_breaks",)).tolist())
-        found["delay"] = positive("delay", self.delay)
-        found["longest_element"] = positive("longest_element", self.longest_element, endless=True)
+        found["breaks"] = tuple(_checked_array("breaks", self.breaks, ("n_breaks",)).tolist())
+        found["delay"] = _positive_seconds("delay", self.delay)
+        found["longest_element"] = _positive_seconds("longest_element", self.longest_element, endless=True)
         for name, value in found.items():
             object.__setattr__(self, name, value)
-        function("history", self.history)
-        function("disturbance", self.disturbance)
+        _check_function("history", self.history)
+        _check_function("disturbance", self.disturbance)
         if (self.g is None) != (self.disturbance is None):
             raise ValueError("delay system: g and disturbance belong together, give both")
 
@@ -80,7 +85,7 @@ class DelaySystem:
         ValueError : the end is not positive, or so far away that there is no room for the solution or that it
             overflows; or what the history or the disturbance returns is not of its shape, or not finite.
         """
-        end = positive("end", end)
+        end = _positive_seconds("end", end)
         pattern = refined(self._pattern(end), self._drives(end), self._most // int(np.ceil(end / self.delay)))
         per_delay, n = len(pattern) - 1, len(self.initial)
         n_elements = int(np.ceil(end / self.delay)) * per_delay
@@ -119,12 +124,12 @@ class DelaySystem:
     def _past(self, time: Samples) -> Samples:
         if self.a1 is None or self.history is None:
             return np.zeros((len(time), len(self.initial)))
-        return signal("history", self.history, time, len(self.initial)) @ self.a1.T
+        return _signal_at("history", self.history, time, len(self.initial)) @ self.a1.T
 
     def _push(self, time: Samples) -> Samples:
         if self.g is None or self.disturbance is None:
             return np.zeros((len(time), len(self.initial)))
-        return signal("disturbance", self.disturbance, time, self.g.shape[1]) @ self.g.T
+        return _signal_at("disturbance", self.disturbance, time, self.g.shape[1]) @ self.g.T
 
     def _pattern(self, end: float) -> Samples:
         """Return the edges of the elements in one delay, from zero to the delay or to the end, if that comes before.
@@ -157,3 +162,66 @@ class DelaySystem:
         if self.a1 is not None:
             forcing += self._past(time - self.delay) if delayed is None else delayed @ self.a1.T
         return forcing
+
+
+def _checked_array(name: str, value: object, shape: _Shape) -> Samples:
+    """Return the value as an array of finite numbers.
+
+    Raises
+    ------
+    ValueError : it is not of the shape, or an entry is not a finite number.
+    """
+    found = _of_shape(f"{name}: must be", value, shape)
+    lost = np.argwhere(~np.isfinite(found))
+    if len(lost):
+        place = ", ".join(map(str, lost[0].tolist()))
+        raise ValueError(f"delay system {name}[{place}] {found[tuple(lost[0])]}: must be a finite number")
+    return found
+
+
+def _signal_at(name: str, function: Signal, time: Samples, width: int) -> Samples:
+    """Return what a signal is at the times, (n_times, width).
+
+    Raises
+    ------
+    ValueError : it returns another shape, or an entry that is not a finite number.
+    """
+    found = _of_shape(f"{name}: at {len(time)} times must return an array", function(time), (len(time), width))
+    lost = np.argwhere(~np.isfinite(found))
+    if len(lost):
+        row, column = lost[0].tolist()
+        raise ValueError(f"delay system {name} {found[row, column]} at {time[row]:g} s: must return finite numbers")
+    return found
+
+
+def _check_function(name: str, value: object) -> None:
+    """Raise a ValueError unless the value is a function or None."""
+    if not (value is None or callable(value)):
+        raise ValueError(f"delay system {name}: must be a function of the times [s], not {type(value).__name__}")
+
+
+def _positive_seconds(name: str, value: object, *, endless: bool = False) -> float:
+    """Return the value, a positive number, which may be infinite only if `endless`.
+
+    Raises
+    ------
+    ValueError : it is something else.
+    """
+    seconds = float(value) if isinstance(value, Real) else nan
+    if not seconds > 0.0 or not (endless or isfinite(seconds)):
+        raise ValueError(f"delay system {name} {value}: must be a positive number, in s")
+    return seconds
+
+
+def _of_shape(complaint: str, value: object, shape: _Shape) -> Samples:
+    wanted = f"{complaint} of shape ({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"delay system {wanted}, its rows differ in length") from None
+    if found.dtype.kind not in "fiu" and found.size:
+        raise ValueError(f"delay system {wanted}, of real numbers, not of {found.dtype}")
+    fits = (isinstance(want, str) or want == size for want, size in zip(shape, found.shape, strict=False))
+    if found.ndim != len(shape) or not all(fits):
+        raise ValueError(f"delay system {wanted}, not {found.shape}")
+    return np.asarray(found, dtype=np.float64)

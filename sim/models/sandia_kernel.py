@@ -11,9 +11,9 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
+
 Six = tuple[float, float, float, float, float, float]
 Three = tuple[float, float, float]
 # hardening; of the modes: shape at the connection, natural frequency squared, 2 zeta omega; one over the masses

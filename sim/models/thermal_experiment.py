@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sim.equal_steps import EqualSteps
+from sim.arrays import Samples
+from sim.ensemble import EqualSteps
 from sim.models.thermal_population import Conductivity, Population, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, LIMIT_TIME, configurations, material
 from sim.ranges import check_not_negative, check_positive
-
-Samples = NDArray[np.float64]
 
 
 def _accreditation() -> SlabTest:

@@ -9,10 +9,8 @@ from math import sqrt
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Samples = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from sim.arrays import Integers, Samples
 
 # specimens at a time
 _LANES = 32

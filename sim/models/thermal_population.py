@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sim.distributions.lognormal import Lognormal
-from sim.distributions.normal import Normal
-from sim.distributions.resampled import Resampled
-from sim.models.thermal_conduction import conduction_temperature
+from sim.arrays import Samples
+from sim.distributions import Lognormal, Normal, Resampled
 from sim.models.thermal_properties import Distribution, PropertyFit, fit_property
-from sim.models.thermal_slab import SlabTest, series_temperature
+from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import APPLICATION, LIMIT_TIME, Material, configurations
-
-Samples = NDArray[np.float64]
 
 _ROUNDS = 20
 

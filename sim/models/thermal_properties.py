@@ -7,9 +7,9 @@ from math import sqrt
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
 
 
 class Distribution(Protocol):

@@ -1,16 +1,19 @@
-"""A slab that is heated on its front and insulated on its back, with constant properties: Fourier's series."""
+"""Temperatures of a slab heated on its front: Fourier's series for constant properties, finite volumes for others."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.arrays import Samples
 from sim.ranges import check_positive
 
-Samples = NDArray[np.float64]
+# of finite volumes: with as many the error is some hundredths of a degree
+N_CELLS, N_STEPS = 48, 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def series_temperature(
     ValueError : a property or the number of terms is not positive, a time is negative, or the depth outside.
     """
     time, k, capacity = (np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (time, conductivity, heat_capacity))
-    check_specimens(time, conductivity=k, heat_capacity=capacity)
+    _check_specimens(time, conductivity=k, heat_capacity=capacity)
     if n_terms < 1:
         raise ValueError(f"slab n_terms {n_terms}: must be one or more")
     x = test.depth(depth) / test.thickness
@@ -97,7 +100,78 @@ def series_temperature(
     return np.asarray(test.initial_temperature + test.flux * test.thickness / k * shape)
 
 
-def check_specimens(time: Samples, **properties: Samples) -> None:
+def conduction_temperature(
+    test: SlabTest,
+    time: ArrayLike,
+    conductivity: ArrayLike,
+    slope: ArrayLike,
+    heat_capacity: ArrayLike,
+    depths: Sequence[float] = (0.0,),
+    *,
+    n_cells: int = N_CELLS,
+    n_steps: int = N_STEPS,
+) -> Samples:
+    """Return the temperature of specimens with k(T) = conductivity + slope T.
+
+    rho C_p dT/dt = d/dx(k(T) dT/dx), with the flux at the front and none at the back. Nodes stand on both faces.
+    Between two nodes the flux is the difference of the integral of k over T, which is exact for a line. In time it is
+    a diagonally implicit Runge-Kutta rule of order two that damps every mode (Alexander 1977); Newton's method solves
+    its stages. The steps grow from time zero on, because the temperature begins as the root of the time. The error
+    falls by four for twice as many cells and steps: with the defaults it is about 0.2 degC at the first instants of
+    the challenge, and at the end of the application 0.03 degC with a slope of zero and 0.02 with that of its data.
+
+    Parameters
+    ----------
+    test : what is done to the specimens.
+    time : (n_times,), s, rising.
+    conductivity : (n,), W/(m K), at 0 degC.
+    slope : (n,) or one number, W/(m K^2); 0: constant properties.
+    heat_capacity : (n,), J/(m^3 K).
+    depths : shares of the thickness from the front; between nodes along a straight line.
+    n_cells : of the slab.
+    n_steps : in time, beside the instants asked for.
+
+    Returns
+    -------
+    temperature : (n_times, n_depths, n), degC.
+
+    Raises
+    ------
+    ValueError : a number is out of its range, a conductivity is not positive where the slab is, or the steps find no
+        solution, as where k falls to zero in the heat.
+    """
+    from sim.models.thermal_kernel import advance  # numba is slow to import
+
+    instants = np.atleast_1d(np.asarray(time, dtype=np.float64))
+    given = (np.asarray(each, dtype=np.float64) for each in (conductivity, slope, heat_capacity))
+    k, rise, capacity = (np.array(each, order="C") for each in np.broadcast_arrays(*map(np.atleast_1d, given)))
+    _check_specimens(instants, heat_capacity=capacity)
+    _check_specimens(instants, conductivity_at_the_start=k + rise * test.initial_temperature)
+    if len(instants) > 1 and np.diff(instants).min() <= 0.0:
+        raise ValueError("slab time: must rise from instant to instant")
+    if n_cells < 2 or n_steps < 1:
+        raise ValueError(f"slab n_cells {n_cells}, n_steps {n_steps}: must be two and one, or more")
+    places = np.array([test.depth(depth) for depth in depths]) / test.thickness * n_cells
+    grid, rows = _time_grid(instants, n_steps)
+    nodes = np.minimum(places.astype(np.int64), n_cells - 1)
+    found = np.empty((len(instants), len(nodes), len(k)))
+    numbers = test.flux, test.thickness / n_cells, test.initial_temperature
+    if not advance(k, rise, capacity, *numbers, n_cells + 1, grid, rows, nodes, places - nodes, found):
+        raise ValueError("slab conductivity: the heat equation has no solution; is it positive at all temperatures?")
+    return found
+
+
+def _time_grid(instants: Samples, n_steps: int) -> tuple[Samples, NDArray[np.int64]]:
+    """Return all instants of the integration, from zero, and the places of those asked for among them."""
+    end = float(instants[-1]) if len(instants) else 0.0
+    graded = end * (np.arange(n_steps + 1) / n_steps) ** 2
+    # one that nearly is an instant asked for would only make a step of no length
+    distance = np.abs(graded[:, None] - instants).min(axis=1, initial=np.inf)
+    grid = np.union1d(graded[distance > 1e-9 * end], np.append(instants, 0.0))
+    return grid, np.searchsorted(grid, instants)
+
+
+def _check_specimens(time: Samples, **properties: Samples) -> None:
     """Raise `ValueError` unless times are not negative and all properties positive."""
     if not (np.isfinite(time).all() and (time >= 0.0).all()):
         raise ValueError("slab time: must be zero or more at every instant")

@@ -9,11 +9,9 @@ from importlib.resources import files
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sim.arrays import Samples
 from sim.models.thermal_slab import SlabTest
-
-Samples = NDArray[np.float64]
 
 LEVELS = ("Low", "Medium", "High")
 ACCREDITATION, APPLICATION, CHECK = "accreditation", "application", "check"

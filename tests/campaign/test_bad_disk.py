@@ -19,9 +19,10 @@ import os, sys, time
 from pathlib import Path
 import numpy as np
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.recording import RunWriter, retry_delay
+from monitor.recording import RunWriter
+from monitor.recording import run_files
 from tests.campaign.bad_disk import obey
-retry_delay._SHORTEST = 0.01
+run_files._SHORTEST = 0.01
 word = Path(os.environ["BAD_DISK"])
 of = Stream("rig", 1, 1000.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(16)))
 writer = RunWriter(sys.argv[1], {}, flush_interval=0.01)

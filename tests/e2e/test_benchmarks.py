@@ -21,6 +21,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "figures",
     # several in a process, which is slow to start

@@ -32,7 +32,7 @@ def _block(stream: Stream, index: int) -> SignalBlock:
     return SignalBlock(stream, index, index / RATE, samples)
 
 
-@pytest.mark.parametrize("batch", range(KILLS // AT_ONCE))
+@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, KILLS // AT_ONCE))])
 def test_what_was_acknowledged_survives(start, tmp_path: Path, batch: int) -> None:
     rng = np.random.default_rng(batch)
     config = tmp_path / "settings.toml"

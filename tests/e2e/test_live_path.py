@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from monitor.config import IndicatorSettings
+from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import ResultBlock, SignalBlock
 from monitor.messages.health import Counts, Health
 from monitor.recording import RunReader
@@ -22,7 +23,6 @@ from replay.formats import Selection, open_recording
 from replay.playback.players import RecordingPlayer
 from replay.simulations import simulation, simulations
 
-BRISTOL = Path(__file__).parents[2] / ".." / "shared" / "data" / "bristol_rtht"
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 1000.0
 N_WINDOW = 500
@@ -138,7 +138,23 @@ def test_recorded_results_equal_the_assessment_of_the_file(start, record, kept, 
     assert roles["oil"] == ("auxiliary", "")
 
 
-@pytest.mark.parametrize("kind", simulations(), ids=lambda kind: kind.name)
+FIRST, *OTHERS = simulations()
+
+
+@pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.name)
+def test_every_simulation_gives_values(kind) -> None:
+    played = simulation(kind.name, duration=min(kind.duration, LONGEST))
+    monitor = Monitor(IndicatorSettings(measures=("fdb",)))
+    found = [results for block in played.blocks(1000) if (results := monitor.update(block).results) is not None]
+    assert bool(found) == bool(played.stream.pairs)
+    for k, column in enumerate(found[0].stream.columns if found else ()):
+        if column.name == "fdb_delay":
+            assert np.isfinite(np.concatenate([results.values[:, k] for results in found])).any(), column.actuator
+
+
+@pytest.mark.parametrize(
+    "kind", [FIRST, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)], ids=lambda kind: kind.name
+)
 def test_every_simulation_is_played_as_it_is_and_gives_values(start, kept, kind) -> None:
     # a minute says no more than its beginning
     length = ("--duration", LONGEST) if kind.duration > LONGEST else ()
@@ -161,9 +177,8 @@ def test_a_run_file_played_again_gives_the_same_run(start, record, kept, tmp_pat
         assert_complete(read(target), path)
 
 
-@pytest.mark.skipif(not BRISTOL.is_dir(), reason="the Bristol records are not on this machine")
-def test_a_real_record_arrives_as_it_is_assessed(start, kept) -> None:
-    path = BRISTOL / "LargePlastic_LowForcing_1_00_16.00Hz.csv"
+def test_a_real_record_arrives_as_it_is_assessed(start, kept, records) -> None:
+    (path,) = records.shaker.glob("Large*_16.00Hz.csv")
     columns = ("--command", "shaker_front_cmd_V", "--measured", "laser_front_mm", "--force", "force_front_N")
     rig = start("replay", path, *columns, "--speed", "max", "--bind", ANY_PORT)
     service = (

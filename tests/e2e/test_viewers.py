@@ -15,7 +15,7 @@ import pytest
 import zmq
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitor.commands.viewers import open_viewers
+from monitor.commands.outlets import open_viewers
 from monitor.config import ViewerSettings
 from monitor.transport.base import TransportError
 from tests.e2e.conftest import ANY_PORT, PATIENCE, Running, Start

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from monitor.commands.alarm_keeping import alarm_path, kept_alarms
+from monitor.commands.service_alarms import alarm_path, kept_alarms
 from monitor.config import Settings, load_settings
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
 from monitor.messages.requests import MAX_NOTE, NoteRequest, ShelveRequest

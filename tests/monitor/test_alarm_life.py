@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from monitor.alarms.life import Kind, following, unshelved, why_in_vain
+from monitor.alarms.alarm_instance import Kind, following, unshelved, why_in_vain
 from monitor.messages.alarms import AlarmAction, AlarmState
 from tests.oracles.alarms import arrows
 

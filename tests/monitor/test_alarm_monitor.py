@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from monitor.alarms import health_metric as gauges
+from monitor.alarms.health_alarms import METRICS, HealthMetric, metric_unit
 from monitor.alarms.limits import _advance_limits, warm_up
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
@@ -90,10 +90,10 @@ def test_settings_that_cannot_be_meant_are_refused(limits, reason) -> None:
 
 
 def test_every_value_of_the_service_that_settings_name_can_be_read() -> None:
-    assert sorted(HEALTH_VALUES) == sorted(gauges.NAMES)
+    assert sorted(HEALTH_VALUES) == sorted(METRICS)
     for name in HEALTH_VALUES:
-        assert isinstance(gauges.HealthMetric(name).read(Health()), float)
-        assert isinstance(gauges.unit(name), str)
+        assert isinstance(HealthMetric(name).read(Health()), float)
+        assert isinstance(metric_unit(name), str)
 
 
 def test_delays_are_rows_rounded_up_and_times_are_those_of_the_rows() -> None:

@@ -11,7 +11,7 @@ import pytest
 import zmq
 
 from monitor.commands.checks.check_result import CheckResult, Level
-from monitor.commands.checks.outlets import outlets
+from monitor.commands.checks.endpoints import outlets
 from monitor.commands.checks.rigs import RigProbe
 from monitor.commands.security import Guard
 from monitor.config import Settings

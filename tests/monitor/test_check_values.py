@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from monitor.commands.checks import load, machine, values
+from monitor.commands.checks import machine, values
 from monitor.commands.checks.check_result import Level, fail, found, ok
-from monitor.commands.checks.keys import keys, no_keys
+from monitor.commands.checks.endpoints import keys, no_keys
 from monitor.config import IndicatorSettings, Settings
 from monitor.engine.monitor import Monitor
 from monitor.ensembles.plan_files import open_plan
@@ -250,8 +250,8 @@ def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
     ],
 )
 def test_the_load_is_a_share_of_a_processor(monkeypatch, alone, together, level, said):
-    monkeypatch.setattr(load, "seconds_a_sample", lambda *_: (alone, together))
-    (finding,) = load.load(IndicatorSettings(), None, STREAM, 2, 200.0)
+    monkeypatch.setattr(machine, "seconds_a_sample", lambda *_: (alone, together))
+    (finding,) = machine.load(IndicatorSettings(), None, STREAM, 2, 200.0)
     assert finding.level is level
     assert said in finding.detail
     assert f"messages of 2 samples: {2e6 * alone:.0f} us each" in finding.detail
@@ -269,7 +269,7 @@ def test_the_load_is_measured_on_what_the_service_does(warm_kernels, monkeypatch
 
     monkeypatch.setattr(Monitor, "update", counted)
     fast = Stream("frame", 1, 1000.0, CHANNELS)
-    alone, together = load.seconds_a_sample(settings().indicators, None, fast, 3, 200.0)
+    alone, together = machine.seconds_a_sample(settings().indicators, None, fast, 3, 200.0)
     assert 0.0 < together <= alone < np.inf
     # a window first; then messages by themselves, then those that waited, taken together
     assert followed[0] == 2001

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.recording.held_messages import HeldMessages
+from monitor.recording.backlog import HeldMessages
 
 ACTIONS = st.lists(
     st.one_of(

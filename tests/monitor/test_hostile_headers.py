@@ -11,7 +11,7 @@ from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Strea
 from monitor.recording import RunWriter
 from monitor.service.service import Service
 from monitor.transport.zeromq.memory import MemorySink, MemorySource
-from monitor.wire.header import MAX_COLUMNS
+from monitor.wire.native import MAX_COLUMNS
 
 
 def stream(pairs: int, rate: float, epoch: int = 1) -> Stream:

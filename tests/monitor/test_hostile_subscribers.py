@@ -17,7 +17,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import SignalBlock
-from monitor.service.restart_limiter import RestartLimiter
+from monitor.service.intake import RestartLimiter
 from monitor.transport.zeromq import subscriptions
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.result_sink import ZmqResultSink

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
-from monitor.service.joined_blocks import joined
+from monitor.service.intake import joined
 
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
 STREAM, OTHER = (Stream("rig", epoch, 1000.0, CHANNELS) for epoch in (1, 2))

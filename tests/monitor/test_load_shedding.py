@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.service.load_shedding import LoadShedding
+from monitor.service.distribution import LoadShedding
 
 ALL = ("fdb", "broadband", "fei", "transfer")
 STEPS = ("viewers", "results", "broadband", "fei", "transfer")

@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.messages.blocks import Role
-from monitor.wire.header import WireError
-from monitor.wire.native import Decoder, Encoder
+from monitor.wire.native import Decoder, Encoder, WireError
 from monitor.wire.plain import PlainAssembler, decode_plain
 from monitor.wire.plain_message import MAX_BODY
 

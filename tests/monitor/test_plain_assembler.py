@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.messages.blocks import SignalBlock
-from monitor.wire.header import WireError
+from monitor.wire.native import WireError
 from monitor.wire.plain import PlainAssembler, decode_plain
 from monitor.wire.timeline import estimate_rate, snap_rate
 

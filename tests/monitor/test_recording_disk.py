@@ -27,11 +27,11 @@ from monitor.messages.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.recording import RunReader, RunWriter, growing, retry_delay
+from monitor.recording import RunReader, RunWriter, growing, run_files
 from monitor.recording import writer as writer_module
 from monitor.recording.backlog import Backlog
 from monitor.recording.growing import GrowingFile
-from monitor.recording.retry_delay import RetryDelay
+from monitor.recording.run_files import RetryDelay
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -127,7 +127,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is room taken first")
 def test_when_a_full_disk_is_free_again_the_recording_goes_on_and_nothing_is_lost(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(retry_delay, "_SHORTEST", 0.01)
+    monkeypatch.setattr(run_files, "_SHORTEST", 0.01)
     monkeypatch.setattr(growing, "_AHEAD", 0)
     monkeypatch.setattr(growing, "_SLACK", 0)
     writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
@@ -158,7 +158,7 @@ def test_when_a_full_disk_is_free_again_the_recording_goes_on_and_nothing_is_los
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is room taken first")
 def test_a_disk_that_is_full_to_the_end_leaves_nothing_behind_and_all_is_counted(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(retry_delay, "_SHORTEST", 0.01)
+    monkeypatch.setattr(run_files, "_SHORTEST", 0.01)
     with full_disk(monkeypatch):
         writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
         feed(writer, 0, 1000)

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.alarms.alarm_instance import Moment
-from monitor.alarms.of_service import ServiceWatch
-from monitor.alarms.own_watches import own_watches
+from monitor.alarms.health_alarms import ServiceWatch, own_watches
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.messages.health import Counts, Recording
 from monitor.recording import RunWriter
-from monitor.service.sample_account import SampleAccount
+from monitor.service.health_statistics import SampleAccount
 from monitor.service.service import Service
 from monitor.transport.zeromq.memory import MemorySink, MemorySource
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from monitor.commands.stopping import StopSignals
+from monitor.commands.process import StopSignals
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -52,7 +52,7 @@ def test_one_that_something_swallowed_is_told_again(stop):
 
 LATE = """
 import os, signal, sys
-from monitor.commands.stopping import StopSignals
+from monitor.commands.process import StopSignals
 stop = StopSignals()
 class Late:
     def __del__(self, kill=os.kill, own=os.getpid()):

@@ -8,7 +8,7 @@ import pytest
 from monitor.messages.blocks import Event, EventKind
 from monitor.transport.zeromq.result_subscriber import ResultSubscriber
 from monitor.wire import native as wire
-from monitor.wire.header import WireError
+from monitor.wire.native import WireError
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

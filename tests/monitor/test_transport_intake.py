@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
 from monitor.transport.zeromq.signal_decoder import MAX_SENDERS, SignalDecoder
 from monitor.wire import native as wire
-from monitor.wire.header import WireError
-from monitor.wire.native import Encoder
+from monitor.wire.native import Encoder, WireError
 
 ORIGIN = "tcp://127.0.0.1:1"
 

@@ -30,8 +30,7 @@ from monitor.messages.blocks import (
     Stream,
 )
 from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
-from monitor.wire.header import MAX_CHANNELS, MAX_HEADER, MAX_TEXT, WireError
-from monitor.wire.native import MAX_ROWS, Decoder, Encoder, topic
+from monitor.wire.native import MAX_CHANNELS, MAX_HEADER, MAX_ROWS, MAX_TEXT, Decoder, Encoder, WireError, topic
 
 PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.known_pairs import motions
+from sim import known_motions
 
 Samples = NDArray[np.float64]
 Motion = Callable[[Samples], Samples]
@@ -49,7 +49,7 @@ def band_noise(rng, low=0.3, high=12.0, number=120):
 MOTIONS: dict[str, Callable[[np.random.Generator], Motion]] = {
     "two tones": two_tones,
     "band noise": band_noise,
-    "earthquake": motions.two_modes,
+    "earthquake": known_motions.two_modes,
 }
 
 

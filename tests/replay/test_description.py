@@ -17,9 +17,9 @@ from monitor.messages.recordings import RecordedEvent
 from monitor.recording import RunWriter
 from replay.formats import ArrayRecording, RecordingError, Selection, file_kinds, open_recording
 from replay.playback.description import describe_file, describe_recording, overview
+from tests.records import Records
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / ".." / "shared" / "data"
 CHANNELS = (Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a"))
 RATE = 10.0
 
@@ -276,25 +276,23 @@ def test_a_run_file_cut_anywhere_is_described_or_refused(tmp_path: Path, run: Pa
             assert "\n" not in str(problem)
 
 
-@pytest.mark.skipif(not (DATA / "openfresco_vrths").is_dir(), reason="the OpenFresco records are not here")
-def test_openfresco_halves_are_described_together() -> None:
-    told = describe_file(DATA / "openfresco_vrths" / "Elmt_daqDsp_Ref.out", n_columns=100)
+def test_openfresco_halves_are_described_together(records: Records) -> None:
+    told = describe_file(records.openfresco / "Elmt_daqDsp_Ref.out", n_columns=100)
     assert (told.format, told.sample_rate, told.columns, told.problem) == ("OpenFresco recorders", 51.2, (), "")
-    measured = np.loadtxt(DATA / "openfresco_vrths" / "Elmt_daqDsp_Ref.out")[:, 1]
+    measured = np.loadtxt(records.openfresco / "Elmt_daqDsp_Ref.out")[:, 1]
     assert told.overview is not None
     _, low, high = told.overview.curve(told.channels[1].name)
     assert (np.nanmin(low), np.nanmax(high)) == (
         measured.min(),
         measured.max(),
     )
-    uneasy = describe_file(DATA / "openfresco_vrths" / "Slave_Elmt_daqDsp_Ref.out")
+    uneasy = describe_file(records.openfresco / "Slave_Elmt_daqDsp_Ref.out")
     assert "--rate" in uneasy.problem
     assert len(uneasy.columns) == 2
 
 
-@pytest.mark.skipif(not (DATA / "bristol_rtht").is_dir(), reason="the Bristol records are not here")
-def test_records_of_the_bristol_rig_ask_for_their_columns() -> None:
-    for path in sorted((DATA / "bristol_rtht").glob("*.csv")):
+def test_records_of_a_shaker_ask_for_their_columns(records: Records) -> None:
+    for path in sorted(records.shaker.glob("*.csv")):
         told = describe_file(path)
         assert (told.guess, len(told.columns)) == (None, 10)
         chosen = describe_file(path, Selection(("shaker_front_cmd_V",), ("laser_front_mm",)), 1000)

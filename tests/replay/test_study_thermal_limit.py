@@ -13,10 +13,9 @@ from scipy.stats import norm
 
 from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit
 from replay.studies.thermal.many_specimens import temperatures
-from sim.distributions.normal import Normal
-from sim.models.thermal_conduction import conduction_temperature
+from sim.distributions import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
-from sim.models.thermal_slab import series_temperature
+from sim.models.thermal_slab import conduction_temperature, series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material
 
 APPLIED = configurations()[APPLICATION]

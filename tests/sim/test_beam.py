@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.distributions.lognormal import Lognormal
+from sim.distributions import Lognormal
 from sim.ensemble import realization_blocks, replicates
 from sim.models.beam import StochasticBeam
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sim.models.delay_equation import DelayEquation
-from sim.models.delay_stability import is_stable, steady_state
+from sim.models.delay_equation import DelayEquation, is_stable, steady_state
 
 
 def rightmost(q0, q1, r, degree=130):

@@ -5,8 +5,7 @@ import pytest
 
 from sim.identification.fit import fit
 from sim.identification.slab_response import SlabResponse
-from sim.models.thermal_conduction import conduction_temperature
-from sim.models.thermal_slab import SlabTest
+from sim.models.thermal_slab import SlabTest, conduction_temperature
 
 TEST = SlabTest(3000.0, 0.0127)
 TIME = np.array([40.0, 150.0, 500.0, 1000.0])

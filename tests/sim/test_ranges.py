@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from sim.equal_steps import EqualSteps
+from sim.ensemble import EqualSteps
 from sim.models.beam import StochasticBeam
 from sim.models.sandia import SandiaStructure
 from sim.models.thermal_experiment import ThermalExperiment

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from sim.models.thermal_conduction import conduction_temperature
-from sim.models.thermal_slab import SlabTest, series_temperature
+from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 
 TEST = SlabTest(3500.0, 0.019)
 TIME = np.array([50.0, 200.0, 600.0, 1000.0])

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.distributions.normal import Normal
-from sim.distributions.resampled import Resampled
+from sim.distributions import Normal, Resampled
 from sim.ensemble import replicates
 from sim.models.thermal_experiment import ThermalExperiment
 from sim.models.thermal_population import Conductivity, Population, Specimens, characterize

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sim.distributions.lognormal import Lognormal
-from sim.distributions.normal import Normal
-from sim.distributions.resampled import Resampled
+from sim.distributions import Lognormal, Normal, Resampled
 from sim.models.thermal_population import Conductivity, Family, characterize
 from sim.models.thermal_properties import fit_property
 from sim.models.thermal_slab import series_temperature

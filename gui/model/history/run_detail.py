@@ -11,7 +11,7 @@ import numpy as np
 from gui.model.history.envelope import Envelope, bucket_rows
 from gui.model.history.pyramid import Pyramid
 from monitor.recording.layout import RunFileError
-from monitor.recording.spans import SignalSpan, read_signals
+from monitor.recording.reader import SignalSpan, read_signals
 
 _MOST_BYTES = 1 << 25
 

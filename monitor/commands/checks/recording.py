@@ -12,8 +12,8 @@ from time import perf_counter
 
 import numpy as np
 
-from monitor.commands.alarm_keeping import alarm_path, must_be_file, names_folder
 from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
+from monitor.commands.service_alarms import alarm_path, must_be_file, names_folder
 from monitor.config import Settings
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 

@@ -100,10 +100,10 @@ def _named(limit: LimitSettings) -> str:
 
 def _counted(limit: LimitSettings) -> bool:
     """Whether the value is a whole number of things, which does not waver about a limit."""
-    from monitor.alarms import health_metric as gauges
+    from monitor.alarms.health_alarms import metric_unit
     from monitor.alarms.watch import HEALTH
 
-    return limit.value.startswith(HEALTH) and gauges.unit(limit.value.removeprefix(HEALTH)) not in ("s", "Hz", "B")
+    return limit.value.startswith(HEALTH) and metric_unit(limit.value.removeprefix(HEALTH)) not in ("s", "Hz", "B")
 
 
 def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[CheckResult]]:

@@ -18,8 +18,7 @@ from monitor.transport.security.curve import Keys
 from monitor.transport.zeromq.receiver import Receiver
 from monitor.transport.zeromq.subscriber_socket import LinkSettings
 from monitor.wire import native as wire
-from monitor.wire.header import WireError
-from monitor.wire.native import Decoder, Frames
+from monitor.wire.native import Decoder, Frames, WireError
 
 Kind = Literal["results", "transfer", "signals", "alarms", "health", "event"]
 Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from monitor.messages.blocks import SignalBlock
 from monitor.wire import native as wire
-from monitor.wire.header import WireError
-from monitor.wire.native import Decoder, Frames
+from monitor.wire.native import Decoder, Frames, WireError
 from monitor.wire.plain import PlainAssembler, decode_plain
 
 MAX_SENDERS = 64

@@ -9,13 +9,12 @@ from enum import IntEnum
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from sim.arrays import Flags
 from sim.identification.coordinates import InCoordinates
 from sim.identification.delay_response import DelayResponse
 from sim.identification.regression import PolynomialDiscrepancy, Regression
 from sim.identification.stability import stable
-from sim.identification.steps import Flags
-from sim.models.delay_equation import DelayEquation
-from sim.models.delay_stability import is_stable, steady_state
+from sim.models.delay_equation import DelayEquation, is_stable, steady_state
 
 # 151 instants on [0, 3 r], as in the paper
 TIME = np.linspace(0.0, 3.0, 151)

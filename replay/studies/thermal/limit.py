@@ -13,9 +13,8 @@ from monitor.messages.blocks import Samples
 from replay.ensembles.simulated import Progress, silent
 from replay.studies.thermal.many_specimens import temperatures
 from replay.studies.thermal.proportion import standard_error
-from sim.models.thermal_conduction import conduction_temperature
 from sim.models.thermal_population import Population, Specimens
-from sim.models.thermal_slab import series_temperature
+from sim.models.thermal_slab import conduction_temperature, series_temperature
 from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurations
 
 # of a quadrature over the heat capacity: twice as many change nothing that a realization could show

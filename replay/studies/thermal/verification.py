@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from sim.models.thermal_conduction import N_CELLS, conduction_temperature
 from sim.models.thermal_population import characterize
-from sim.models.thermal_slab import series_temperature
+from sim.models.thermal_slab import N_CELLS, conduction_temperature, series_temperature
 from sim.models.thermal_tables import (
     APPLICATION,
     CHECK,

@@ -12,7 +12,7 @@ from gui.model.history.pyramid import Pyramid
 from gui.model.history.run_detail import RunDetail
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
-from monitor.recording.spans import read_signals
+from monitor.recording.reader import read_signals
 
 CHANNELS = tuple(Channel(f"x{i}", Role.AUXILIARY) for i in range(3))
 RATE, BEGIN = 200.0, 1000.0

@@ -13,7 +13,7 @@ from gui.panels.alarm_lines import alarm_lines
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.tiles import TilesPanel
-from gui.plots.time_row import Limit
+from gui.plots.time.rows import Limit
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from gui.wording.level import Level

@@ -1,1 +1,0 @@
-"""Random variables of positive quantities."""

@@ -1,0 +1,164 @@
+"""Gaussian random processes from a mean, a standard deviation and a correlation function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from sim.arrays import Samples
+from sim.ranges import check_not_negative, check_positive, require
+
+Method = Literal["karhunen-loeve", "cholesky"]
+# of a correlation, by whatever formula
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """A Gaussian process whose correlation depends on the lag alone.
+
+    Parameters
+    ----------
+    mean : a number, or a function of the times (n_times,) in s.
+    standard_deviation : zero or more, in the unit of the mean.
+    correlation : function of the lags in s, any shape; 1 at no lag.
+    method : how the covariance is factored, see `SampledProcess`.
+    neglect : largest share of the total variance that the factor may leave out.
+
+    Raises
+    ------
+    ValueError : a number is out of its range, or the correlation is not one.
+    """
+
+    mean: float | Callable[[Samples], Samples]
+    standard_deviation: float
+    correlation: Callable[[Samples], Samples]
+    method: Method = "karhunen-loeve"
+    neglect: float = 1e-12
+
+    def __post_init__(self) -> None:
+        check_not_negative("excitation", standard_deviation=self.standard_deviation)
+        require(0.0 < self.neglect < 1.0, "excitation neglect", self.neglect, "between 0 and 1")
+        if self.method not in _FACTORS:
+            raise ValueError(f"excitation method {self.method!r}: must be one of {', '.join(_FACTORS)}")
+
+    def covariance(self, time: Samples) -> Samples:
+        """Return (n_times, n_times): the variance times the correlation at the lags between the times."""
+        correlation = np.asarray(self.correlation(time[:, None] - time), dtype=np.float64)
+        if not (correlation.shape == 2 * time.shape and _is_even(correlation)):
+            raise ValueError("excitation correlation: must be one number a lag, the same for -lag, and 1 at no lag")
+        return self.standard_deviation**2 * correlation
+
+    def on(self, time: Samples) -> SampledProcess:
+        """Return the process at the times, (n_times,) in s, ready to be sampled: the covariance is factored once."""
+        mean = self.mean(time) if callable(self.mean) else self.mean
+        factor = _FACTORS[self.method](self.covariance(time), self.neglect)
+        return SampledProcess(np.full(len(time), mean, dtype=np.float64), factor)
+
+    def sample(self, time: Samples, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) realizations; to draw more than once at the same times, keep `on(time)`."""
+        return self.on(time).sample(generator, number)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledProcess:
+    """A Gaussian process at given times: its mean, and a factor whose square is its covariance.
+
+    Parameters
+    ----------
+    mean : (n_times,).
+    factor : (n_times, terms); factor times its transpose is the covariance, but for the share that is neglected.
+
+    Notes
+    -----
+    A smooth process has far fewer terms than times: its covariance is singular in double precision, and a
+    plain Cholesky factorization breaks down. Neither method adds anything to the diagonal. "karhunen-loeve" keeps
+    the largest eigenvalues, which are the fewest terms for a given neglect. "cholesky" takes the time of the largest
+    remaining variance next and stops when little remains: no eigenvalues needed, more terms.
+    """
+
+    mean: Samples
+    factor: Samples
+
+    @property
+    def terms(self) -> int:
+        """How many standard normal numbers make a realization."""
+        return int(self.factor.shape[1])
+
+    def sample(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) realizations."""
+        realizations = self.factor @ generator.standard_normal((self.terms, number))
+        realizations += self.mean[:, None]
+        return realizations
+
+
+def squared_exponential(rate: float) -> Callable[[Samples], Samples]:
+    """Return the correlation exp(-(rate lag)^2) as a function of the lag in s; `rate` in 1/s.
+
+    Ao, Hu and Mahadevan, eqs. 30 and 31, whose minus sign is lost in print.
+    """
+    check_positive("excitation", rate=rate)
+    return partial(_squared_exponential, rate)
+
+
+def _squared_exponential(rate: float, lag: Samples) -> Samples:
+    return np.asarray(np.exp(-((rate * lag) ** 2)))
+
+
+def _karhunen_loeve(covariance: Samples, neglect: float) -> Samples:
+    """Return (n, terms): eigenvectors times the roots of the eigenvalues, the largest first."""
+    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    allowed = _allowed(covariance, neglect)
+    if -values[-1] > allowed:
+        raise _no_correlation()
+    # what lies in and behind each eigenvalue, added up from the small end
+    remaining = np.cumsum(np.maximum(values, 0.0)[::-1])[::-1]
+    terms = int(np.count_nonzero(remaining > allowed))
+    factor = vectors[:, :terms] * np.sqrt(values[:terms])
+    # an eigenvector has no sign of its own, and libraries differ. Its first large entry is taken, not its largest: an
+    # antisymmetric one has two of those, and rounding would choose
+    size = np.abs(factor)
+    first = np.argmax(size >= 0.5 * size.max(axis=0, initial=0.0), axis=0)
+    return np.ascontiguousarray(factor * np.sign(factor[first, np.arange(terms)]))
+
+
+def _cholesky(covariance: Samples, neglect: float) -> Samples:
+    """Return (n, terms): the Cholesky factor with pivots, its rows in the order of the times."""
+    factor = np.zeros_like(covariance)
+    remaining = np.diag(covariance).copy()
+    allowed = _allowed(covariance, neglect)
+    terms = 0
+    while terms < len(covariance) and np.sum(remaining) > allowed:
+        pivot = int(np.argmax(remaining))
+        column = covariance[pivot] - factor[:, :terms] @ factor[pivot, :terms]
+        factor[:, terms] = column / np.sqrt(remaining[pivot])
+        remaining -= factor[:, terms] ** 2
+        remaining[pivot] = 0.0
+        terms += 1
+    factor = np.ascontiguousarray(factor[:, :terms])
+    # no entry of a covariance exceeds the variances: one that does was never a covariance
+    if terms and np.max(np.abs(covariance - factor @ factor.T)) > allowed:
+        raise _no_correlation()
+    return factor
+
+
+def _allowed(covariance: Samples, neglect: float) -> float:
+    """Return the variance that may be left out, over all times; less than its rounding means nothing."""
+    return max(neglect, len(covariance) * float(np.finfo(np.float64).eps)) * float(np.trace(covariance))
+
+
+def _is_even(correlation: Samples) -> bool:
+    mirrored = np.allclose(correlation, correlation.T, rtol=0.0, atol=_ROUNDING)
+    return mirrored and np.allclose(np.diag(correlation), 1.0, rtol=0.0, atol=_ROUNDING)
+
+
+def _no_correlation() -> ValueError:
+    return ValueError("excitation correlation: must be positive definite, else no process has it")
+
+
+_FACTORS: dict[str, Callable[[Samples, float], Samples]] = {"karhunen-loeve": _karhunen_loeve, "cholesky": _cholesky}
