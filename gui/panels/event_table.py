@@ -12,22 +12,21 @@ from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
 from gui.model.history.history import PlacedEvent
-from gui.panels.listed import Index, ListedRows
-from gui.widgets.level_colour import level_colour
-from gui.widgets.plain_text import plain_tip
-from gui.widgets.theme import Theme
+from gui.panels.listed import Index, ListModel
+from gui.widgets.labels import plain_tip
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_shape, kind_word, sentence
-from gui.wording.instant_text import instant_text
 from gui.wording.level import Level
+from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Event, EventKind
 
-HEADINGS = ("time", "kind", "what")
-MOST = 10_000
+_HEADINGS = ("time", "kind", "what")
+_MOST = 10_000
 _DECIMALS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EventFilter:
     """Which events are shown.
 
     Parameters
@@ -47,15 +46,15 @@ class Wanted:
         return not self.text or self.text.casefold() in f"{kind_word(event.kind)} {sentence(event)}".casefold()
 
 
-class EventTable(ListedRows):
+class EventTable(ListModel):
     """The last events, oldest first; grows by what is new, and forgets the oldest beyond `most`."""
 
-    headings = HEADINGS
+    headings = _HEADINGS
 
-    def __init__(self, theme: Theme, most: int = MOST, parent: QObject | None = None) -> None:
+    def __init__(self, theme: Theme, most: int = _MOST, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._wanted = Wanted()
+        self._wanted = EventFilter()
         self._all: deque[PlacedEvent] = deque(maxlen=most)
         # of `_all`, what is wanted
         self._rows: deque[PlacedEvent] = deque()
@@ -80,7 +79,7 @@ class EventTable(ListedRows):
             self._forget(len(self._all) + len(fresh) - (self._all.maxlen or 0))
             self._append(fresh)
 
-    def show_only(self, wanted: Wanted) -> None:
+    def show_only(self, wanted: EventFilter) -> None:
         """Show these and no others."""
         if wanted != self._wanted:
             self.beginResetModel()
@@ -92,7 +91,7 @@ class EventTable(ListedRows):
         """Take other colours."""
         self._theme = theme
         if self._rows:
-            last = self.index(len(self._rows) - 1, len(HEADINGS) - 1)
+            last = self.index(len(self._rows) - 1, len(_HEADINGS) - 1)
             self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
 
     def placed(self, row: int) -> PlacedEvent:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QToolButton, QWidget
 
 from gui.sources.column_choice import ActuatorColumns, Field
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import FileColumn
 

@@ -13,7 +13,7 @@ from replay.playback.controlled_source import ControlledSource
 if TYPE_CHECKING:
     from monitor.commands.process import StopSignals
     from monitor.transport.zeromq.request_server import ZmqRequestServer
-    from monitor.transport.zeromq.signal_publisher import SignalPublisher
+    from monitor.transport.zeromq.signals import SignalPublisher
 
 REQUEST_RATE = 200.0
 """Requests a second that a replay carries out in the long run: a window asks for the state ten times a second."""

@@ -33,7 +33,7 @@ from monitor.messages.requests import (
     encode,
 )
 from monitor.transport.zeromq.request_client import RequestClient
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.signals import ZmqSource
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0

@@ -21,7 +21,7 @@ from gui.sources.player import Player
 from gui.widgets.theme import LIGHT
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber
 
 PATIENCE = 90_000  # ms
 ROOT = Path(__file__).parents[3]
