@@ -59,7 +59,7 @@ class Player:
             self.said += line
             if found := re.search(r"publishing on (\S+); requests at (\S+)$", line):
                 self.publishing, self.requests = found.groups()
-        self.client = RequestClient(self.requests, patience=PATIENCE) if self.requests else None
+        self.client = RequestClient(self.requests, timeout=PATIENCE) if self.requests else None
 
     def ask(self, request: Request) -> Answer:
         number = self.client.send(request)

@@ -141,7 +141,7 @@ def test_a_real_replay_is_controlled_and_asked_for_its_state_only_so_often(qtbot
 
 def test_a_replay_that_does_not_answer_is_no_refusal(qtbot, heard):
     clock = [0.0]
-    client = RequestClient("tcp://127.0.0.1:1", patience=1.0, clock=lambda: clock[0])
+    client = RequestClient("tcp://127.0.0.1:1", timeout=1.0, clock=lambda: clock[0])
     player = Player(client)
     refused = heard(player.refused)
     player.poll()
