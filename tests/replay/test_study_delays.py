@@ -24,6 +24,7 @@ def levels(study, number):
     return [level for level in study.levels if level.example.number == number]
 
 
+@pytest.mark.slow
 def test_method_2_is_unbiased_and_its_covariance_is_the_scatter(study):
     for level in study.levels:
         fits = level.free[2].fits

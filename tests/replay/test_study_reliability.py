@@ -77,6 +77,7 @@ def test_twice_as_many_nodes_change_nothing():
     np.testing.assert_allclose(one, twice, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_beam_is_the_integral_at_every_instant(beam):
     assert beam.ensemble.n_realizations == 100_000
     for case in beam.cases:
