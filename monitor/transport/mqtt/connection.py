@@ -201,7 +201,8 @@ class Connection(aiomqtt.Client):
     def abandon(self) -> None:
         """Close the socket, whatever state it is in; the broker then publishes the will."""
         # after a timeout aiomqtt would leave it open; paho closes it when it reads the end
-        if (open_socket := self._client.socket()) is not None:
+        open_socket = self._client.socket()
+        if isinstance(open_socket, socket.socket):
             with contextlib.suppress(OSError):
                 open_socket.shutdown(socket.SHUT_RDWR)
             with contextlib.suppress(Exception):

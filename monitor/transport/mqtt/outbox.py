@@ -12,7 +12,7 @@ from monitor.messages.blocks import ResultBlock
 from monitor.transport.mqtt.payloads import as_refresh
 from monitor.transport.mqtt.topics import ANSWER, EVENT, STATUS
 
-MAX_ALARMS, MAX_EVENTS, MAX_ANSWERS = 100_000, 10_000, 64
+MAX_WAITING_ALARMS, MAX_WAITING_EVENTS, MAX_WAITING_ANSWERS = 100_000, 10_000, 64
 _MAX_DUE = 4 * MAX_ALARMS
 
 
@@ -44,14 +44,14 @@ class Outbox:
     max_alarms, max_events : how many of them may wait.
     """
 
-    def __init__(self, max_alarms: int = MAX_ALARMS, max_events: int = MAX_EVENTS) -> None:
+    def __init__(self, max_alarms: int = MAX_WAITING_ALARMS, max_events: int = MAX_WAITING_EVENTS) -> None:
         self._lock = threading.Lock()
         self._most_alarms, self._most_events = max_alarms, max_events
         self._alarms: deque[Message] = deque()
         self._pending: Counter[str] = Counter()  # transitions that wait, by topic
         self._newer: set[str] = set()  # topics of which something stands that came after those transitions
         self._events: deque[Message] = deque()
-        self._answers: deque[Message] = deque(maxlen=MAX_ANSWERS)
+        self._answers: deque[Message] = deque(maxlen=MAX_WAITING_ANSWERS)
         self._retained: dict[str, Message] = {}  # what the broker is to keep
         self._due: dict[str, None] = {}  # of that, what it has not got yet
         self._row: ResultBlock | None = None

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from monitor.transport.mqtt.outbox import MAX_ANSWERS, Message, Outbox
+from monitor.transport.mqtt.outbox import MAX_WAITING_ANSWERS, Message, Outbox
 
-MAX_ALARMS, MAX_EVENTS = 6, 4
+MAX_WAITING_ALARMS, MAX_WAITING_EVENTS = 6, 4
 NAMES = st.sampled_from(["alarm/a", "alarm/b"])
 
 
@@ -21,7 +21,7 @@ class Waiting(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.box = Outbox(MAX_ALARMS, MAX_EVENTS)
+        self.box = Outbox(MAX_WAITING_ALARMS, MAX_WAITING_EVENTS)
         self.number = 0
         self.alarms: list[tuple[str, int]] = []
         self.events: list[int] = []
@@ -35,7 +35,7 @@ class Waiting(RuleBasedStateMachine):
     @rule(topic=NAMES)
     def transition(self, topic: str) -> None:
         self.number += 1
-        if len(self.alarms) == MAX_ALARMS:
+        if len(self.alarms) == MAX_WAITING_ALARMS:
             self.alarms.pop(0)
             self.lost += 1
         self.alarms.append((topic, self.number))
@@ -45,7 +45,7 @@ class Waiting(RuleBasedStateMachine):
     @rule()
     def event(self) -> None:
         self.number += 1
-        if len(self.events) == MAX_EVENTS:
+        if len(self.events) == MAX_WAITING_EVENTS:
             self.events.pop(0)
             self.lost += 1
         self.events.append(self.number)
@@ -88,7 +88,7 @@ class Waiting(RuleBasedStateMachine):
 
     @invariant()
     def bounded_and_counted(self) -> None:
-        assert len(self.alarms) + len(self.events) <= self.box.waiting <= MAX_ALARMS + MAX_EVENTS + 4
+        assert len(self.alarms) + len(self.events) <= self.box.waiting <= MAX_WAITING_ALARMS + MAX_WAITING_EVENTS + 4
         assert self.box.dropped == self.lost
 
     @invariant()
@@ -166,7 +166,7 @@ def test_answers_are_bounded_and_end_with_the_connection(number: int) -> None:
     box = Outbox()
     for _ in range(number):
         box.answer(b"{}")
-    assert box.waiting == min(number, MAX_ANSWERS)
+    assert box.waiting == min(number, MAX_WAITING_ANSWERS)
     box.republish_retained()
     assert box.waiting == 0
 
