@@ -22,11 +22,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.sources.catalogue import Catalogue, SimulationOffer
-from gui.sources.media_icons import media_icon
-from gui.sources.playback import PlaySimulation
-from gui.sources.recent import Recent
-from gui.sources.service_forms import ServeForm, WatchForm
+from gui.sources.opening.connect_dialog import ServeForm, WatchForm
+from gui.sources.opening.fields import Recent
+from gui.sources.processes.catalogue import Catalogue, SimulationOffer
+from gui.sources.processes.playback import PlaySimulation
+from gui.sources.replay_bar.replay_bar import media_icon
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.row_padding import make_roomy
 from gui.widgets.theme import Theme

@@ -1,15 +1,36 @@
-"""One source of data: what it is, the processes that it needs, and where its results are heard."""
+"""Session: one source of data, the processes that it needs, and where its results are published."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from gui.sources.child_process import ChildProcess, finish
-from gui.sources.player import Player
-from gui.sources.service import Launch
+from gui.sources.processes.child_process import ChildProcess, finish
+from gui.sources.processes.player import Player
+from gui.sources.processes.service import Launch
+from monitor.system.default_endpoints import RESULTS
+
+ANY = "tcp://127.0.0.1:*"
+"""What a service binds to take a free port."""
+
+
+def free_endpoint() -> str:
+    """Return an endpoint that is free at this moment, for two processes that must know it beforehand."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+def usual_or_any() -> str:
+    """Return the usual endpoint of results where it is free, else one that takes any port."""
+    port = int(RESULTS.rpartition(":")[2])
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return RESULTS
+    except OSError:
+        return ANY
 
 
 class Session(QObject):

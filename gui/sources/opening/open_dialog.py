@@ -7,14 +7,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from gui.sources.catalogue import Catalogue
-from gui.sources.child_process import ChildProcess
-from gui.sources.column_choice import ColumnChoice, choice_of
-from gui.sources.column_chooser import ColumnChooser
-from gui.sources.column_memory import ColumnMemory
-from gui.sources.describe_job import DescribeJob
-from gui.sources.playback import PlayFile
-from gui.sources.service import Launch
+from gui.sources.opening.column_choice import ColumnChoice, ColumnMemory, choice_of
+from gui.sources.opening.column_chooser import ColumnChooser
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.jobs import DescribeJob
+from gui.sources.processes.playback import PlayFile
+from gui.sources.processes.service import Launch
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description
 

@@ -8,7 +8,7 @@ from time import monotonic
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from gui.sources.child_process import ChildProcess
+from gui.sources.processes.child_process import ChildProcess
 
 Launch = Callable[..., ChildProcess]
 """Makes a worker, as the class itself does."""

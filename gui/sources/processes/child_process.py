@@ -1,17 +1,71 @@
-"""Another `synchroscope` command in a process of its own, steered and heard without ever waiting for it."""
+"""Child process: another `synchroscope` command, started, heard and ended without ever waiting for it."""
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from time import monotonic
 
 import msgspec
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
-from gui.sources.lines import Lines
-from gui.sources.process_log import ProcessLog
+_LONGEST = 64 << 20  # bytes; what is longer is no line of ours
+
+
+class Lines:
+    """Keep what has no end of line yet; forget a line that never ends."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Return the lines that `piece` completes, without their ends; empty ones are left out."""
+        if b"\n" not in piece:
+            # not searched again: a long line comes in thousands of pieces
+            self._held += piece
+            if len(self._held) > _LONGEST:
+                self._held.clear()
+            return []
+        *whole, rest = (bytes(self._held) + piece).split(b"\n")
+        self._held = bytearray(rest)
+        return [line for line in whole if line.strip()]
+
+    def rest(self) -> list[bytes]:
+        """Return what is left when nothing more comes."""
+        left, self._held = bytes(self._held), bytearray()
+        return [left] if left.strip() else []
+
+
+class ProcessLog:
+    """A file that is written by the process and read from here."""
+
+    def __init__(self) -> None:
+        handle, name = tempfile.mkstemp(prefix="synchroscope-", suffix=".log")
+        os.close(handle)
+        self.path = Path(name)
+        self._read = 0
+
+    def read(self) -> bytes:
+        """Return what is new."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._read)
+                new = file.read()
+        except OSError:
+            return b""
+        self._read += len(new)
+        return new
+
+    def remove(self) -> None:
+        """Delete it, where the system lets us."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError:
+            return
+
 
 _LOOK = 100  # ms between two looks at what an outliving process has said
 _ASKED = 2.0  # s that a process has to heed the end of its standard input, before it is told by a signal

@@ -1,10 +1,10 @@
-"""The whole run on a line: its overview, its events, the place that is played, and where one wants to go."""
+"""Timeline of a run: its overview, and a cursor to seek with."""
 
 from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -19,13 +19,71 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
-from gui.sources.channel_menu import ChannelMenu
-from gui.sources.run_picture import RunPicture
-from gui.sources.seek_throttle import SeekThrottle
+from gui.sources.replay_bar.run_picture import ChannelMenu, RunPicture
 from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description
+
+_PAUSE = 200  # ms between two that are told
+
+
+class SeekThrottle(QObject):
+    """Keep the newest place that is wanted until the player is there.
+
+    Signals
+    -------
+    sought : the place, s; at most five times a second, but for the last one of a drag.
+    arrived : nothing is wanted any more.
+    """
+
+    sought = Signal(float)
+    arrived = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.wanted: float | None = None
+        self.dragging = False
+        self._told: float | None = None
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._pause.timeout.connect(self.go_on)
+
+    def want(self, seconds: float) -> None:
+        """Want to be at `seconds`: told now, or when enough time has passed since the last."""
+        self.wanted = seconds
+        if not self._pause.isActive():
+            self._tell()
+
+    def let_go(self, seconds: float) -> None:
+        """End a drag at `seconds`: told now."""
+        self.dragging = False
+        self.wanted = seconds
+        self._tell()
+
+    def settle(self) -> None:
+        """Take it that the player is where it was sent, unless it has only just been."""
+        if not self.dragging and not self._pause.isActive():
+            self.wanted = None
+
+    def go_on(self) -> None:
+        """Tell what came since; where nothing did, the player is there by now."""
+        if self.dragging or self.wanted != self._told:
+            self._tell()
+        else:
+            self.rest()
+
+    def rest(self) -> None:
+        """Want nothing, and tell whatever comes next."""
+        self._pause.stop()
+        self._told = self.wanted = None
+        self.arrived.emit()
+
+    def _tell(self) -> None:
+        if self.wanted is not None and self.wanted != self._told:
+            self._told = self.wanted
+            self._pause.start()
+            self.sought.emit(self.wanted)
+
 
 _SHORT, _LONG = 1.0, 10.0  # s that the keys go
 _KEYS = {

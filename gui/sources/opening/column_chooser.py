@@ -18,10 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.sources.actuator_row import ActuatorRow
-from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
-from gui.sources.column_preview import ColumnPreview
-from gui.sources.time_form import TimeForm
+from gui.sources.opening.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
+from gui.sources.opening.column_widgets import ActuatorRow, ColumnPreview, TimeForm
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, Overview

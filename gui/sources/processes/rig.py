@@ -1,4 +1,4 @@
-"""A rig that publishes its signals: a service of our own takes, judges and records them."""
+"""Sessions of a service that runs already, and of a rig whose signals a service of our own takes and records."""
 
 from __future__ import annotations
 
@@ -9,11 +9,34 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from gui.sources.child_process import ChildProcess
-from gui.sources.loopback import ANY, usual_or_any
-from gui.sources.service import Launch, Service
-from gui.sources.session import Session
+from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.service import Launch, Service
+from gui.sources.processes.session import ANY, Session, usual_or_any
 from monitor.system.default_endpoints import RESULTS
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectToService:
+    """Watch the service that publishes its results at `url`; `keys` is the folder handed over, empty: none."""
+
+    url: str
+    keys: str = ""
+
+    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:  # noqa: ARG002
+        """Return the session."""
+        return _Connection(self, parent)
+
+
+class _Connection(Session):
+    def __init__(self, source: ConnectToService, parent: QObject | None) -> None:
+        super().__init__(source.url, parent)
+        self._url = source.url
+
+    def start(self) -> None:
+        self.ready.emit(self._url)
+
+    def stop(self) -> None:
+        self.ended.emit()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The two forms about services: one that runs already, and one to be started for a rig."""
+"""Connect dialog: watch a service, or start one for a rig."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from PySide6.QtCore import QSettings, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QDialog,
+    QDialogButtonBox,
     QFileDialog,
     QGridLayout,
+    QGroupBox,
     QHBoxLayout,
     QLineEdit,
     QPushButton,
@@ -17,11 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.sources.connection import ConnectToService
-from gui.sources.endpoint_field import EndpointField
-from gui.sources.keys_field import KeysField
-from gui.sources.recent import Recent
-from gui.sources.rig import ServeRig
+from gui.sources.opening.fields import EndpointField, KeysField, Recent
+from gui.sources.processes.rig import ConnectToService, ServeRig
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.system.default_endpoints import RESULTS, SIGNALS
@@ -184,3 +184,50 @@ class ServeForm(QWidget):
         dialog.fileSelected.connect(self.folder.setText)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+
+class ConnectDialog(QDialog):
+    """Ask which service to watch, or for which rig to start one.
+
+    Parameters
+    ----------
+    settings : where endpoints are remembered.
+    theme : colours.
+    serve : begin with the rig.
+
+    Signals
+    -------
+    chosen : a `ConnectToService` or a `ServeRig`.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, settings: QSettings, theme: Theme, parent: QWidget | None = None, *, serve: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Connect")
+        self.watch, self.serve = WatchForm(settings, theme, with_keys=True), ServeForm(settings, theme)
+        layout = QVBoxLayout(self)
+        for title, form in (
+            ("Watch a service that runs", self.watch),
+            ("Start a service for a rig", self.serve),
+        ):
+            group = QGroupBox(title)
+            QVBoxLayout(group).addWidget(form)
+            layout.addWidget(group)
+            form.chosen.connect(self._take)
+            # Enter belongs to the field it is pressed in
+            form.go.setAutoDefault(False)
+        self.serve.browse.setAutoDefault(False)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
+        buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
+        buttons.rejected.connect(self.reject)
+        layout.addStretch(1)
+        layout.addWidget(buttons)
+        (self.serve if serve else self.watch).endpoint.setFocus()
+        self.resize(560, self.sizeHint().height())
+
+    def _take(self, source: object) -> None:
+        self.accept()
+        self.chosen.emit(source)

@@ -5,8 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources import lines
-from gui.sources.lines import Lines
+from gui.sources.processes.child_process import Lines
 
 
 @given(
@@ -26,7 +25,7 @@ def test_any_chopping_gives_the_same_lines(whole, rest, cuts):
 
 
 def test_a_line_that_never_ends_takes_no_memory(monkeypatch):
-    monkeypatch.setattr(lines, "_LONGEST", 100)
+    monkeypatch.setattr("gui.sources.processes.child_process._LONGEST", 100)
     reader = Lines()
     for _ in range(50):
         assert reader.feed(b"x" * 30) == []
