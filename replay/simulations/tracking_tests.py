@@ -1,7 +1,8 @@
-"""Hybrid tests of rigs that are simulated: actuators that lag, and a plant whose tracking is known."""
+"""Tests whose tracking is known: simulated hybrid tests, a plant, and the cases of the tracking paper."""
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import ArrayRecording, Recording
-from replay.simulations.entry import Simulation
+from replay.simulations.entry import PAPER_CASES, Simulation
 
 if TYPE_CHECKING:
     from sim.hybrid import HybridRecord
+
 
 _LASTS = 60.0  # s
 _PLANT_RATE = 4096.0  # Hz
@@ -78,7 +80,36 @@ def _recording(rig: str, rate: float, columns: dict[str, tuple[Samples, ...]]) -
     return ArrayRecording(Stream(rig, 0, rate, channels), samples)
 
 
-SIMULATIONS = (
+TESTS = (
     Simulation("hybrid", "three actuators, each with faults that change", _LASTS, _hybrid, faulty=True),
     Simulation("plant", "benchmark plant under a slow sweep from 1 to 8 Hz", _LASTS, _plant),
+)
+
+
+# each case of the tracking paper: s that it lasts, and what the measured signal does in it
+_CASES = {
+    "i": (6.0, "leads by 15 ms and is 33 % too large"),
+    "ii-a": (10.0, "linear frame at 50 kN, 5 ms late and 10 % too large"),
+    "ii-b": (10.0, "linear frame at 100 kN, 5 ms late and 10 % too large"),
+    "iii": (10.0, "yielding frame, 5 ms late, 10 % too large, from 5 s on 25 % too small"),
+    "iv": (30.0, "earthquake, 2 ms late"),
+    "v": (20.0, "leads by 24 ms and is 100 % too large, under noise"),
+    "vi": (10.0, "leads by 29 ms and is 20 % too small, while the motion grows"),
+    "vii": (30.0, "earthquake, leads, is late from 16 to 21 s, leads again"),
+}
+
+
+def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
+    from replay.studies.tracking.cases import case_recording
+    from sim.tracking_cases import tracking_case
+
+    if duration > lasts:
+        raise ValueError(f"simulation duration {duration:g} s: case ({name}) lasts {lasts:g} s")
+    whole = case_recording(tracking_case(name, seed=seed))
+    return ArrayRecording(whole.stream, whole.samples[: round(duration * whole.stream.sample_rate)])
+
+
+CASES = tuple(
+    Simulation(f"case-{name}", summary, lasts, partial(_case, name, lasts), PAPER_CASES, faulty=True)
+    for name, (lasts, summary) in _CASES.items()
 )
