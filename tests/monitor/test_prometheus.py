@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
-from time import monotonic
+from time import monotonic, sleep
 from urllib.request import Request, urlopen
 
 import numpy as np
