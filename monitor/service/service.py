@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.alarms.text import event_of
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Broker, Counts, Health, Recording
-from monitor.messages.requests import NoteRequest, Request
+from monitor.messages.requests import AlarmRequest, NoteRequest, Request
 from monitor.service.distribution import Distribution, LoadShedding
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.intake import RestartLimiter, StopDeadlines, joined
@@ -197,14 +196,16 @@ class Service:
             at = at if request.time is None else request.time
             index = index if request.index is None else request.index
             self._note(Event(EventKind.NOTE, at, index, 0, request.text))
-        else:
+        elif isinstance(request, AlarmRequest):
             self._alarmed(self._alarms.obey(request, at, index))
+        else:
+            raise ValueError("a monitor takes notes and what concerns alarms: this is for a replay")  # noqa: TRY004
 
     def _alarmed(self, transitions: Sequence[Transition]) -> None:
         if not transitions:
             return
         for transition in transitions:
-            self._note(event_of(transition))
+            self._note(Event.of_alarm(transition))
         alarms = self._alarms.alarms
         for first in range(0, len(transitions), MAX_TRANSITIONS):
             report = AlarmReport(alarms, tuple(transitions[first : first + MAX_TRANSITIONS]))

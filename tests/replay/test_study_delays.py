@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from replay.studies.delays.cells import level_of
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
-from replay.studies.delays.spread import quartiles
+from replay.studies.delays.level import quartiles
+from replay.studies.delays.report import level_of
 from replay.studies.delays.study import SIGMAS, run_study
 from sim.models.delay_equation import DelayEquation
 
