@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from monitor.client.rows import Row
     from monitor.engine.monitor import Monitor, Update
     from monitor.ensembles.reader import read_ensemble
-    from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
     from monitor.indicators.band_pass import BandPass
     from monitor.indicators.base import Snapshot
     from monitor.indicators.benchmark_criteria import benchmark_criteria
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from monitor.indicators.energy_error import HybridSimulationErrorMonitor
     from monitor.indicators.frequency_domain import FrequencyDomainIndicator
     from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex, frequency_evaluation_index
-    from monitor.indicators.peak_error import PeakError
-    from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
-    from monitor.indicators.rms_error import RootMeanSquareError
+    from monitor.indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices, PhaseAmplitudeIndices
+    from monitor.indicators.tracking_error import PeakErrorIndicator, RmsErrorIndicator
     from monitor.indicators.tracking_indicator import TrackingIndicator
     from monitor.indicators.transfer_function import TransferFunction
     from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
@@ -50,13 +48,13 @@ __all__ = [
     "Limits",
     "Live",
     "Monitor",
-    "PeakError",
+    "PeakErrorIndicator",
     "PhaseAmplitudeIndices",
     "PlannedSite",
     "Policy",
     "ReliabilityPlan",
+    "RmsErrorIndicator",
     "Role",
-    "RootMeanSquareError",
     "Row",
     "ServiceLostError",
     "SignalBlock",
@@ -77,7 +75,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "AdaptivePhaseAmplitudeIndices": "monitor.indicators.adaptive_phase_amplitude",
+    "AdaptivePhaseAmplitudeIndices": "monitor.indicators.phase_amplitude",
     "BandPass": "monitor.indicators.band_pass",
     "BroadbandDelayIndicator": "monitor.indicators.broadband_delay",
     "Channel": "monitor.messages.blocks",
@@ -91,13 +89,13 @@ _HOME = {
     "Limits": "monitor.reliability.decision",
     "Live": "monitor.client.live",
     "Monitor": "monitor.engine.monitor",
-    "PeakError": "monitor.indicators.peak_error",
+    "PeakErrorIndicator": "monitor.indicators.tracking_error",
     "PhaseAmplitudeIndices": "monitor.indicators.phase_amplitude",
     "PlannedSite": "monitor.reliability.plan",
     "Policy": "monitor.reliability.tolerance",
     "ReliabilityPlan": "monitor.reliability.plan",
     "Role": "monitor.messages.blocks",
-    "RootMeanSquareError": "monitor.indicators.rms_error",
+    "RmsErrorIndicator": "monitor.indicators.tracking_error",
     "Row": "monitor.client.rows",
     "ServiceLostError": "monitor.client.connection_state",
     "SignalBlock": "monitor.messages.blocks",

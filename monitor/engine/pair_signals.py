@@ -6,7 +6,7 @@ import numpy as np
 
 from monitor.indicators.band_pass import BandPass
 from monitor.indicators.base import Signals
-from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import SignalBlock, Stream
 
 

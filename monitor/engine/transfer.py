@@ -48,7 +48,7 @@ class TransferMonitor:
             memory=settings.transfer_memory,
             band=settings.band,
             max_delay=settings.max_delay,
-            later=round(settings.transfer_segment * stream.sample_rate) // 16,
+            latency=round(settings.transfer_segment * stream.sample_rate) // 16,
             n_pairs=len(stream.pairs),
         )
         columns = [FREQUENCY]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.config import IndicatorSettings, Measure
-from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
 from monitor.indicators.energy_error import HybridSimulationErrorMonitor
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
-from monitor.indicators.peak_error import PeakError
-from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
-from monitor.indicators.rms_error import RootMeanSquareError
+from monitor.indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices, PhaseAmplitudeIndices
+from monitor.indicators.tracking_error import PeakErrorIndicator, RmsErrorIndicator
 from monitor.indicators.tracking_indicator import TrackingIndicator
 
 
@@ -37,15 +35,15 @@ def all_indicators(
         "delay_of": settings.delay_of,
     }
     # in which to find a value, when there is time
-    hopped = {"later": round(settings.window * sample_rate) // 32}
+    hopped = {"latency": round(settings.window * sample_rate) // 32}
     broadband = gated | hopped | {"band": settings.band, "max_delay": settings.max_delay}
     kinds: dict[Measure, tuple[type[WindowedIndicator[Any]], dict[str, Any]]] = {
         "fdb": (FrequencyDomainIndicator, spectral),
         "paei": (PhaseAmplitudeIndices, ellipse),
         "paei_adaptive": (AdaptivePhaseAmplitudeIndices, ellipse),
         "ti": (TrackingIndicator, gated),
-        "nrmse": (RootMeanSquareError, common),
-        "peak_error": (PeakError, common),
+        "nrmse": (RmsErrorIndicator, common),
+        "peak_error": (PeakErrorIndicator, common),
         "hsem": (HybridSimulationErrorMonitor, gated),
         "broadband": (BroadbandDelayIndicator, broadband),
         "fei": (FrequencyEvaluationIndex, common | hopped),

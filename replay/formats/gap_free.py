@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Pair, Samples
 from replay.formats import Recording
 

@@ -38,7 +38,7 @@ class Entry(NamedTuple):
     def hop(self) -> int:
         """Samples for which a value may be an old one."""
         made = self.make()
-        return made.hop + getattr(made, "later", 0)
+        return made.hop + getattr(made, "latency", 0)
 
     @property
     def fills_early(self) -> bool:
