@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from monitor.commands.options import DEFAULT_RESULTS, add_keys_option
+from monitor.commands.options import add_keys_option
+from monitor.system.default_endpoints import RESULTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"default {DEFAULT_RESULTS}")
+    parser.add_argument("--connect", default=RESULTS, metavar="URL", help=f"default {RESULTS}")
     add_keys_option(parser)
 
 

@@ -12,7 +12,7 @@ from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
 from gui.model.history.history import PlacedEvent
-from gui.panels.listed import Index, ListedRows
+from gui.panels.listed import Index, ListModel
 from gui.widgets.level_colour import level_colour
 from gui.widgets.plain_text import plain_tip
 from gui.widgets.theme import Theme
@@ -27,7 +27,7 @@ _DECIMALS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EventFilter:
     """Which events are shown.
 
     Parameters
@@ -47,7 +47,7 @@ class Wanted:
         return not self.text or self.text.casefold() in f"{kind_word(event.kind)} {sentence(event)}".casefold()
 
 
-class EventTable(ListedRows):
+class EventTable(ListModel):
     """The last events, oldest first; grows by what is new, and forgets the oldest beyond `most`."""
 
     headings = HEADINGS
@@ -55,7 +55,7 @@ class EventTable(ListedRows):
     def __init__(self, theme: Theme, most: int = MOST, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._wanted = Wanted()
+        self._wanted = EventFilter()
         self._all: deque[PlacedEvent] = deque(maxlen=most)
         # of `_all`, what is wanted
         self._rows: deque[PlacedEvent] = deque()
@@ -80,7 +80,7 @@ class EventTable(ListedRows):
             self._forget(len(self._all) + len(fresh) - (self._all.maxlen or 0))
             self._append(fresh)
 
-    def show_only(self, wanted: Wanted) -> None:
+    def show_only(self, wanted: EventFilter) -> None:
         """Show these and no others."""
         if wanted != self._wanted:
             self.beginResetModel()

@@ -1,16 +1,166 @@
-"""What stands and what happened: alarms, the events of the stream, the notes of the operator."""
+"""Panel of events and alarms: a filtered table that follows the newest event, below the alarm list."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QSplitter, QVBoxLayout
+from collections.abc import Sequence
 
-from gui.model.history.history import History
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QSplitter,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.model.history.history import History, PlacedEvent
 from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
-from gui.panels.event_list import EventList
+from gui.panels.event_table import EventFilter, EventTable
+from gui.panels.listed import set_list_style
+from gui.panels.menus import MenuButton
 from gui.plots.view import View
+from gui.widgets.plain_text import PlainLabel
 from gui.widgets.theme import Theme
+from gui.wording.event_text import kind_shape, kind_word
+from gui.wording.numbers import count
+from monitor.messages.blocks import EventKind
+
+_ALL_KINDS = "Kinds ▾"
+_TIME, _KIND = "00:00:00.000", "✎ clock jump"  # as wide as these columns get
+
+
+class EventList(QWidget):
+    """A table that grows and keeps its place: it follows the newest as long as that is in sight.
+
+    Signals
+    -------
+    chosen : x [s] of the event that was clicked, or where Enter was pressed.
+    note_wanted : somebody wants to write a note.
+    """
+
+    chosen = Signal(float)
+    note_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.table = EventTable(theme, parent=self)
+        self.view = _table_view(self.table)
+        self.view.chosen.connect(self._choose)
+        self._text = QLineEdit(placeholderText="filter", clearButtonEnabled=True)
+        self._text.setAccessibleName("show events with this text only")
+        self._text.textChanged.connect(self._filter)
+        self._kinds = MenuButton()
+        self._kinds.setText(_ALL_KINDS)
+        self._kinds.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._kinds.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._kinds.setToolTip("which kinds of events are shown")
+        self._kinds.setMenu(self._kind_menu())
+        self._count = PlainLabel()
+        note = QPushButton("Note…")
+        note.setToolTip("store a line of text with the run, at the instant that is shown (N)")
+        note.clicked.connect(self.note_wanted)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(4, 4, 4, 0)
+        for widget in (self._kinds, self._text, self._count, note):
+            bar.addWidget(widget)
+        bar.setStretchFactor(self._text, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(bar)
+        layout.addWidget(self.view)
+        self.setFocusProxy(self.view)
+        self._tell()
+
+    def take(self, events: Sequence[PlacedEvent]) -> None:
+        """Add what is new, and stay where it is unless the newest was in sight."""
+        bar = self.view.verticalScrollBar()
+        following = bar.value() >= bar.maximum()
+        top = QPersistentModelIndex(self.view.indexAt(self.view.viewport().rect().topLeft()))
+        before = self.table.rowCount(), self.table.known
+        self.table.take(events)
+        if following:
+            self.view.scrollToBottom()
+        elif top.isValid():
+            self.view.scrollTo(self.table.index(top.row(), 0), QAbstractItemView.ScrollHint.PositionAtTop)
+        if before != (self.table.rowCount(), self.table.known):
+            self._tell()
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.table.restyle(theme)
+
+    def _kind_menu(self) -> QMenu:
+        menu = QMenu(self._kinds)
+        for kind in EventKind:
+            action = QAction(f"{kind_shape(kind)} {kind_word(kind)}", menu, checkable=True, checked=True)
+            action.setData(kind.value)
+            action.toggled.connect(self._filter)
+            menu.addAction(action)
+        return menu
+
+    def _filter(self) -> None:
+        hidden = frozenset(EventKind(a.data()) for a in self._kinds.menu().actions() if not a.isChecked())
+        self._kinds.setText(f"Kinds ({len(EventKind) - len(hidden)} of {len(EventKind)}) ▾" if hidden else _ALL_KINDS)
+        self.table.show_only(EventFilter(hidden, self._text.text().strip()))
+        self.view.scrollToBottom()
+        self._tell()
+
+    def _tell(self) -> None:
+        shown, known = self.table.rowCount(), self.table.known
+        self._count.setText(f"{count(shown)} of {count(known)}" if shown != known else count(known))
+        self._count.setToolTip(f"events shown: {count(shown)}, kept: {count(known)}")
+
+    def _choose(self, index: QModelIndex) -> None:
+        self.chosen.emit(self.table.placed(index.row()).x)
+
+
+class _TableView(QTableView):
+    """A table where Enter does what a click does.
+
+    Signals
+    -------
+    chosen : the index that was clicked, or where Enter was pressed.
+    """
+
+    chosen = Signal(QModelIndex)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Choose the current row at Enter."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self.chosen.emit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+
+def _table_view(table: EventTable) -> _TableView:
+    view = _TableView()
+    view.setModel(table)
+    view.clicked.connect(view.chosen)
+    set_list_style(view, "events; Enter looks at the instant of one")
+    font = QFont(view.font())
+    font.setFeature(QFont.Tag("tnum"), 1)
+    view.setFont(font)
+    metrics = QFontMetrics(font)
+    rows, columns = view.verticalHeader(), view.horizontalHeader()
+    rows.hide()
+    # one height for all: nothing is measured as rows come
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    rows.setDefaultSectionSize(metrics.height() + 4)
+    columns.setHighlightSections(False)
+    columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    for section, text in enumerate((_TIME, _KIND)):
+        columns.resizeSection(section, metrics.horizontalAdvance(text) + 16)
+    columns.setStretchLastSection(True)
+    return view
 
 
 class EventsPanel(Panel):

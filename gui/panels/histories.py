@@ -1,21 +1,123 @@
-"""What the rig's channels did: command and measured of every actuator over each other, forces, and the rest."""
+"""Time histories of the rig's channels: command over measured of each actuator, forces, auxiliary channels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from gui.model.history.envelope import Envelope
+import numpy as np
+
+from gui.model.history.envelope import Envelope, spliced
 from gui.model.history.history import History
 from gui.model.history.signals import SignalHistory
-from gui.panels.history_rows import history_rows
 from gui.panels.over_time import TimePanel
-from gui.panels.sample_reader import SampleReader
-from gui.plots.time_frame import Reader, RowData, strip
-from gui.plots.time_row import Row
-from gui.plots.time_scale import visible
-from gui.plots.time_splice import spliced
+from gui.plots.time.axis import visible
+from gui.plots.time.rows import Curve, Interval, Reader, Row, RowData, intervals, trace
 from gui.plots.view import View
 from gui.widgets.theme import Theme
+from monitor.messages.blocks import Channel, Pair, Role, Samples, units_differ
+
+_FORCE_WEIGHT = 0.6
+_MANY = 8  # curves, whose colours are used again, dashed
+_QUANTITIES = {
+    "m": "displacement", "mm": "displacement", "cm": "displacement", "in": "displacement", "ft": "displacement",
+    "N": "force", "kN": "force", "MN": "force", "lb": "force", "lbf": "force", "kip": "force",
+    "rad": "rotation", "deg": "rotation", "°": "rotation",
+    "m/s": "velocity", "mm/s": "velocity", "in/s": "velocity",
+    "m/s2": "acceleration", "m/s^2": "acceleration", "m/s²": "acceleration", "g": "acceleration",
+    "V": "voltage", "Hz": "frequency", "s": "time", "Pa": "stress", "MPa": "stress",
+}  # fmt: skip
+
+
+def history_rows(signals: SignalHistory) -> Iterator[tuple[Row, tuple[int, ...], str]]:
+    """Give every row, its columns and its group in the menu."""
+    for pair in signals.pairs:
+        yield from _actuator_rows(signals.channels, pair)
+    kinds: dict[tuple[str, str], list[int]] = {}
+    for i, channel in enumerate(signals.channels):
+        if channel.role is Role.AUXILIARY:
+            kinds.setdefault((channel.name.rpartition(".")[2], channel.unit), []).append(i)
+    for (kind, unit), columns in kinds.items():
+        owners = [signals.channels[i].name.rpartition(".")[0] for i in columns]
+        curves = tuple(
+            Curve(owner or kind, "auxiliary" if len(owners) == 1 else i, dashed=i >= _MANY)
+            for i, owner in enumerate(owners)
+        )
+        name = owners[0] if len(owners) == 1 else ""
+        row = Row(f"auxiliary:{kind}:{unit}", name, kind.replace("_", " "), unit, curves, prefixed=True)
+        yield row, tuple(columns), "other channels"
+
+
+def _actuator_rows(channels: Sequence[Channel], pair: Pair) -> Iterator[tuple[Row, tuple[int, ...], str]]:
+    command, measured = Curve("command", "command"), Curve("measured", "measured")
+    units = channels[pair.command].unit, channels[pair.measured].unit
+    name = pair.actuator
+    if units_differ(channels[pair.command], channels[pair.measured]):
+        # volts over millimetres would be two curves on one wrong scale
+        for key, unit, curve, column in zip(
+            ("command", "measured"), units, (command, measured), (pair.command, pair.measured), strict=True
+        ):
+            yield _row(f"{key}:{name}", name, unit, key, curve), (column,), name
+    else:
+        unit = units[0] or units[1]
+        yield (
+            _row(f"motion:{name}", name, unit, "command and measured", command, measured),
+            (pair.command, pair.measured),
+            name,
+        )
+    if pair.force is not None:
+        force = Row(
+            f"force:{name}", name, "force", channels[pair.force].unit, (Curve("force", "force"),), prefixed=True,
+            weight=_FORCE_WEIGHT,
+        )  # fmt: skip
+        yield force, (pair.force,), name
+
+
+def _row(key: str, name: str, unit: str, otherwise: str, *curves: Curve) -> Row:
+    return Row(key, name, _QUANTITIES.get(unit, otherwise), unit, curves, prefixed=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleReader:
+    """Read the sample nearest to an instant, or the newest one before.
+
+    Where memory has no more than the range of a bucket, the value, or the narrower range, of the detail is read.
+
+    Parameters
+    ----------
+    signals : what memory has; None if it has nothing.
+    rows : columns of the channels in every row.
+    detail : from the run file, as it is on the screen; None where there is none.
+    detailed : the columns of the channels in it.
+    """
+
+    signals: SignalHistory | None
+    rows: Sequence[Sequence[int]]
+    detail: Envelope | None = None
+    detailed: Sequence[int] = ()
+
+    def __call__(self, x: float) -> list[list[Interval]]:
+        """Return what is known of each row's channels at `x`, s."""
+        if self.signals is None:
+            return []
+        at = min(x, self.signals.end_x)
+        wanted = [column for row in self.rows for column in row]
+        low, high = self.signals.between(at, wanted)
+        if self.detail is not None:
+            finer_low, finer_high = self._finer(self.detail, at + 0.5 / self.signals.sample_rate, wanted)
+            # a comparison with NaN is False: what memory has forgotten is taken too
+            closer = ~np.isnan(finer_low) & ~(high - low <= finer_high - finer_low)
+            low, high = np.where(closer, finer_low, low), np.where(closer, finer_high, high)
+        found = iter(intervals(low, high))
+        return [[next(found) for _ in row] for row in self.rows]
+
+    def _finer(self, detail: Envelope, place: float, wanted: Sequence[int]) -> tuple[Samples, Samples]:
+        """Return what the detail says of channels, NaN of those that are not in it."""
+        low, high = detail.at(place)
+        nothing = np.array([np.nan])
+        columns = [self.detailed.index(column) if column in self.detailed else -1 for column in wanted]
+        return np.concatenate([low, nothing])[columns], np.concatenate([high, nothing])[columns]
+
 
 _MOST_SHOWN = 8
 _WIDE = 256  # samples a bucket
@@ -68,7 +170,7 @@ class HistoriesPanel(TimePanel):
         envelope = self._envelope(history, history.signals, left, right, wanted)
         place = {column: i for i, column in enumerate(wanted)}
         return tuple(
-            RowData(tuple(strip(envelope, place[column]) for column in self._columns[row.key])) if i in seen else None
+            RowData(tuple(trace(envelope, place[column]) for column in self._columns[row.key])) if i in seen else None
             for i, row in enumerate(rows)
         )
 

@@ -12,13 +12,12 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.history.history import History
 from gui.model.history.signals import SignalHistory
 from gui.panels.xy_panel import XYPanel, forgotten
-from gui.plots.loop_energy import loop_energy, work_unit
-from gui.plots.time_ticks import MINUS
+from gui.plots.ticks import MINUS, prefixed_unit
 from gui.plots.view import View
-from gui.plots.xy_ink import pen
-from gui.plots.xy_plot import XYPlot
-from gui.plots.xy_scale import corners, extent, readable
-from gui.plots.xy_trail import Trail
+from gui.plots.xy.axes import pen
+from gui.plots.xy.loop import loop_energy, work_unit
+from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.trail import Trail, decimate_loop
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
 from monitor.messages.blocks import Pair, Samples
@@ -43,7 +42,7 @@ class HysteresisPanel(XYPanel):
         self.plot = XYPlot(theme)
         self.pane.addItem(self.plot)
         self.older = pg.PlotCurveItem(skipFiniteCheck=False)
-        self.plot.plane.addItem(self.older, ignoreBounds=True)
+        self.plot.view_box.addItem(self.older, ignoreBounds=True)
         self.trail = Trail(self.plot)
         # what the older part was drawn from: actuator, length, and where it ends
         self._drawn: tuple[str, float, float] | None = None
@@ -59,7 +58,7 @@ class HysteresisPanel(XYPanel):
 
     def configure(self, history: History) -> None:
         """Forget the scales: other channels are shown."""
-        self.plot.forget()
+        self.plot.reset_scales()
         self._drawn = None
         self.refresh(history)
 
@@ -81,10 +80,10 @@ class HysteresisPanel(XYPanel):
         of_measured, of_force = signals.channels[pair.measured], signals.channels[pair.force]
         self.plot.name_axes(("measured", of_measured.unit), ("restoring force", of_force.unit))
         x, moved, force = self._samples(signals, pair, self.window_seconds)
-        shown = corners(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
+        shown = decimate_loop(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
         self._draw_older(signals, pair)
         reach = [_union(old, extent(new)) for old, new in zip(self._extent, (moved, force), strict=True)]
-        self.plot.fit(*reach, hurry=when.x is not None)
+        self.plot.fit(*reach, immediate=when.x is not None)
         self.trail.draw(moved[shown], force[shown])
 
         frequency = (
@@ -94,7 +93,7 @@ class HysteresisPanel(XYPanel):
         unit = work_unit(of_measured.unit, of_force.unit)
         known = math.isfinite(energy)
         said = f"energy per cycle {_energy_text(energy, unit)}" if known else f"energy per cycle {DASH}"
-        self.plot.say(said, self.theme.text if known and not self.old else self.theme.muted)
+        self.plot.set_annotation(said, self.theme.text if known and not self.old else self.theme.muted)
         self.caption = forgotten(history, self.view.instant - self.length)
         self._read_out()
 
@@ -121,7 +120,7 @@ class HysteresisPanel(XYPanel):
             self.older.setData(np.empty(0), np.empty(0))
             return
         x, moved, force = self._samples(signals, pair, length)
-        shown = corners(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
+        shown = decimate_loop(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
         self._extent = extent(moved), extent(force)
         self.older.setData(moved[shown], force[shown], connect="finite")
 
@@ -130,7 +129,7 @@ class HysteresisPanel(XYPanel):
         self._drawn = None
         self.trail.clear()
         self.older.setData(np.empty(0), np.empty(0))
-        self.plot.say(why, self.theme.muted)
+        self.plot.set_annotation(why, self.theme.muted)
 
     def _lengthen(self) -> None:
         # the window draws again when the view says that it has moved
@@ -146,7 +145,7 @@ def _why_not(signals: SignalHistory | None, pair: Pair | None) -> str:
 
 
 def _energy_text(energy: float, unit: str) -> str:
-    factor, shown = readable(unit, (energy, energy))
+    factor, shown = prefixed_unit(unit, (energy, energy))
     return f"{factor * energy:.3g} {shown}".replace("-", MINUS)
 
 

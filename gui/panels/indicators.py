@@ -14,10 +14,8 @@ from gui.model.alarm_limits import WatchedLimits, own_limits_hold
 from gui.model.history.history import History
 from gui.model.history.results import ResultHistory
 from gui.model.limits import DEFAULT, Limits
-from gui.panels.alarm_lines import alarm_lines
-from gui.panels.over_time import TimePanel
-from gui.plots.time_frame import Between, Reader, RowData, Strip, between, spread, strip
-from gui.plots.time_row import Curve, Limit, Row
+from gui.panels.over_time import TimePanel, alarm_lines
+from gui.plots.time.rows import Curve, Interval, Limit, Reader, Row, RowData, Trace, intervals, spread, trace
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES, Quantity
@@ -108,8 +106,8 @@ class IndicatorsPanel(TimePanel):
         # of every instant the last row is kept
         late = max(0.0, 1.0 / results.rate - results.stream.every / results.stream.sample_rate)
 
-        def one(source: _Source, name: str) -> Strip:
-            return strip(envelope, place[source.actuator, name], source.factor, late)
+        def one(source: _Source, name: str) -> Trace:
+            return trace(envelope, place[source.actuator, name], source.factor, late)
 
         def data(row: Row) -> RowData:
             sources = self._sources[row.key]
@@ -175,7 +173,7 @@ class IndicatorsPanel(TimePanel):
 
     def _changed(self) -> None:
         """Show another actuator, or all, or other limits."""
-        self.stack.forget()
+        self.stack.reset_scales()
         self._reoffer()
         self._again()
 
@@ -194,12 +192,12 @@ def _lines(limits: Limits, quantity: str, unit: str) -> tuple[Limit, ...]:
     )
 
 
-def _read(results: ResultHistory | None, rows: Sequence[tuple[_Source, ...]], x: float) -> list[list[Between]]:
+def _read(results: ResultHistory | None, rows: Sequence[tuple[_Source, ...]], x: float) -> list[list[Interval]]:
     """Return what is known of the instant at `x`, or of the newest one before."""
     if results is None:
         return []
     sources = [source for row in rows for source in row]
     low, high = results.between(min(x, results.end_x), [(source.actuator, source.name) for source in sources])
     factors = np.array([source.factor for source in sources])
-    found = iter(between(factors * low, factors * high))
+    found = iter(intervals(factors * low, factors * high))
     return [[next(found) for _ in row] for row in rows]

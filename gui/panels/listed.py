@@ -12,7 +12,7 @@ Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
 
-class ListedRows(QAbstractTableModel):
+class ListModel(QAbstractTableModel):
     """A table that shows what is in `_rows`, a column for each of `headings`."""
 
     headings: ClassVar[tuple[str, ...]] = ()
@@ -35,7 +35,7 @@ class ListedRows(QAbstractTableModel):
         return None
 
 
-def look_like_a_list(view: QTableView, name: str) -> None:
+def set_list_style(view: QTableView, name: str) -> None:
     """Let a table be read and moved through row by row; `name` is what screen readers call it."""
     view.setAccessibleName(name)
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

@@ -1,21 +1,59 @@
-"""What panels over time have in common: a stack of rows, a choice of them, and no picture twice."""
+"""Base of panels over time: a stack of rows, a menu that chooses them, limits of alarms as lines."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
+from gui.model.alarm_limits import WatchedLimit
 from gui.model.history.history import History, PlacedEvent
 from gui.panels.base import Panel
-from gui.panels.row_menu import Choice, RowMenu
-from gui.plots.time_frame import Frame, Reader, RowData, nothing_read
-from gui.plots.time_row import Row
-from gui.plots.time_stack import TimeStack
+from gui.panels.menus import Choice, RowMenu
+from gui.plots.time.rows import Frame, Limit, Reader, Row, RowData, no_values
+from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.widgets.plain_text import PlainLabel
 from gui.widgets.theme import Theme
+from monitor.messages.alarms import Severity
+
+Source = tuple[str, str]
+"""An actuator or site, and the name of one of its results."""
+
+
+def alarm_lines(
+    watched: Iterable[WatchedLimit], labels: Mapping[Source, str], factor: float = 1.0
+) -> tuple[Limit, ...]:
+    """Return the lines of a row.
+
+    Parameters
+    ----------
+    watched : all limits there are; those of other rows are left out.
+    labels : of the row's curves, by what they show; empty for the one that is read first. A line says whose it is
+        unless it holds for all of them.
+    factor : of the values that are shown.
+    """
+    found: dict[tuple[Severity, float], list[str]] = {}
+    for limit in watched:
+        label = labels.get((limit.actuator, limit.value))
+        for side in () if label is None else limit.sides:
+            found.setdefault((limit.severity, side * factor), []).append(str(label))
+    # those that trip are drawn over those that warn
+    by_gravity = sorted(found.items(), key=lambda item: (item[0][0] is Severity.TRIP, item[0][1]))
+    return tuple(
+        Limit(value, _word(severity, owners, len(labels)), *_LOOKS[severity])
+        for (severity, value), owners in by_gravity
+    )
+
+
+def _word(severity: Severity, owners: list[str], n_curves: int) -> str:
+    told = [] if len(owners) >= n_curves else [owner for owner in owners if owner]
+    return f"{severity.value} {', '.join(told)}".rstrip()
+
+
+_LOOKS = {Severity.WARN: ("warn", False), Severity.TRIP: ("bad", True)}
+
 
 _OLD = ("stale", "silent")
 _MOST_MARKS = 200
@@ -74,7 +112,7 @@ class TimePanel(Panel):
     def configure(self, history: History) -> None:
         """Take the rows that these channels and columns allow."""
         self._history = history
-        self.stack.forget()
+        self.stack.reset_scales()
         self._reoffer()
 
     def refresh(self, history: History) -> None:
@@ -84,7 +122,7 @@ class TimePanel(Panel):
         stale = self._stale(history)
         now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._more(history))
         if now == self._drawn or not stack.rows:
-            stack.rest()
+            stack.flush_readouts()
             return
         self._drawn = now
         left, right = view.left, view.right
@@ -111,7 +149,7 @@ class TimePanel(Panel):
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002 - of those that have one
         """Return what reads the values of all rows of the stack at an x."""
-        return nothing_read
+        return no_values
 
     def _more(self, history: History) -> object:  # noqa: ARG002 - of those that have more
         """Return what else a picture depends on."""

@@ -1,25 +1,114 @@
-"""The synchronization subspace plot: measured against command, and the ellipse that PAEI reads from it."""
+"""Synchronization subspace plot: measured against command, with the ellipse that PAEI fits."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pyqtgraph as pg
+from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 
 from gui.model.history.history import History
-from gui.panels.subspace_words import tracking_at, tracking_lines, why_no_ellipse
+from gui.model.history.results import ResultHistory
+from gui.model.verdict import IN_STEP, amplitude_word
 from gui.panels.xy_panel import XYPanel, forgotten
-from gui.plots.ellipse import ellipse_of
+from gui.plots.ticks import deviation_text, value_text
 from gui.plots.view import View
-from gui.plots.xy_ink import pen
-from gui.plots.xy_plot import XYPlot
-from gui.plots.xy_scale import corners, extent
-from gui.plots.xy_trail import Trail
+from gui.plots.xy.axes import pen
+from gui.plots.xy.loop import ellipse_of, frequency_of
+from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.trail import Trail, decimate_loop
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
 from monitor.messages.blocks import units_differ
+
+_STILL = 0.02  # a command that moves by less than this part of what it has done stands still
+
+
+@dataclass(frozen=True, slots=True)
+class Tracking:
+    """PAEI of one instant, NaN where it means nothing: rad, s, command over measured, Hz."""
+
+    phase: float
+    phase_sd: float
+    delay: float
+    delay_sd: float
+    ratio: float
+    ratio_sd: float
+    ratio_unit: str
+    frequency: float
+
+    @property
+    def valid(self) -> bool:
+        """There is an ellipse."""
+        return math.isfinite(self.ratio) and math.isfinite(self.phase)
+
+
+def tracking_at(results: ResultHistory, actuator: str, x: float | None) -> Tracking | None:
+    """Return what PAEI says at `x`, by default the newest; None where it is not computed."""
+    column = results.column(actuator, "paei_ratio")
+    if column is None:
+        return None
+    phase, phase_sd, delay, delay_sd, ratio, ratio_sd = (
+        results.value(actuator, f"paei_{name}", x)
+        for name in ("phase", "phase_sd", "delay", "delay_sd", "ratio", "ratio_sd")
+    )
+    # without any lag, its phase and delay do not tell the frequency
+    frequency = frequency_of(phase, delay, results.value(actuator, "fdb_frequency", x))
+    unit = results.columns[column].unit
+    return Tracking(phase, phase_sd, delay, delay_sd, ratio, ratio_sd, "" if unit == "1" else unit, frequency)
+
+
+def tracking_lines(tracking: Tracking) -> str:
+    """Return phase, delay and ratio, a line each, and which way the loop is walked; lines are short."""
+    in_step = abs(tracking.delay) <= IN_STEP
+    lags = tracking.phase < 0.0
+    # seen with the command to the right and the measured signal upward
+    way = "measured lags\n↺ counter-clockwise" if lags else "measured leads\n↻ clockwise"
+    # a ratio of two units is neither large nor small
+    size = "" if tracking.ratio_unit else amplitude_word(tracking.ratio)
+    lines = (
+        _line("phase", math.degrees(tracking.phase), math.degrees(tracking.phase_sd), 2, "°"),
+        _line("delay", 1e3 * tracking.delay, 1e3 * tracking.delay_sd, 2, "ms"),
+        _line("ratio", tracking.ratio, tracking.ratio_sd, 3, tracking.ratio_unit),
+        "within limits" if in_step else way,
+        size,
+    )
+    return "\n".join(line for line in lines if line)
+
+
+def why_no_ellipse(
+    tracking: Tracking | None, good: NDArray[np.bool_], sample_rate: float, window: float, moves: float
+) -> str:
+    """Return why PAEI has no ellipse at an instant, as far as the samples tell.
+
+    Parameters
+    ----------
+    tracking : at the instant; None where PAEI is not computed.
+    good : (n_samples,), which samples of the window that ends there are numbers.
+    sample_rate : Hz.
+    window : s.
+    moves : how far the command moves in the window, over the most that it did in any.
+    """
+    if tracking is None:
+        return "no ellipse:\nPAEI is not computed"
+    n_window = round(window * sample_rate)
+    if not good.all() or len(good) < n_window:
+        since = int(np.argmin(good[::-1])) if not good.all() else len(good)
+        return f"no ellipse:\nwindow not full, {since / sample_rate:.2f} of {window:g} s without a gap"
+    if not moves > _STILL:
+        return "no ellipse:\nthe command stands still"
+    return "no ellipse:\nno value, the command is too small or the motion no tone"
+
+
+def _line(name: str, value: float, deviation: float, decimals: int, unit: str) -> str:
+    shown = value_text(value, decimals)
+    if shown == DASH:
+        return f"{name} {shown:>8}"
+    return f"{name} {shown:>8}{deviation_text(deviation, decimals)} {unit}".rstrip()
 
 
 class SubspacePanel(XYPanel):
@@ -33,9 +122,9 @@ class SubspacePanel(XYPanel):
         self.plot = XYPlot(theme, square=True)
         self.pane.addItem(self.plot)
         self.diagonal, self.ellipse = pg.InfiniteLine(angle=45.0), pg.PlotCurveItem(skipFiniteCheck=True)
-        self.plot.plane.addItem(self.diagonal, ignoreBounds=True)
+        self.plot.view_box.addItem(self.diagonal, ignoreBounds=True)
         self.trail = Trail(self.plot)
-        self.plot.plane.addItem(self.ellipse, ignoreBounds=True)
+        self.plot.view_box.addItem(self.ellipse, ignoreBounds=True)
         # the farthest that the command has moved within a window
         self._farthest = 0.0
         self.restyle(theme)
@@ -49,7 +138,7 @@ class SubspacePanel(XYPanel):
     def configure(self, history: History) -> None:
         """Forget the scales: other channels are shown."""
         self._farthest = 0.0
-        self.plot.forget()
+        self.plot.reset_scales()
         self.refresh(history)
 
     def refresh(self, history: History) -> None:
@@ -73,10 +162,10 @@ class SubspacePanel(XYPanel):
         x, samples = signals.samples(instant - self.window_seconds + 0.5 / rate, instant)
         command, measured = samples[:, pair.command], samples[:, pair.measured]
         first = round(float(x[0]) * rate) if len(x) else 0
-        shown = corners(first, command, measured)
+        shown = decimate_loop(first, command, measured)
         low, high = extent(command)
         self._farthest = max(self._farthest, high - low)
-        self.plot.fit((low, high), extent(measured), hurry=when.x is not None)
+        self.plot.fit((low, high), extent(measured), immediate=when.x is not None)
         self.trail.draw(command[shown], measured[shown])
 
         tracking = None if history.results is None else tracking_at(history.results, pair.actuator, when.x)
@@ -85,11 +174,13 @@ class SubspacePanel(XYPanel):
             ellipse = ellipse_of(x, command, measured, tracking.frequency, tracking.ratio, tracking.phase)
         self.ellipse.setData(*(ellipse.points() if ellipse else (np.empty(0), np.empty(0))))
         if tracking is not None and tracking.valid:
-            self.plot.say(tracking_lines(tracking), self.theme.muted if self.old else self.theme.text)
+            self.plot.set_annotation(tracking_lines(tracking), self.theme.muted if self.old else self.theme.text)
         else:
             good = np.isfinite(command) & np.isfinite(measured)
             moves = (high - low) / self._farthest if self._farthest > 0.0 else 0.0
-            self.plot.say(why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted)
+            self.plot.set_annotation(
+                why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted
+            )
         self.caption = forgotten(history, instant - self.window_seconds)
         self._read_out()
 
@@ -101,4 +192,4 @@ class SubspacePanel(XYPanel):
         self.tell(history, self.view.actuator or DASH)
         self.trail.clear()
         self.ellipse.setData(np.empty(0), np.empty(0))
-        self.plot.say(why, self.theme.muted)
+        self.plot.set_annotation(why, self.theme.muted)

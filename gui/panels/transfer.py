@@ -1,8 +1,9 @@
-"""The tracking transfer function: ratio, delay or phase, and coherence over frequency."""
+"""Transfer functions of the actuators: ratio, delay or phase, and coherence over frequency."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,18 +15,61 @@ from PySide6.QtWidgets import QToolButton
 
 from gui.model.coherence import COHERENT
 from gui.model.history.history import History
-from gui.panels.transfer_rows import COHERENCE, DELAY, PHASE, RATIO, Quantity, words
 from gui.panels.xy_panel import XYPanel
-from gui.plots.coherent_curve import CoherentCurve
-from gui.plots.frequency_axis import FrequencyAxis
+from gui.plots.ticks import deviation_text, value_text
 from gui.plots.view import View
-from gui.plots.xy_ink import pen
-from gui.plots.xy_plot import XYPlot
-from gui.plots.xy_scale import extent
+from gui.plots.xy.axes import FrequencyAxis, pen
+from gui.plots.xy.coherent_curve import CoherentCurve
+from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
 from gui.wording.instant_text import instant_text
+from gui.wording.numbers import DASH
 from monitor.messages.blocks import Samples
 from monitor.messages.transfer import TransferBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A column of the transfer function, times `factor` in `unit`; the column's own unit where that is empty."""
+
+    column: str
+    unit: str = ""
+    factor: float = 1.0
+    decimals: int = 3
+    uncertain: bool = True
+
+    def values(self, block: TransferBlock, actuator: str) -> Samples:
+        """Return (n_frequencies,), NaN where there is nothing."""
+        return self.factor * block.of(actuator, self.column)
+
+    def deviations(self, block: TransferBlock, actuator: str) -> Samples | None:
+        """Return the standard deviations, (n_frequencies,); None where a quantity has none."""
+        return self.factor * block.of(actuator, f"{self.column}_sd") if self.uncertain else None
+
+    def unit_of(self, block: TransferBlock, actuator: str) -> str:
+        """Return the unit of the values; empty where they have none."""
+        unit = self.unit or block.stream.columns[block.stream.positions[actuator, self.column]].unit
+        return "" if unit == "1" else unit
+
+
+RATIO = Quantity("ratio")
+DELAY = Quantity("delay", "ms", 1e3, 1)
+PHASE = Quantity("phase", "°", 180.0 / math.pi, 1)
+COHERENCE = Quantity("coherence", uncertain=False)
+
+
+def words(block: TransferBlock, actuator: str, quantity: Quantity, at: int) -> str:
+    """Return a quantity at a frequency's position, with its standard deviation and its unit."""
+    value = float(quantity.values(block, actuator)[at])
+    if not math.isfinite(value):
+        return f"{quantity.column} {DASH}"
+    deviations = quantity.deviations(block, actuator)
+    deviation = math.nan if deviations is None else float(deviations[at])
+    doubt = deviation_text(deviation, quantity.decimals)
+    low = " (low)" if quantity is COHERENCE and value < COHERENT else ""
+    told = f"{quantity.column} {value_text(value, quantity.decimals)}{doubt}"
+    return f"{told} {quantity.unit_of(block, actuator)}".rstrip() + low
+
 
 _LEAST_HEIGHT = 200  # px: three rows whose labels do not meet
 _ROOMY = 310  # px of the panel, from where the frequency axis has a label of its own
@@ -62,11 +106,11 @@ class TransferPanel(XYPanel):
         lowest = self.rows[-1]
         for number, (row, mark) in enumerate(zip(self.rows, self.dominant, strict=True)):
             self.pane.addItem(row, row=number, col=0)
-            row.plane.addItem(mark, ignoreBounds=True)
-            row.plane.sigRangeChangedManually.connect(self._take_in_hand)
-            row.plane.recalled.connect(self.automate)
+            row.view_box.addItem(mark, ignoreBounds=True)
+            row.view_box.sigRangeChangedManually.connect(self._take_in_hand)
+            row.view_box.auto_range_requested.connect(self.enable_auto_range)
             if row is not lowest:
-                row.plane.setXLink(lowest.plane)
+                row.view_box.setXLink(lowest.view_box)
                 row.getAxis("bottom").setStyle(showValues=False)
                 row.getAxis("bottom").setHeight(6)
         for chosen in (self.phase, self.logarithmic, self.everyone):
@@ -151,16 +195,16 @@ class TransferPanel(XYPanel):
         self.colour()
         for row in self.rows:
             row.getAxis("bottom").setLogMode(self.logarithmic.isChecked())
-            row.forget()
+            row.reset_scales()
 
     def _draw(self, shown: tuple[str, ...]) -> None:
         block = self._block
         if block is None or not shown:
-            self.rows[0].say(
+            self.rows[0].set_annotation(
                 "no transfer function yet" if block is None else "no actuator is chosen", self.theme.muted
             )
             return
-        self.rows[0].say("", self.theme.text)
+        self.rows[0].set_annotation("", self.theme.text)
         good = block.frequency > 0.0
         frequency = block.frequency[good]
         x = np.log10(frequency) if self.logarithmic.isChecked() else frequency
@@ -178,7 +222,7 @@ class TransferPanel(XYPanel):
             unit = quantity.unit_of(block, shown[0])
             labelled = self._roomy and row is self.rows[-1]
             row.name_axes(("frequency", "Hz") if labelled else ("", ""), (quantity.column, unit))
-            row.fit(extent(x[known]), extent(np.concatenate(reach)), hurry=True)
+            row.fit(extent(x[known]), extent(np.concatenate(reach)), immediate=True)
 
     def _mark(self, history: History, x: float | None) -> None:
         """Mark the dominant frequency of the chosen actuator at the instant that is looked at."""
@@ -196,7 +240,7 @@ class TransferPanel(XYPanel):
 
     def _take_in_hand(self) -> None:
         for row in self.rows:
-            row.automatic = False
+            row.auto_range_on = False
 
     def _choose(self) -> None:
         # the window draws again when the view says that it has moved

@@ -10,9 +10,8 @@ from gui.model.history.history import History
 from gui.panels.base import Panel
 from gui.panels.moment import Moment, moment
 from gui.plots.view import View
-from gui.plots.xy_canvas import XYCanvas
-from gui.plots.xy_ink import tabular
-from gui.plots.xy_plot import XYPlot
+from gui.plots.xy.axes import tabular
+from gui.plots.xy.plot import XYCanvas, XYPlot
 from gui.widgets.painting import painting
 from gui.widgets.plain_text import PlainLabel, plain_tip
 from gui.widgets.theme import Theme
@@ -51,10 +50,10 @@ class XYPanel(Panel):
         """Those there are, from above."""
         return tuple(self.pane.ci.items)
 
-    def automate(self) -> None:
+    def enable_auto_range(self) -> None:
         """Let all plots choose their scales again."""
         for plot in self.plots:
-            plot.automate()
+            plot.enable_auto_range()
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""

@@ -1,1 +1,1 @@
-"""pyqtgraph made ours: plots over time, and plots of one quantity against another."""
+"""Plots: over time by hand, of one quantity against another by pyqtgraph; and the visible time range."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import socket
 
+from monitor.system.default_endpoints import RESULTS
+
 ANY = "tcp://127.0.0.1:*"
 """What a service binds to take a free port."""
-USUAL = "tcp://127.0.0.1:5556"
-"""Where a service publishes results unless told otherwise."""
 
 
 def free_endpoint() -> str:
@@ -18,9 +18,9 @@ def free_endpoint() -> str:
 
 def usual_or_any() -> str:
     """Return the usual endpoint of results where it is free, else one that takes any port."""
-    port = int(USUAL.rpartition(":")[2])
+    port = int(RESULTS.rpartition(":")[2])
     try:
         with socket.create_server(("127.0.0.1", port)):
-            return USUAL
+            return RESULTS
     except OSError:
         return ANY

@@ -10,9 +10,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from gui.sources.child_process import ChildProcess
-from gui.sources.loopback import ANY, USUAL, usual_or_any
+from gui.sources.loopback import ANY, usual_or_any
 from gui.sources.service import Launch, Service
 from gui.sources.session import Session
+from monitor.system.default_endpoints import RESULTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class _Rig(Session):
 
     def _begin(self, url: str) -> None:
         if self._elsewhere:
-            self.told.emit("info", f"another program has {USUAL}: this service publishes its results on {url}")
+            self.told.emit("info", f"another program has {RESULTS}: this service publishes its results on {url}")
         self.ready.emit(url)
 
     def _fail(self, why: str) -> None:

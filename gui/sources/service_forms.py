@@ -20,13 +20,12 @@ from PySide6.QtWidgets import (
 from gui.sources.connection import ConnectToService
 from gui.sources.endpoint_field import EndpointField
 from gui.sources.keys_field import KeysField
-from gui.sources.loopback import USUAL
 from gui.sources.recent import Recent
 from gui.sources.rig import ServeRig
 from gui.widgets.plain_text import PlainLabel
 from gui.widgets.theme import Theme
+from monitor.system.default_endpoints import RESULTS, SIGNALS
 
-_SIGNALS = "tcp://127.0.0.1:5555"
 _FOLDER = "serve/record"
 
 
@@ -42,7 +41,7 @@ class WatchForm(QWidget):
 
     def __init__(self, settings: QSettings, theme: Theme, *, with_keys: bool = False) -> None:
         super().__init__()
-        self.endpoint = EndpointField(USUAL, Recent(settings, "watch/recent"), theme, "endpoint of the service")
+        self.endpoint = EndpointField(RESULTS, Recent(settings, "watch/recent"), theme, "endpoint of the service")
         self.keys = KeysField(settings, "watch/keys", theme)
         self.keys.setVisible(with_keys or bool(self.keys.place))
         self.go = QPushButton("Watch")
@@ -96,7 +95,7 @@ class ServeForm(QWidget):
         self.direction = QComboBox()
         self.direction.addItems(["the rig publishes at", "the rig connects to"])
         self.direction.setAccessibleName("who listens")
-        self.endpoint = EndpointField(_SIGNALS, Recent(settings, "serve/recent"), theme, "endpoint of the rig")
+        self.endpoint = EndpointField(SIGNALS, Recent(settings, "serve/recent"), theme, "endpoint of the rig")
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
         self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as the settings say")

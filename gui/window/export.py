@@ -12,7 +12,7 @@ from PySide6.QtGui import QFont, QFontInfo, QImage, QPainter, QPicture
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
-from gui.settings.atomic_write import ExportError, whole_file
+from gui.settings.files import ExportError, whole_file
 
 SCALE = 2.0
 """Pixels of a PNG for one of the screen's."""

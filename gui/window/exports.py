@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from gui.panels.base import Panel
-from gui.settings.atomic_write import ExportError
+from gui.settings.files import ExportError
 from gui.window.actions import Actions
 from gui.window.bindings import connect_all
 from gui.window.export import export_picture

@@ -12,11 +12,10 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QMessageBox
 from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import TimePanel
-from gui.panels.tiles import TilesPanel
-from gui.settings.atomic_write import ExportError
-from gui.settings.settings import WindowSettings, keep_window_settings, load_window_settings
-from gui.settings.settings_dialog import SettingsDialog
-from gui.settings.settings_file import read_settings, write_settings
+from gui.panels.tiles.panel import TilesPanel
+from gui.settings.dialog import SettingsDialog
+from gui.settings.files import ExportError, read_settings, write_settings
+from gui.settings.window_settings import WindowSettings, keep_window_settings, load_window_settings
 from gui.sources.open_dialog import Opener
 from gui.widgets.theme import Choice, paint, theme_of
 from gui.window.actions import Actions

@@ -18,17 +18,16 @@ from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
+from monitor.system.default_endpoints import RESULTS
 from monitor.transport.security.key_files import keys_of
 from monitor.transport.zeromq.result_subscriber import Kind, Published, ResultSubscriber
-
-DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
 
 _TICK = 0.1  # s of one wait, after which it is seen whether somebody closed
 _PAUSE = 0.005  # s between two looks of an asynchronous loop
 
 
 def connect(
-    url: str = DEFAULT_RESULTS,
+    url: str = RESULTS,
     *,
     rig: str = "",
     kinds: Sequence[Kind] = ("results", "alarms", "event"),

@@ -14,8 +14,9 @@ from rich.text import Text
 
 from monitor.alarms.text import reading
 from monitor.commands.note import answer_of, requests_of
-from monitor.commands.options import DEFAULT_RESULTS, add_keys_option, client_security, positive
+from monitor.commands.options import add_keys_option, client_security, positive
 from monitor.messages.alarms import Alarm, Severity
+from monitor.system.default_endpoints import RESULTS
 from monitor.system.user_name import user_name
 
 if TYPE_CHECKING:
@@ -78,9 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", type=positive, dest="seconds", metavar="S", help="how long it is to be shelved, s")
     parser.add_argument("--by", default=None, metavar="WHO", help="who says so (default: the user's name)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument(
-        "--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"of the monitor (default {DEFAULT_RESULTS})"
-    )
+    parser.add_argument("--connect", default=RESULTS, metavar="URL", help=f"of the monitor (default {RESULTS})")
     add_keys_option(parser)
 
 

@@ -6,7 +6,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import DEFAULT_RESULTS, add_keys_option, client_security
+from monitor.commands.options import add_keys_option, client_security
+from monitor.system.default_endpoints import RESULTS
 
 if TYPE_CHECKING:
     from monitor.messages.requests import Answer, Request
@@ -19,9 +20,7 @@ _PATIENCE = 5.0  # s for a service to say how it is, and again for it to answer
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("text", help="one line; it stands at the newest sample")
-    parser.add_argument(
-        "--connect", default=DEFAULT_RESULTS, metavar="URL", help=f"of the monitor (default {DEFAULT_RESULTS})"
-    )
+    parser.add_argument("--connect", default=RESULTS, metavar="URL", help=f"of the monitor (default {RESULTS})")
     add_keys_option(parser)
 
 

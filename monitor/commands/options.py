@@ -9,73 +9,91 @@ if TYPE_CHECKING:
     from monitor.reliability.decision import Limits
     from monitor.transport.security.curve import Keys
 
-DEFAULT_RESULTS = "tcp://127.0.0.1:5556"
+
+def add_setting(
+    parser: argparse._ActionsContainer,
+    setting: str,
+    metavar: str | tuple[str, str] | None = None,
+    *,
+    option: str = "",
+    **more: Any,
+) -> None:
+    """Declare the option of a setting; its help, unit and default are those of `monitor.config`.
+
+    Parameters
+    ----------
+    setting : ``section.key``, under which `given_settings` finds what was given.
+    option : its name; by default the key's.
+    more : for ``add_argument``, before what follows from the setting's type.
+    """
+    # pydantic takes a fifth of a second that `synchroscope --help` does not need
+    from monitor.config import Settings, field_at
+
+    field = field_at(Settings, setting.split("."))
+    assert field is not None, setting
+    match field.kind:
+        case "number":
+            chosen: dict[str, Any] = {"type": int if field.is_whole else float}
+        case "pair":
+            chosen = {"type": float, "nargs": 2}
+        case "choice":
+            chosen = {"choices": tuple(value for value, _ in field.choices if value is not None)}
+        case "names":
+            chosen = {"action": "append"}
+        case "several":
+            chosen = {"nargs": "+"}
+        case _:
+            chosen = {}
+    if metavar is not None:
+        chosen["metavar"] = metavar
+    told = field.description.rstrip(".")
+    told = told if told.split()[0][1:2].isupper() else told[:1].lower() + told[1:]
+    if field.kind == "several":
+        told += f": {', '.join(value for value, _ in field.choices)}"
+    notes = [
+        *filter(None, [field.unit]),
+        f"default: {field.default_text}",
+        *(["repeatable"] if field.kind == "names" else []),
+    ]
+    option = option or setting.rpartition(".")[2].replace("_", "-")
+    parser.add_argument(
+        f"--{option}", dest=setting, help=f"{told} ({'; '.join(notes)})".replace("%", "%%"), **(chosen | more)
+    )
+
+
+def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return the settings that options of `add_setting` gave, by section and key."""
+    given: dict[str, dict[str, Any]] = {}
+    for name, value in vars(arguments).items():
+        section, dot, key = name.partition(".")
+        if dot and value is not None:
+            given.setdefault(section, {})[key] = value
+    return given
 
 
 def add_indicator_options(parser: argparse.ArgumentParser) -> None:
     """Offer the settings of the indicators."""
     group = parser.add_argument_group("indicators")
-    group.add_argument("--window", type=float, metavar="S", help="length of the sliding window, s")
-    group.add_argument(
-        "--band",
-        type=float,
-        nargs=2,
-        metavar=("LOW", "HIGH"),
-        help="where to seek the dominant frequency, Hz",
-    )
-    at_most = "give results at every N-th sample (by default, 200 times a second at most)"
-    group.add_argument("--every", type=int, metavar="N", help=at_most)
-    group.add_argument("--peak", choices=("command", "own"), help="read FDB at the command's peak, or each its own")
-    tapers = ("hann", "hamming", "blackman", "rectangular")
-    group.add_argument("--taper", choices=tapers, help="window function of FDB; hann by default")
-    of_tone = "FDB's delay of the motion, or of the dominant tone alone, as printed"
-    group.add_argument("--delay-of", choices=("motion", "tone"), help=of_tone)
-    group.add_argument(
-        "--bandpass",
-        type=float,
-        nargs=2,
-        metavar=("LOW", "HIGH"),
-        help="filter all signals alike before anything is computed, Hz",
-    )
-    group.add_argument("--max-delay", type=float, metavar="S", help="largest delay that correlation looks for, s")
-    group.add_argument("--measures", nargs="+", metavar="NAME", help="compute these only: fdb, paei, ti, ...")
-    group.add_argument("--gate", type=float, metavar="A", help="smallest command amplitude that gets a value")
-
-
-def indicator_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that were given, by their names in the settings file."""
-    names = ("measures", "window", "band", "every", "peak", "taper", "delay_of", "gate", "max_delay", "bandpass")
-    given = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
+    add_setting(group, "indicators.window", "S")
+    add_setting(group, "indicators.band", ("LOW", "HIGH"))
+    add_setting(group, "indicators.every", "N")
+    add_setting(group, "indicators.peak")
+    add_setting(group, "indicators.taper")
+    add_setting(group, "indicators.delay_of")
+    add_setting(group, "indicators.bandpass", ("LOW", "HIGH"))
+    add_setting(group, "indicators.max_delay", "S")
+    add_setting(group, "indicators.measures", "NAME")
+    add_setting(group, "indicators.gate", "A")
 
 
 def add_reliability_options(parser: argparse.ArgumentParser) -> None:
     """Offer to judge a model by the stream."""
     group = parser.add_argument_group("model reliability")
-    group.add_argument("--ensemble", action="append", metavar="FILE", help="realizations of a response; repeatable")
-    group.add_argument(
-        "--response", action="append", metavar="CHANNEL", help="the channel it speaks of; one for each"
-    )
-    group.add_argument(
-        "--tolerance",
-        metavar="8%|ABS|FILE",
-        help="how far it may be off: a share, a number in the channel's unit, or a table over time",
-    )
-    policies = ("literal", "floored", "peak", "absolute", "varying")
-    group.add_argument("--policy", choices=policies, help="reference of a relative tolerance")
+    add_setting(group, "reliability.ensemble", "FILE")
+    add_setting(group, "reliability.channel", "CHANNEL", option="response")
+    add_setting(group, "reliability.tolerance", "8%|ABS|FILE")
+    add_setting(group, "reliability.policy")
     add_limit_option(parser)
-
-
-def reliability_overrides(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that were given, by their names in the settings file."""
-    given = {
-        "channel": arguments.response,
-        "ensemble": arguments.ensemble,
-        "tolerance": arguments.tolerance,
-        "policy": arguments.policy,
-    }
-    limits = {name: (limit.reject, limit.accept) for name, limit in limits_given(arguments).items()}
-    return given | ({"limits": limits} if limits else {})
 
 
 def add_limit_option(parser: argparse.ArgumentParser) -> None:

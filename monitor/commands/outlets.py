@@ -10,7 +10,9 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from monitor.commands.options import add_setting
 from monitor.messages.health import Broker
+from monitor.system.default_endpoints import PLOTJUGGLER, PROMETHEUS
 
 if TYPE_CHECKING:
     from monitor.config import Settings, ViewerSettings
@@ -121,33 +123,11 @@ def _ending(recorder: Recorder | None) -> Ending | None:
     return Ending(recorder.outcome, recorder.recorded, recorder.unrecorded)
 
 
-# as in monitor.transport, which is not loaded for --help
-_PLOTJUGGLER, _PROMETHEUS = "tcp://127.0.0.1:9872", "127.0.0.1:9464"
-
-
 def add_viewer_options(parser: argparse.ArgumentParser) -> None:
     """Offer the feeds."""
     group = parser.add_argument_group("third-party viewers")
-    group.add_argument(
-        "--plotjuggler",
-        nargs="?",
-        const=_PLOTJUGGLER,
-        metavar="URL",
-        help=f"feed PlotJuggler's ZMQ subscriber (where it looks: {_PLOTJUGGLER})",
-    )
-    group.add_argument(
-        "--prometheus",
-        nargs="?",
-        const=_PROMETHEUS,
-        metavar="HOST:PORT",
-        help=f"a page of metrics for Prometheus (default {_PROMETHEUS})",
-    )
-
-
-def viewer_overrides(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the settings that were given, by their names in the settings file."""
-    given = {name: getattr(arguments, name) for name in ("plotjuggler", "prometheus")}
-    return {name: value for name, value in given.items() if value is not None}
+    add_setting(group, "viewers.plotjuggler", "URL", nargs="?", const=PLOTJUGGLER)
+    add_setting(group, "viewers.prometheus", "HOST:PORT", nargs="?", const=PROMETHEUS)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What `synchroscope monitor` can be told on its command line, and the settings that come of it."""
+"""The options of `synchroscope monitor`, and the settings that they give."""
 
 from __future__ import annotations
 
@@ -10,46 +10,37 @@ from monitor.commands.options import (
     add_indicator_options,
     add_insecure_option,
     add_reliability_options,
-    indicator_overrides,
+    add_setting,
+    given_settings,
+    limits_given,
     positive,
-    reliability_overrides,
 )
-from monitor.commands.outlets import add_broker_option, add_viewer_options, broker_overrides, viewer_overrides
+from monitor.commands.outlets import add_broker_option, add_viewer_options, broker_overrides
 from monitor.commands.service_alarms import add_alarm_option, with_alarms
+from monitor.system.default_endpoints import SIGNALS
 
 if TYPE_CHECKING:
     from monitor.config import Settings
-
-DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
 
 
 def add_service_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("config", nargs="?", type=Path, help="settings in TOML; options here go before them")
-    parser.add_argument(
-        "--connect",
-        action="append",
-        metavar="URL",
-        help=f"a rig's publisher (default {DEFAULT_SIGNALS}); repeatable",
-    )
-    parser.add_argument("--bind", action="append", metavar="URL", help="where rigs connect to; repeatable")
-    parser.add_argument("--rig", metavar="NAME", help="follow this rig only (default: the first that speaks)")
-    parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of plain senders that do not say it")
-    parser.add_argument("--publish", metavar="URL", help="where results go (default tcp://127.0.0.1:5556)")
-    parser.add_argument(
-        "--requests", metavar="URL", help="endpoint for operator requests (default: a free port; none: not served)"
-    )
-    parser.add_argument("--record", metavar="PATH", help="keep the run in this file, or in this folder")
+    add_setting(parser, "stream.connect", "URL")
+    add_setting(parser, "stream.bind", "URL")
+    add_setting(parser, "stream.rig", "NAME")
+    add_setting(parser, "stream.sample_rate", "HZ", option="rate")
+    add_setting(parser, "results.publish", "URL")
+    add_setting(parser, "results.requests", "URL")
+    add_setting(parser, "record.path", "PATH", option="record")
     parser.add_argument("--duration", type=positive, metavar="S", help="stop after so many seconds")
     parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
     parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--check", action="store_true", help="run the checks before a test, print them and exit")
     parser.add_argument("--json", action="store_true", help="with --check: print one JSON object")
-    parser.add_argument(
-        "--keys", metavar="DIR", help="accept only clients listed in this key folder, made by `synchroscope keys`"
-    )
-    parser.add_argument("--rig-key", metavar="FILE", help="public key of the rigs of --connect, where they have one")
+    add_setting(parser, "security.keys", "DIR")
+    add_setting(parser, "security.rig_key", "FILE")
     add_insecure_option(parser)
     add_indicator_options(parser)
     add_reliability_options(parser)
@@ -67,23 +58,20 @@ def service_settings(arguments: argparse.Namespace) -> Settings:
     """
     from monitor.config import load_settings
 
-    # an empty endpoint takes the place of those in the file, and is none
-    binds = None if arguments.bind is None else [url for url in arguments.bind if url]
-    stream = {"connect": arguments.connect, "bind": binds, "rig": arguments.rig}
-    stream |= {"sample_rate": arguments.rate}
-    sections = {
-        "stream": stream,
-        "results": {"publish": arguments.publish, "requests": arguments.requests},
-        "record": {"path": arguments.record},
-        "security": {"keys": arguments.keys, "rig_key": arguments.rig_key},
-        "indicators": indicator_overrides(arguments),
-        "reliability": reliability_overrides(arguments),
-        "mqtt": broker_overrides(arguments),
-        "viewers": viewer_overrides(arguments),
-    }
-    given = {name: {k: v for k, v in keys.items() if v is not None} for name, keys in sections.items()}
+    given = given_settings(arguments)
+    measures = given.get("indicators", {}).get("measures", [])
+    if arguments.config is None and len(measures) > 1 and measures[-1].endswith(".toml"):
+        # a list of names takes the file that follows it
+        arguments.config = Path(measures.pop())
+    stream, reliability = given.get("stream", {}), given.get("reliability", {})
+    if "bind" in stream:
+        # an empty endpoint takes the place of those in the file, and is none
+        stream["bind"] = [url for url in stream["bind"] if url]
+    if limits := limits_given(arguments):
+        reliability["limits"] = {name: (limit.reject, limit.accept) for name, limit in limits.items()}
+    given |= {"reliability": reliability, "mqtt": broker_overrides(arguments)}
     settings = with_alarms(load_settings(arguments.config, given), arguments.alarm)
     if not settings.stream.connect and not settings.stream.bind:
-        stream_settings = settings.stream.model_copy(update={"connect": (DEFAULT_SIGNALS,)})
+        stream_settings = settings.stream.model_copy(update={"connect": (SIGNALS,)})
         settings = settings.model_copy(update={"stream": stream_settings})
     return settings

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from monitor.config.section import NotNegative, Positive, Section, Time
+from monitor.config.section import NotNegative, Positive, Section, Time, setting
 
 HEALTH_VALUES = (
     *("age", "latency", "lag", "load", "sample_rate", "measured_rate"),
@@ -34,30 +34,32 @@ Boundary = Annotated[
 
 
 class LimitSettings(Section):
-    """A limit on a published value: an indicator, a reliability, or ``health.NAME``.
+    """A limit on a published value; the terms are those of ISA-18.2 and IEC 62682.
 
-    ``warn`` and ``trip`` are numbers in the value's unit, which it must not be on the ``side`` of, or pairs that it
-    must stay within; each makes an alarm of its own for each actuator (or response) that has the value, or for
-    ``actuator`` alone. Terms are those of ISA-18.2 and IEC 62682: an alarm occurs when its condition has held for
-    ``on_delay`` s, and returns to normal when the value has been back by ``deadband`` for ``off_delay`` s;
-    ``latching``, it then waits for a reset; without ``acknowledge`` nobody has to take note of it. One that is not
-    ``in_service`` is listed and never occurs. ``name`` is by default the value's, ``advice`` what the operator is
-    to do.
+    Each of ``warn`` and ``trip`` makes an alarm of its own, for each actuator (or response) that has the value.
     """
 
-    value: Annotated[str, Field(min_length=1, max_length=128)]
-    actuator: str = ""
-    warn: Boundary = None
-    trip: Boundary = None
-    side: Literal["above", "below"] = "above"
-    deadband: NotNegative = 0.0
-    on_delay: NotNegative = 0.0
-    off_delay: NotNegative = 0.0
-    latching: bool = False
-    acknowledge: bool = True
-    in_service: bool = True
-    name: Text = ""
-    advice: Annotated[str, Field(max_length=120)] = ""
+    value: Annotated[str, Field(min_length=1, max_length=128)] = setting(
+        ..., "Value", "An indicator, a reliability, or health.NAME."
+    )
+    actuator: str = setting("", "Actuator", "The alarm is for this one alone.", empty="for each that has the value")
+    warn: Boundary = setting(
+        None, "Warning limit", "In the value's unit: a number, or a pair to stay within.", empty="no warning"
+    )
+    trip: Boundary = setting(None, "Trip limit", "The same for a trip, not within the warning's.", empty="no trip")
+    side: Literal["above", "below"] = setting("above", "Side", "Where a value is too far, of a single number.")
+    deadband: NotNegative = setting(0.0, "Deadband", "How far a value must be back, in its unit.")
+    on_delay: NotNegative = setting(
+        0.0, "On-delay", "How long the condition must hold before the alarm occurs.", unit="s"
+    )
+    off_delay: NotNegative = setting(
+        0.0, "Off-delay", "How long the value must be back before the alarm returns to normal.", unit="s"
+    )
+    latching: bool = setting(False, "Latching", "An alarm that has occurred stays until it is reset.")
+    acknowledge: bool = setting(True, "Acknowledge", "The alarm asks to be acknowledged.")
+    in_service: bool = setting(True, "In service", "Out of service it is listed and never occurs.")
+    name: Text = setting("", "Name", "What the alarm is called.", empty="as the value")
+    advice: Annotated[str, Field(max_length=120)] = setting("", "Advice", "What the operator is to do.", empty="none")
 
     @field_validator("value")
     @classmethod
@@ -95,25 +97,21 @@ class LimitSettings(Section):
 
 
 class AlarmSettings(Section):
-    """Alarms: ``limit`` for each value, and those of stream and recording, which are on unless said otherwise.
+    """Alarms: limits on values, and those of stream and recording, which are on unless switched off."""
 
-    ``dead_stream`` trips when nothing has come for the stream's ``stale_after``; ``overload`` warns when results
-    come more than 2 s late; ``lost_data`` warns when samples are
-    missing; ``recording`` trips when samples cannot be kept, warns when the disk is late or the run file
-    gone, warns when less than ``disk_warn`` bytes are left and
-    trips under ``disk_trip``. ``state`` is a file that keeps alarms over a restart of the service; empty: beside the
-    recording, where there is one. Nothing is shelved for more than ``shelve_at_most`` s.
-    """
-
-    limit: tuple[LimitSettings, ...] = ()
-    dead_stream: bool = True
-    overload: bool = True
-    lost_data: bool = True
-    recording: bool = True
-    disk_warn: NotNegative = 2e9
-    disk_trip: NotNegative = 2e8
-    state: str = ""
-    shelve_at_most: Positive = 28800.0
+    limit: tuple[LimitSettings, ...] = setting((), "Limits", "Limits on published values.", shown=False)
+    dead_stream: bool = setting(True, "Dead stream", "Trips when nothing has come for as long as makes it stale.")
+    overload: bool = setting(True, "Overload", "Warns when results are more than 2 s late.")
+    lost_data: bool = setting(True, "Lost data", "Warns when samples are missing.")
+    recording: bool = setting(
+        True, "Recording", "Trips when samples cannot be recorded; warns of a late disk or a missing run file."
+    )
+    disk_warn: NotNegative = setting(2e9, "Disk space, warning", "Less than this warns; 0: never.", unit="bytes")
+    disk_trip: NotNegative = setting(2e8, "Disk space, trip", "Less than this trips; 0: never.", unit="bytes")
+    state: str = setting(
+        "", "State file", "Keeps alarms over a restart of the service.", empty="beside the recording", opens="file"
+    )
+    shelve_at_most: Positive = setting(28800.0, "Longest shelving", "No alarm is shelved for longer.", unit="s")
 
     @model_validator(mode="after")
     def _told_apart(self) -> Self:

@@ -6,13 +6,19 @@ import tomllib
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from monitor.config.alarms import AlarmSettings
-from monitor.config.indicators import IndicatorSettings
-from monitor.config.outlets import MqttSettings, SecuritySettings, ViewerSettings
-from monitor.config.reliability import ReliabilitySettings
-from monitor.config.section import Section
-from monitor.config.streams import RecordSettings, ResultSettings, StreamSettings
+from monitor.config.analysis import IndicatorSettings, ReliabilitySettings
+from monitor.config.connections import (
+    MqttSettings,
+    RecordSettings,
+    ResultSettings,
+    SecuritySettings,
+    StreamSettings,
+    ViewerSettings,
+)
+from monitor.config.section import Section, field_at, problem_text, setting
 from monitor.system.regular_file import check_regular
 
 _MOST_BYTES = 1 << 20
@@ -30,15 +36,21 @@ class SettingsError(ValueError):
 class Settings(Section):
     """All settings of a service."""
 
-    stream: StreamSettings = StreamSettings()
-    indicators: IndicatorSettings = IndicatorSettings()
-    results: ResultSettings = ResultSettings()
-    record: RecordSettings = RecordSettings()
-    reliability: ReliabilitySettings = ReliabilitySettings()
-    alarms: AlarmSettings = AlarmSettings()
-    mqtt: MqttSettings = MqttSettings()
-    security: SecuritySettings = SecuritySettings()
-    viewers: ViewerSettings = ViewerSettings()
+    stream: StreamSettings = setting(StreamSettings(), "Rig", "Where the signals come from.")
+    indicators: IndicatorSettings = setting(
+        IndicatorSettings(), "Indicators", "What is computed from command and measured."
+    )
+    reliability: ReliabilitySettings = setting(ReliabilitySettings(), "Model", "The reliability of a model, live.")
+    results: ResultSettings = setting(ResultSettings(), "Results", "Where results go.")
+    record: RecordSettings = setting(RecordSettings(), "Recording", "Where runs are recorded.")
+    alarms: AlarmSettings = setting(
+        AlarmSettings(),
+        "Alarms",
+        "Alarms that every service has. Limits on values are written in the file, as [[alarms.limit]], and kept.",
+    )
+    mqtt: MqttSettings = setting(MqttSettings(), "MQTT", "A broker that values, states and alarms are published to.")
+    security: SecuritySettings = setting(SecuritySettings(), "Security", "Network access control.")
+    viewers: ViewerSettings = setting(ViewerSettings(), "Viewers", "Feeds for third-party viewers.")
 
 
 def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) -> Settings:
@@ -69,7 +81,7 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
         # a list whose every word is wrong is called too short as well
         errors = problem.errors()
         told = [e for e in errors if e["type"] != "too_short" or not any(_within(o["loc"], e["loc"]) for o in errors)]
-        raise SettingsError(*(_sentence(e["loc"], e["msg"], document) for e in told), where=where) from None
+        raise SettingsError(*(_sentence(e, document) for e in told), where=where) from None
 
 
 def _laid_over(section: dict[str, object], keys: dict[str, object]) -> dict[str, object]:
@@ -86,11 +98,14 @@ def _within(inner: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
     return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
-def _sentence(location: tuple[int | str, ...], message: str, document: dict[str, dict[str, object]]) -> str:
+def _sentence(error: ErrorDetails, document: dict[str, dict[str, object]]) -> str:
+    location = error["loc"]
     key = _of_limit(location, document) or ".".join(str(part) for part in location)
-    message = message.removeprefix("Value error, ")
-    message = "there is no such setting" if "Extra inputs" in message else message[:1].lower() + message[1:]
-    return f"{key}: {message}"
+    text = problem_text(error)
+    field = field_at(Settings, location)
+    if field is not None and text.startswith("must "):
+        text = f"{field.title}{f' ({field.unit})' if field.unit else ''} {text}"
+    return f"{key}: {text}"
 
 
 def _of_limit(location: tuple[int | str, ...], document: dict[str, dict[str, object]]) -> str:

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options, add_indicator_options, indicator_overrides
+from monitor.commands.options import add_column_options, add_indicator_options, given_settings
 from monitor.system.safe_text import csv_cell, printable
 from replay.commands.column_selection import column_selection
 
@@ -78,14 +78,14 @@ def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[Indi
 
     # a run file is assessed as it was watched, unless told otherwise
     recorded: object = getattr(recording, "settings", {}).get("indicators")
-    chosen: dict[str, object] = indicator_overrides(arguments)
+    chosen: dict[str, object] = given_settings(arguments).get("indicators", {})
     notes = []
     try:
         chosen = {**(recorded if isinstance(recorded, dict) else {}), **chosen}
         settings = load_settings(None, {"indicators": chosen}).indicators
     except SettingsError as problem:
         # those that were given are wrong, or those in the file
-        chosen = indicator_overrides(arguments)
+        chosen = given_settings(arguments).get("indicators", {})
         settings = load_settings(None, {"indicators": chosen}).indicators
         notes.append(f"assessed without the settings in the file, which cannot be used: {printable(str(problem))}")
     if "window" not in chosen:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from monitor.commands.options import add_column_options, add_insecure_option, positive
 from monitor.commands.process import StopSignals, stop_when_closed
 from monitor.commands.security import guarded
+from monitor.system.default_endpoints import SIGNALS
 from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _QUEUE, _SHORT_QUEUE = 5.0, 0.1  # s
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("source", metavar="FILE|MODEL", help="a run file, a text file, or a simulation's name")
-    parser.add_argument("--bind", default=None, metavar="URL", help="publish here (default tcp://127.0.0.1:5555)")
+    parser.add_argument("--bind", default=None, metavar="URL", help=f"publish here (default: {SIGNALS})")
     parser.add_argument("--connect", default=None, metavar="URL", help="publish to a monitor that binds this")
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="X|max", help="times real time (default 1)")
     parser.add_argument("--start", type=float, default=0.0, metavar="S", help="begin S seconds after the start")
@@ -115,7 +116,7 @@ def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Descriptio
     stack.callback(source.close)
     guard = stack.enter_context(guarded("" if arguments.connect else arguments.keys or "", say=_say))
     publisher = SignalPublisher(
-        "" if arguments.connect else arguments.bind or "tcp://127.0.0.1:5555",
+        "" if arguments.connect else arguments.bind or SIGNALS,
         connect=arguments.connect or "",
         reliable=True,
         # what waits in a queue cannot be taken back by who steers

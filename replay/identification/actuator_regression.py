@@ -9,10 +9,9 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import Fit, fit
+from sim.identification.fit import Fit, fit, restated
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy, Regression
-from sim.identification.reparameterization import restated
 
 # more do not make the estimates better by anything that matters
 _MOST_ROWS = 100_000

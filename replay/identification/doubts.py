@@ -11,8 +11,7 @@ from replay.identification.lag_choice import Chosen
 from replay.identification.record import frozen_samples
 from replay.identification.trials import suggestions
 from sim.actuator import LONGEST
-from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.delay_correlation import delay_correlation
+from sim.identification.actuator_response import ActuatorResponse, delay_correlation
 from sim.identification.fit import Fit
 
 # an actuator's gain is near one where command and measured signal have one unit

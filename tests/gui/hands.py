@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 from gui.model.link import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
-from gui.panels.tiles import TilesPanel
+from gui.panels.tiles.panel import TilesPanel
 from gui.window.opening import Opening
 from gui.window.program import Program
 from monitor.__main__ import offers

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gui.model.history import History, ResultHistory
 from gui.model.link import ReceivedMessages
-from gui.panels.decision import decided
+from gui.panels.reliability import decided
 from monitor.messages.blocks import (
     Channel,
     Column,

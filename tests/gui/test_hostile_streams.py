@@ -242,12 +242,12 @@ def test_a_picture_that_cannot_be_drawn_says_so_and_ends_its_painter(desk, monke
     def fail(*_):
         raise TypeError("no such number")
 
-    monkeypatch.setattr("gui.plots.time_picture.StackPicture.draw", fail)
+    monkeypatch.setattr("gui.plots.time.picture.ScenePainter.draw", fail)
     before = stack.grab().toImage()
-    stack._still.forget()
+    stack._background.invalidate()
     after = stack.grab().toImage()
     assert [type(error) for error in raised] == [TypeError]
     assert before != after
     monkeypatch.undo()
-    stack._still.forget()
+    stack._background.invalidate()
     assert stack.grab().toImage() == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gui.panels.over_time import TimePanel
-from gui.settings.settings import WindowSettings
+from gui.settings.window_settings import WindowSettings
 
 
 @pytest.mark.parametrize("chosen", [True, False])

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from gui.model.link import ReceivedMessages
 from gui.panels.events import EventsPanel
-from gui.settings.settings import WindowSettings
+from gui.settings.window_settings import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health

@@ -38,7 +38,7 @@ def test_the_command_is_one_that_our_parser_takes(service):
     assert arguments.subcommand == "monitor"
     assert arguments.config == Path("/etc/synchroscope/lab.toml")
     # a folder of its own state, where the service may write and where every run gets a name
-    assert arguments.record == f"/var/lib/{service['StateDirectory']}/runs/"
+    assert vars(arguments)["record.path"] == f"/var/lib/{service['StateDirectory']}/runs/"
     assert not arguments.check
 
 

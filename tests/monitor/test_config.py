@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+
 import pytest
 from pydantic import ValidationError
 
+from docs.settings import GUIDE, renewed
+from monitor.commands.options import given_settings
+from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.config import IndicatorSettings, Settings, SettingsError, load_settings
 
 
@@ -120,7 +125,8 @@ def test_overrides_lie_over_the_file_which_lies_over_the_defaults(write):
 
 
 def test_a_wrong_override_is_told_by_its_key():
-    assert refusal(None, {"indicators": {"window": -2.0}}).startswith("indicators.window: ")
+    told = refusal(None, {"indicators": {"window": -2.0}})
+    assert told == "indicators.window: Window (s) must be greater than 0"
 
 
 def test_an_override_may_put_a_wrong_file_right(write):
@@ -144,8 +150,8 @@ def test_a_wrong_word_in_a_list_is_named_and_nothing_else():
     with pytest.raises(SettingsError) as refused:
         load_settings(None, {"indicators": {"measures": ["tea"], "bandpass": [20.0, 1.0]}})
     assert str(refused.value).count("measures") == 1
-    assert str(refused.value).endswith("indicators.bandpass: must rise from low to high")
-    with pytest.raises(SettingsError, match="measures: tuple should have at least 1 item"):
+    assert str(refused.value).endswith("indicators.bandpass: Band-pass filter (Hz) must rise from low to high")
+    with pytest.raises(SettingsError, match="measures: choose at least one"):
         load_settings(None, {"indicators": {"measures": []}})
 
 
@@ -183,7 +189,7 @@ def test_a_model_to_judge_is_read_from_the_file(write):
         ),
         (
             "limits = {accumulated = [0.9, 0.7]}",
-            "reliability.limits.accumulated: must be [reject under, accept from]",
+            "reliability.limits.accumulated: Accumulated limits must be [reject under, accept from]",
         ),
         ("limits = {accumulated = [0.9, 1.1]}", "reliability.limits.accumulated.1: "),
         ("limits = {accumulated = 0.9}", "reliability.limits.accumulated: "),
@@ -216,3 +222,28 @@ def test_a_wrong_limit_is_told_by_its_place_and_value(write):
     neither, missing = caught.value.problems
     assert "alarms.limit 2 (nrmse): neither warn nor trip" in neither
     assert "alarms.limit 3: value: field required" in missing
+
+
+def test_the_guide_has_the_settings_as_they_are():
+    text = GUIDE.read_text(encoding="utf-8")
+    assert renewed(text) == text, "run python -m docs.settings to renew the tables of docs/guide.md"
+
+
+def test_options_are_said_as_the_settings():
+    parser = argparse.ArgumentParser()
+    add_service_options(parser)
+    said = " ".join(parser.format_help().split())
+    assert "length of the sliding window: 2.5 cycles" in said and "(s; default: 2)" in said
+    assert "--publish URL endpoint of the results (default: tcp://127.0.0.1:5556)" in said
+    given = given_settings(
+        parser.parse_args(["--window", "3", "--every", "5", "--band", "0.5", "20", "--rate", "100"])
+    )
+    assert given == {"indicators": {"window": 3.0, "every": 5, "band": [0.5, 20.0]}, "stream": {"sample_rate": 100.0}}
+
+
+def test_a_file_after_a_list_of_measures_is_the_file(write):
+    path = write("[indicators]\nwindow = 3\n")
+    parser = argparse.ArgumentParser()
+    add_service_options(parser)
+    settings = service_settings(parser.parse_args(["--measures", "fdb", "paei", str(path)]))
+    assert settings.indicators == IndicatorSettings(window=3.0, measures=("fdb", "paei"))

@@ -16,15 +16,13 @@ from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
+from monitor.system.default_endpoints import PLOTJUGGLER
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.viewers.number_tree import NumberTree
 from monitor.transport.viewers.wall_time import WallTime
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.sending import Sending
-
-DEFAULT_PLOTJUGGLER = "tcp://127.0.0.1:9872"
-"""What PlotJuggler connects to unless told otherwise."""
 
 MAX_RATE = 100.0
 """Messages a second, of all topics."""
@@ -59,7 +57,7 @@ class PlotJugglerSink:
 
     def __init__(
         self,
-        bind: str = DEFAULT_PLOTJUGGLER,
+        bind: str = PLOTJUGGLER,
         rate: float = 50.0,
         *,
         insecure: bool = False,

@@ -16,11 +16,10 @@ from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
+from monitor.system.default_endpoints import PROMETHEUS
 from monitor.transport.base import TransportError
 from monitor.transport.viewers.metrics import metrics_of
 from monitor.transport.viewers.metrics_server import PageServer
-
-DEFAULT_PROMETHEUS = "127.0.0.1:9464"
 
 _ADDRESS = re.compile(r"(?:http://)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})(?:/metrics)?/?")
 _BREATH = 1e-4  # s between two metrics
@@ -42,7 +41,7 @@ class PrometheusSink:
 
     def __init__(
         self,
-        address: str = DEFAULT_PROMETHEUS,
+        address: str = PROMETHEUS,
         *,
         insecure: bool = False,
         clock: Callable[[], float] = time.monotonic,
@@ -111,7 +110,7 @@ def _checked(address: str, insecure: bool) -> tuple[str, int]:
     """Return host and port; raises TransportError."""
     match = _ADDRESS.fullmatch(address)
     if match is None or int(match["port"]) > 65535:
-        raise TransportError(f"{address!r} is not HOST:PORT, for example {DEFAULT_PROMETHEUS}")
+        raise TransportError(f"{address!r} is not HOST:PORT, for example {PROMETHEUS}")
     host = match["host"].strip("[]")
     try:
         local = ipaddress.ip_address(host).is_loopback

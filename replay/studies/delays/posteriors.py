@@ -10,8 +10,8 @@ from scipy.stats import norm
 from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import Example, Method
 from sim.identification.bayesian import Posterior, sample_posterior
+from sim.identification.delay_response import stable
 from sim.identification.fit import fit
-from sim.identification.stability import stable
 
 # a disturbance is as likely positive as negative, and hardly larger than this
 DISTURBANCE = 0.5

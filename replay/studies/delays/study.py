@@ -18,8 +18,7 @@ from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NE
 from replay.studies.delays.level import Level, MethodRuns, Typical
 from replay.studies.delays.posteriors import STEPS, with_prior
 from sim.identification.bayesian import require_sampler
-from sim.identification.fit import Fit, fit
-from sim.identification.initial_guesses import spread_starts
+from sim.identification.fit import Fit, fit, spread_starts
 from sim.identification.many_fits import Fits, fit_many
 from sim.identification.profile import profile
 from sim.identification.regression import Regression

@@ -9,11 +9,11 @@ from gui.model.alarm_limits import WatchedLimit
 from gui.model.history.history import History
 from gui.model.limits import DEFAULT
 from gui.model.link import ReceivedMessages
-from gui.panels.alarm_lines import alarm_lines
 from gui.panels.indicators import IndicatorsPanel
+from gui.panels.over_time import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
-from gui.panels.tiles import TilesPanel
-from gui.plots.time_row import Limit
+from gui.panels.tiles.panel import TilesPanel
+from gui.plots.time.rows import Limit
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from gui.wording.level import Level

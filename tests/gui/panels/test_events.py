@@ -11,7 +11,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView, QToolButton
 
 from gui.model.history.history import History, PlacedEvent
-from gui.panels.event_table import EventTable, Wanted
+from gui.panels.event_table import EventFilter, EventTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
@@ -170,7 +170,7 @@ def test_a_note_is_asked_for(qtbot):
 
 
 wanted = st.builds(
-    Wanted, st.frozensets(st.sampled_from(KINDS), max_size=3), st.sampled_from(["", "lost", "LOST", "note", "1"])
+    EventFilter, st.frozensets(st.sampled_from(KINDS), max_size=3), st.sampled_from(["", "lost", "LOST", "note", "1"])
 )
 steps = st.lists(
     st.one_of(st.lists(st.sampled_from(KINDS), max_size=9), wanted, st.just("other history")), max_size=25
@@ -183,9 +183,9 @@ def test_any_growth_and_any_filter_shows_what_is_wanted_of_the_last(qapp, taken)
     most = 20
     table = EventTable(LIGHT, most)
     tester = QAbstractItemModelTester(table, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    events, number, shown = deque(maxlen=most), 0, Wanted()
+    events, number, shown = deque(maxlen=most), 0, EventFilter()
     for step in taken:
-        if isinstance(step, Wanted):
+        if isinstance(step, EventFilter):
             shown = step
             table.show_only(step)
         elif isinstance(step, str):

@@ -76,32 +76,32 @@ def test_command_and_measured_lie_over_each_other_with_the_force_below(qtbot, wa
 def test_close_up_every_sample_is_drawn_where_it_was_taken(qtbot):
     samples = motion(2000)
     panel, view = shown(qtbot, kept(block(samples)), span=2.0)
-    strip = panel.stack.frame.rows[0].curves[1]
-    assert strip.exact
-    places = np.rint(strip.centers * RATE).astype(int)
+    trace = panel.stack.frame.rows[0].curves[1]
+    assert trace.exact
+    places = np.rint(trace.centers * RATE).astype(int)
     assert (np.diff(places) == 1).all()
-    assert strip.centers[-1] == pytest.approx(1999 / RATE)
-    assert strip.centers[0] <= view.left
-    np.testing.assert_array_equal(strip.low, samples[places, 1])
+    assert trace.centers[-1] == pytest.approx(1999 / RATE)
+    assert trace.centers[0] <= view.left
+    np.testing.assert_array_equal(trace.low, samples[places, 1])
 
 
 def test_from_afar_each_bucket_has_its_least_and_greatest(qtbot):
     samples = motion(6000) + np.random.default_rng(1).normal(size=(6000, 3)) * 1e-3
     panel, _ = shown(qtbot, kept(block(samples)), span=30.0, width=400)
-    strip = panel.stack.frame.rows[0].curves[0]
-    assert not strip.exact
-    for k in range(2, len(strip.low) - 1, 7):
-        first, last = round(strip.edges[k] * RATE), round(strip.edges[k + 1] * RATE)
-        assert strip.low[k] == samples[first:last, 0].min()
-        assert strip.high[k] == samples[first:last, 0].max()
+    trace = panel.stack.frame.rows[0].curves[0]
+    assert not trace.exact
+    for k in range(2, len(trace.low) - 1, 7):
+        first, last = round(trace.edges[k] * RATE), round(trace.edges[k + 1] * RATE)
+        assert trace.low[k] == samples[first:last, 0].min()
+        assert trace.high[k] == samples[first:last, 0].max()
 
 
 def test_what_is_missing_is_a_gap_of_its_length(qtbot):
     samples = motion(1000)
     samples[400:600] = np.nan
     panel, _ = shown(qtbot, kept(block(samples)), span=5.0)
-    strip = panel.stack.frame.rows[0].curves[0]
-    missing = strip.centers[np.isnan(strip.low)]
+    trace = panel.stack.frame.rows[0].curves[0]
+    missing = trace.centers[np.isnan(trace.low)]
     assert missing.min() == pytest.approx(400 / RATE)
     assert missing.max() == pytest.approx(599 / RATE)
 
@@ -242,9 +242,9 @@ def test_what_memory_has_forgotten_comes_from_the_run_file(qtbot, long_ago):
     panel.detail = Asked(samples)
     view.look_at(3.0)
     panel.refresh(history)
-    strip = panel.stack.frame.rows[0].curves[0]
-    assert strip.exact
-    np.testing.assert_array_equal(strip.low, samples[200:600, 0])
+    trace = panel.stack.frame.rows[0].curves[0]
+    assert trace.exact
+    np.testing.assert_array_equal(trace.low, samples[200:600, 0])
     epoch, start, stop, _, columns = panel.detail.spans[0]
     assert (epoch, start, stop, columns) == (1, pytest.approx(200.0), pytest.approx(600.0), (0, 1, 2))
 
@@ -258,8 +258,8 @@ def test_detail_that_comes_later_is_drawn_although_nothing_else_is_new(qtbot, lo
     assert not panel.stack.frame.rows[0].curves[0].exact
     panel.detail.ready = True
     panel.refresh(history)
-    strip = panel.stack.frame.rows[0].curves[0]
-    assert samples[400, 0] in strip.low
+    trace = panel.stack.frame.rows[0].curves[0]
+    assert samples[400, 0] in trace.low
 
 
 def ranges(samples, at, factor=1e3):

@@ -71,16 +71,16 @@ def test_the_curve_from_the_file_goes_on_in_memory_without_a_jump(qtbot, driftin
     history, detail = drifting
     kept, begin = join(history)
     panel, view = shown(qtbot, history, detail, 2.0, kept + 1.0)
-    strip = panel.stack.frame.rows[0].curves[0]
+    trace = panel.stack.frame.rows[0].curves[0]
     # sample i stands i steps after the first
-    numbers = (strip.centers - BEGIN % 1.0) * RATE
-    seen = (strip.centers >= begin) & (strip.centers <= view.right)
+    numbers = (trace.centers - BEGIN % 1.0) * RATE
+    seen = (trace.centers >= begin) & (trace.centers <= view.right)
     np.testing.assert_allclose(numbers[seen], np.rint(numbers[seen]), atol=1e-6)
     places = np.rint(numbers[seen]).astype(int)
     assert (np.diff(places) == 1).all()
     assert places[0] < (kept - BEGIN % 1.0) * RATE - 50 < places[-1] - 50
-    np.testing.assert_array_equal(strip.low[seen], RAMP[places])
-    np.testing.assert_array_equal(strip.high[seen], RAMP[places])
+    np.testing.assert_array_equal(trace.low[seen], RAMP[places])
+    np.testing.assert_array_equal(trace.high[seen], RAMP[places])
 
 
 def test_the_cursor_reads_the_sample_that_is_there(qtbot, drifting):
@@ -105,18 +105,18 @@ def test_where_the_clock_jumps_no_sample_stands_in_the_break(qtbot, tmp_path, ju
     history, detail = recorded(tmp_path / "run.h5", lambda i: i / RATE + jump * (i >= at))
     before, after = history.timeline.segments
     panel, _ = shown(qtbot, history, detail, span, before.x_end + right)
-    strip = panel.stack.frame.rows[0].curves[0]
-    known = ~np.isnan(strip.low)
-    ends = strip.edges[1:]
+    trace = panel.stack.frame.rows[0].curves[0]
+    known = ~np.isnan(trace.low)
+    ends = trace.edges[1:]
     # memory has buckets of 16 samples there
     early = known & (ends <= after.x_begin - 16 / RATE)
-    assert strip.high[early].max() <= RAMP[at - 1]
+    assert trace.high[early].max() <= RAMP[at - 1]
     # all that is in sight of the end of the segment is drawn, and nothing after it
-    width = strip.edges[1] - strip.edges[0]
+    width = trace.edges[1] - trace.edges[0]
     last = min(before.x_end, before.x_end + right)
     assert last - width <= ends[early].max() <= before.x_end + 16 / RATE
-    late = known & (strip.edges[:-1] >= after.x_begin)
-    assert not late.any() or strip.low[late].min() >= RAMP[at]
+    late = known & (trace.edges[:-1] >= after.x_begin)
+    assert not late.any() or trace.low[late].min() >= RAMP[at]
 
 
 def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, tmp_path):
@@ -136,6 +136,6 @@ def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, t
     assert segments[2].x_begin + 16.0 < history.signals.kept_x
     for start, segment in enumerate(segments):
         panel, view = shown(qtbot, history, detail, 2.0, segment.x_begin + 15.0)
-        strip = panel.stack.frame.rows[0].curves[0]
-        seen = (strip.centers >= view.left) & (strip.centers <= view.right)
-        assert np.all(np.floor(strip.low[seen]) == start) and np.all(np.floor(strip.high[seen]) == start)
+        trace = panel.stack.frame.rows[0].curves[0]
+        seen = (trace.centers >= view.left) & (trace.centers <= view.right)
+        assert np.all(np.floor(trace.low[seen]) == start) and np.all(np.floor(trace.high[seen]) == start)

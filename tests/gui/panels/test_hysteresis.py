@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gui.panels.hysteresis import LENGTHS, HysteresisPanel
-from gui.plots.loop_energy import loop_energy, work_unit
 from gui.plots.view import View
+from gui.plots.xy.loop import loop_energy, work_unit
 from gui.widgets.theme import LIGHT
 from tests.gui.panels.tone_rig import AMPLITUDE, DAMPING, RATE, WINDOW, pulsation, tone_history, tone_samples
 
@@ -58,7 +58,7 @@ def test_the_energy_of_a_turn_is_that_of_the_damper(panel, warm_kernels):
     look(panel, tone_history(5.0, ratio=1.1))
     # a viscous damper takes up pi c w A^2 a turn
     energy = np.pi * DAMPING * pulsation() * (AMPLITUDE / 1.1) ** 2
-    told = panel.plot.said.split()
+    told = panel.plot.annotation.split()
     assert told[:-2] == ["energy", "per", "cycle"]
     assert float(told[-2]) == pytest.approx(1e3 * energy, rel=5e-3)
     assert told[-1] == "mJ"
@@ -66,7 +66,7 @@ def test_the_energy_of_a_turn_is_that_of_the_damper(panel, warm_kernels):
 
 def test_without_a_frequency_no_energy_is_told(panel, warm_kernels):
     look(panel, tone_history(5.0, measures=("ti",)))
-    assert panel.plot.said == "energy per cycle —"
+    assert panel.plot.annotation == "energy per cycle —"
 
 
 def test_how_far_back_it_goes_can_be_chosen(panel, warm_kernels, qtbot):
@@ -116,7 +116,7 @@ def test_what_is_older_is_not_drawn_at_every_look(panel, warm_kernels):
 
 def test_without_a_force_there_is_a_line_of_text(panel, warm_kernels):
     look(panel, tone_history(3.0, force=False))
-    assert panel.plot.said == "a has no force channel: there is no loop to show"
+    assert panel.plot.annotation == "a has no force channel: there is no loop to show"
     assert not panel.trail.newest.isVisible()
 
 

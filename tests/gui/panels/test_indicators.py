@@ -117,10 +117,10 @@ def test_a_row_has_bands_as_soon_as_its_standard_deviation_is_published(qtbot, n
 def test_delay_is_in_milliseconds_and_missing_where_it_means_nothing(qtbot, delays):
     t, values, history = delays
     panel, _ = shown(qtbot, history)
-    strip = panel.stack.frame.rows[0].curves[0]
-    places = np.rint(strip.centers * RATE).astype(int)
-    np.testing.assert_allclose(strip.low, 1e3 * values[places, 0])
-    assert np.isnan(strip.low[(t[places] >= 5.0) & (t[places] < 6.0)]).all()
+    trace = panel.stack.frame.rows[0].curves[0]
+    places = np.rint(trace.centers * RATE).astype(int)
+    np.testing.assert_allclose(trace.low, 1e3 * values[places, 0])
+    assert np.isnan(trace.low[(t[places] >= 5.0) & (t[places] < 6.0)]).all()
 
 
 def test_bands_are_one_standard_deviation_on_either_side_and_say_so(qtbot, delays):
@@ -163,9 +163,9 @@ def test_the_chosen_actuator_is_shown(qtbot, delays):
     assert panel.heading.text() == "actuator north"
     view.choose("south")
     assert panel.heading.text() == "actuator south"
-    strip = panel.stack.frame.rows[0].curves[0]
-    places = np.rint(strip.centers * RATE).astype(int)
-    np.testing.assert_allclose(strip.low, 1e3 * values[places, 2])
+    trace = panel.stack.frame.rows[0].curves[0]
+    places = np.rint(trace.centers * RATE).astype(int)
+    np.testing.assert_allclose(trace.low, 1e3 * values[places, 2])
 
 
 def test_all_actuators_lie_over_each_other_when_asked_for(qtbot, delays):

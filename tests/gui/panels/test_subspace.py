@@ -74,7 +74,7 @@ def test_every_sample_of_the_window_lies_on_the_ellipse(panel, delay, ratio):
 def test_a_lag_is_told_in_degrees_milliseconds_and_words(panel):
     delay, ratio = 0.012, 1.1
     look(panel, tone_history(delay=delay, ratio=ratio))
-    lines = panel.plot.said.splitlines()
+    lines = panel.plot.annotation.splitlines()
     assert lines[0].split()[:2] == ["phase", f"−{np.degrees(pulsation() * delay):.2f}"]
     assert lines[0].endswith("°")
     assert lines[1].split()[:2] == ["delay", "12.00"]
@@ -85,7 +85,7 @@ def test_a_lag_is_told_in_degrees_milliseconds_and_words(panel):
 
 def test_a_lead_goes_the_other_way(panel):
     look(panel, tone_history(delay=-0.012, ratio=0.9))
-    assert panel.plot.said.splitlines()[3:] == ["measured leads", "↻ clockwise", "overshoots"]
+    assert panel.plot.annotation.splitlines()[3:] == ["measured leads", "↻ clockwise", "overshoots"]
 
 
 def test_the_way_that_is_told_is_the_way_it_goes(panel):
@@ -93,7 +93,7 @@ def test_the_way_that_is_told_is_the_way_it_goes(panel):
         look(panel, tone_history(delay=delay, ratio=1.0))
         x, y = drawn(panel)
         assert np.sign(np.sum(x[:-1] * np.diff(y) - y[:-1] * np.diff(x))) == turn
-        assert ("counter-clockwise" in panel.plot.said) is (turn > 0.0)
+        assert ("counter-clockwise" in panel.plot.annotation) is (turn > 0.0)
 
 
 def test_the_newest_point_is_marked_and_the_arrow_shows_the_way(panel):
@@ -122,12 +122,12 @@ def test_both_axes_have_one_scale(panel):
     history = tone_history(ratio=2.0)
     look(panel, history)
     QApplication.processEvents()
-    width, height = panel.plot.plane.viewPixelSize()
+    width, height = panel.plot.view_box.viewPixelSize()
     assert width == pytest.approx(height, rel=1e-3)
     assert panel.diagonal.isVisible()
     assert panel.plot.getAxis("bottom").labelText == "command [mm]"
     assert panel.plot.getAxis("left").labelText == "measured [mm]"
-    x, y = panel.plot.plane.viewRange()
+    x, y = panel.plot.view_box.viewRange()
     assert x[0] <= -AMPLITUDE
     assert x[1] >= AMPLITUDE
     assert y[0] <= -AMPLITUDE / 2.0
@@ -136,10 +136,10 @@ def test_both_axes_have_one_scale(panel):
 def test_of_two_units_there_is_no_diagonal(panel):
     look(panel, tone_history(units=("V", "m"), force=False))
     assert not panel.diagonal.isVisible()
-    assert panel.plot.plane.getAspectRatio() != 0.0
+    assert panel.plot.view_box.getAspectRatio() != 0.0
     assert not panel.plot.square
-    assert panel.plot.said.splitlines()[2].endswith("V/m")
-    assert "shoots" not in panel.plot.said
+    assert panel.plot.annotation.splitlines()[2].endswith("V/m")
+    assert "shoots" not in panel.plot.annotation
 
 
 def test_a_pinned_instant_is_shown_with_its_own_values(panel, view):
@@ -150,10 +150,10 @@ def test_a_pinned_instant_is_shown_with_its_own_values(panel, view):
 
     history = tone_history(8.0, edit=slower)
     look(panel, history)
-    assert panel.plot.said.splitlines()[1].split()[1] == "30.00"
+    assert panel.plot.annotation.splitlines()[1].split()[1] == "30.00"
     view.pin(2.9)
     panel.refresh(history)
-    assert panel.plot.said.splitlines()[1].split()[1] == "12.00"
+    assert panel.plot.annotation.splitlines()[1].split()[1] == "12.00"
     assert "at 2.90 s" in panel.heading.text()
     _, command, _, _ = tone_samples(8.0, 0.012, 1.1)
     assert drawn(panel)[0][-1] == pytest.approx(command[round(2.9 * RATE)])
@@ -161,7 +161,7 @@ def test_a_pinned_instant_is_shown_with_its_own_values(panel, view):
 
 def test_before_a_window_is_full_there_is_no_ellipse(panel):
     look(panel, tone_history(1.2))
-    assert panel.plot.said.splitlines() == ["no ellipse:", "window not full, 1.20 of 2 s without a gap"]
+    assert panel.plot.annotation.splitlines() == ["no ellipse:", "window not full, 1.20 of 2 s without a gap"]
     assert len(panel.ellipse.getData()[0] if panel.ellipse.getData()[0] is not None else ()) == 0
     assert len(drawn(panel)[0]) == round(1.2 * RATE)
 
@@ -171,7 +171,7 @@ def test_a_missing_sample_breaks_the_line_and_the_ellipse(panel):
         measured[round(4.5 * RATE)] = np.nan
 
     look(panel, tone_history(edit=lost))
-    assert "window not full, 0.50 of 2 s" in panel.plot.said
+    assert "window not full, 0.50 of 2 s" in panel.plot.annotation
     _, y = drawn(panel)
     assert np.isnan(y).sum() == 1
     assert np.isnan(y[-round(0.5 * RATE)])
@@ -186,17 +186,17 @@ def test_a_command_that_stands_still_is_said_to(panel, view):
     look(panel, history)
     view.pin(2.5)
     panel.refresh(history)
-    assert panel.plot.said.startswith("phase")
+    assert panel.plot.annotation.startswith("phase")
     view.pin(None)
     view.follow()
     panel.refresh(history)
-    assert panel.plot.said.splitlines() == ["no ellipse:", "the command stands still"]
+    assert panel.plot.annotation.splitlines() == ["no ellipse:", "the command stands still"]
     assert not panel.trail.head.isVisible()
 
 
 def test_without_paei_it_says_so(panel):
     look(panel, tone_history(measures=("fdb",)))
-    assert panel.plot.said.splitlines() == ["no ellipse:", "PAEI is not computed"]
+    assert panel.plot.annotation.splitlines() == ["no ellipse:", "PAEI is not computed"]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_without_signals_nothing_is_drawn(panel, qtbot):
 
     look(panel, tone_history())
     panel.configure(History(memory=1 << 20))
-    assert panel.plot.said == "the service sends no signals"
+    assert panel.plot.annotation == "the service sends no signals"
     assert all(len(part.getData()[0] if part.getData()[0] is not None else ()) == 0 for part in panel.trail.parts)
     assert not panel.trail.newest.isVisible()
 
@@ -230,7 +230,7 @@ def test_the_wheel_zooms_and_a_double_click_goes_back(panel, qtbot):
     history = tone_history()
     look(panel, history)
     QApplication.processEvents()
-    before = panel.plot.plane.viewRange()
+    before = panel.plot.view_box.viewRange()
     middle = panel.pane.viewport().rect().center()
     wheel = QWheelEvent(
         QPointF(middle),
@@ -243,23 +243,23 @@ def test_the_wheel_zooms_and_a_double_click_goes_back(panel, qtbot):
         False,
     )
     QApplication.sendEvent(panel.pane.viewport(), wheel)
-    nearer = panel.plot.plane.viewRange()
+    nearer = panel.plot.view_box.viewRange()
     assert nearer[0][1] - nearer[0][0] < 0.9 * (before[0][1] - before[0][0])
     # somebody looks closer: it stays so
     panel.refresh(history)
-    np.testing.assert_allclose(panel.plot.plane.viewRange(), nearer)
+    np.testing.assert_allclose(panel.plot.view_box.viewRange(), nearer)
     qtbot.mouseDClick(panel.pane.viewport(), Qt.MouseButton.LeftButton, pos=middle)
     qtbot.mouseRelease(panel.pane.viewport(), Qt.MouseButton.LeftButton, pos=middle)
-    np.testing.assert_allclose(panel.plot.plane.viewRange(), before)
+    np.testing.assert_allclose(panel.plot.view_box.viewRange(), before)
 
 
 def test_the_mouse_tells_where_it_is(panel, qtbot):
     look(panel, tone_history())
     QApplication.processEvents()
-    at = panel.plot.plane.mapViewToScene(QPointF(0.001, -0.002))
+    at = panel.plot.view_box.mapViewToScene(QPointF(0.001, -0.002))
     qtbot.mouseMove(panel.pane.viewport(), panel.pane.mapFromScene(at))
     # within two pixels, in mm
-    pixel = 2e3 * panel.plot.plane.viewPixelSize()[0]
+    pixel = 2e3 * panel.plot.view_box.viewPixelSize()[0]
     command, measured = panel.readout.text().replace("−", "-").split(", ")
     assert float(command.split()[1]) == pytest.approx(1.0, abs=pixel)
     assert float(measured.split()[1]) == pytest.approx(-2.0, abs=pixel)
@@ -272,8 +272,8 @@ def test_dragging_pans(panel, qtbot):
     history = tone_history()
     look(panel, history)
     QApplication.processEvents()
-    (low, high), _ = panel.plot.plane.viewRange()
-    plane, port = panel.plot.plane, panel.pane.viewport()
+    (low, high), _ = panel.plot.view_box.viewRange()
+    plane, port = panel.plot.view_box, panel.pane.viewport()
     begin, end = (panel.pane.mapFromScene(plane.mapViewToScene(QPointF(x, 0.0))) for x in (0.0, 0.002))
     qtbot.mousePress(port, Qt.MouseButton.LeftButton, pos=begin)
     for step in range(1, 11):
@@ -289,7 +289,7 @@ def test_dragging_pans(panel, qtbot):
         QApplication.sendEvent(port, held)
     qtbot.mouseRelease(port, Qt.MouseButton.LeftButton, pos=end)
     panel.refresh(history)
-    moved = panel.plot.plane.viewRange()[0]
+    moved = panel.plot.view_box.viewRange()[0]
     assert moved[0] < low - 0.001
     assert moved[1] - moved[0] == pytest.approx(high - low)
 
@@ -317,7 +317,7 @@ def test_a_restart_is_no_line(panel):
     look(panel, history)
     x, _ = drawn(panel)
     assert np.isnan(x).any()
-    assert "window not full, 1.00 of 2 s" in panel.plot.said
+    assert "window not full, 1.00 of 2 s" in panel.plot.annotation
 
 
 def test_it_takes_other_colours(panel):

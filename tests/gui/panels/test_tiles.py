@@ -15,9 +15,8 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 from gui.model.history.history import History
 from gui.model.limits import LimitLine
 from gui.model.verdict import FAR_BEHIND, Verdict, verdict
-from gui.panels.fitted_text import fitted
-from gui.panels.tile import LEAST_HEIGHT, LEAST_WIDTH, LYING_HEIGHT, LYING_WIDTH
-from gui.panels.tile_board import columns_for, tile_size
+from gui.panels.tiles.panel import columns_for, tile_size
+from gui.panels.tiles.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
 from gui.widgets.theme import DARK
 from gui.wording.level import Level
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
@@ -188,7 +187,7 @@ def test_many_actuators_scroll_and_the_chosen_one_is_in_sight(qtbot):
     names = tuple(f"a{i:02d}" for i in range(64))
     panel, view = panel_of(qtbot, history_of(actuators=names), 360, 300)
     assert len(tiles(panel)) == 64
-    assert all(tile.width() >= LEAST_WIDTH and tile.height() >= LYING_HEIGHT for tile in tiles(panel))
+    assert all(tile.width() >= MIN_WIDTH and tile.height() >= LANDSCAPE_MIN_HEIGHT for tile in tiles(panel))
     view.choose("a63")
     area = panel.findChild(QScrollArea)
     assert area.viewport().rect().contains(tiles(panel)[63].mapTo(area.viewport(), tiles(panel)[63].rect().center()))
@@ -227,18 +226,18 @@ def test_without_results_it_says_what_comes(qtbot):
     assert not panel.grab().isNull()
 
 
-@given(st.integers(1, 64), st.integers(LEAST_WIDTH, 4000), st.integers(LEAST_HEIGHT, 3000))
+@given(st.integers(1, 64), st.integers(MIN_WIDTH, 4000), st.integers(MIN_HEIGHT, 3000))
 def test_tiles_are_never_too_small_and_all_have_room(n, width, height):
     columns = columns_for(n, width, height)
     wide, high = tile_size(n, columns, width, height)
-    assert wide >= LEAST_WIDTH
-    assert high >= (LEAST_HEIGHT if wide < LYING_WIDTH else LYING_HEIGHT)
+    assert wide >= MIN_WIDTH
+    assert high >= (MIN_HEIGHT if wide < LANDSCAPE_MIN_WIDTH else LANDSCAPE_MIN_HEIGHT)
     assert columns * wide <= width
     # no other number of columns makes larger letters
     sizes = []
     for other in range(1, n + 1):
         w, h = tile_size(n, other, width, height)
-        if w >= LEAST_WIDTH:
+        if w >= MIN_WIDTH:
             sizes.append(letters(w, h))
     assert letters(wide, high) == pytest.approx(max(sizes))
 
@@ -246,10 +245,10 @@ def test_tiles_are_never_too_small_and_all_have_room(n, width, height):
 def letters(wide, high):
     """How large plain numbers are: words and numbers below each other or, where there is room, beside each other."""
     below, beside = min(wide / 10.0, high / 8.6), min(wide / 22.0, high / 4.8)
-    return max(below, beside) if wide >= LYING_WIDTH else below
+    return max(below, beside) if wide >= LANDSCAPE_MIN_WIDTH else below
 
 
-@pytest.mark.parametrize("size", [(LEAST_WIDTH, LEAST_HEIGHT), (320, 180), (1900, 1000)])
+@pytest.mark.parametrize("size", [(MIN_WIDTH, MIN_HEIGHT), (320, 180), (1900, 1000)])
 @pytest.mark.parametrize("text", ["north", "-1234.5", "no data from the service", "■ over limit (trip): delay"])
 def test_letters_shrink_until_the_text_has_room(qapp, size, text):
     for share in (0.44, 1.0):
@@ -263,11 +262,11 @@ def test_letters_shrink_until_the_text_has_room(qapp, size, text):
 @pytest.mark.parametrize(
     "size",
     [
-        (LEAST_WIDTH, LEAST_HEIGHT),
-        (LEAST_WIDTH, 500),
-        (LYING_WIDTH, LYING_HEIGHT),
-        (900, LYING_HEIGHT),
-        (900, LEAST_HEIGHT),
+        (MIN_WIDTH, MIN_HEIGHT),
+        (MIN_WIDTH, 500),
+        (LANDSCAPE_MIN_WIDTH, LANDSCAPE_MIN_HEIGHT),
+        (900, LANDSCAPE_MIN_HEIGHT),
+        (900, MIN_HEIGHT),
         (700, 500),
     ],
 )

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication
 from gui.model.history.history import History
 from gui.model.link import ReceivedMessages
 from gui.panels.transfer import TransferPanel
-from gui.plots.frequency_axis import marks
 from gui.plots.view import View
+from gui.plots.xy.axes import marks
 from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
@@ -129,7 +129,7 @@ def test_the_logarithmic_axis_has_the_logarithm_of_the_frequency(panel):
     np.testing.assert_allclose(curve(panel, 0).weak.getData()[0], np.log10(F))
     assert panel.dominant[0].value() == pytest.approx(math.log10(2.2))
     axis = panel.rows[-1].getAxis("bottom")
-    low, high = panel.rows[-1].plane.viewRange()[0]
+    low, high = panel.rows[-1].view_box.viewRange()[0]
     ((_, places), *_) = axis.tickValues(low, high, 400.0)
     assert {"0.5", "1", "2", "5", "10"} <= set(axis.tickStrings(places, 1.0, 1.0))
 
@@ -179,10 +179,10 @@ def test_all_actuators_differ_in_colour_stroke_and_name(panel):
 
 def test_the_mouse_tells_the_values_at_the_nearest_frequency(panel, qtbot):
     look(panel, heard(block()))
-    at = panel.rows[1].plane.mapViewToScene(QPointF(2.1, 12.0))
+    at = panel.rows[1].view_box.mapViewToScene(QPointF(2.1, 12.0))
     qtbot.mouseMove(panel.pane.viewport(), panel.pane.mapFromScene(at))
     assert panel.readout.text() == "2 Hz: ratio 1.040 ± 0.050, delay 12.0 ± 2.0 ms, coherence 0.980"
-    at = panel.rows[1].plane.mapViewToScene(QPointF(8.0, 12.0))
+    at = panel.rows[1].view_box.mapViewToScene(QPointF(8.0, 12.0))
     qtbot.mouseMove(panel.pane.viewport(), panel.pane.mapFromScene(at))
     assert panel.readout.text().endswith("coherence 0.400 (low)")
 
@@ -190,20 +190,20 @@ def test_the_mouse_tells_the_values_at_the_nearest_frequency(panel, qtbot):
 def test_the_rows_zoom_together_and_a_double_click_frees_them(panel, qtbot):
     history = heard(block())
     look(panel, history)
-    before = [row.plane.viewRange() for row in panel.rows]
+    before = [row.view_box.viewRange() for row in panel.rows]
     panel.rows[0].zoom(0.5)
-    panel.rows[0].plane.sigRangeChangedManually.emit([True, True])
-    np.testing.assert_allclose(panel.rows[2].plane.viewRange()[0], panel.rows[0].plane.viewRange()[0])
-    assert not any(row.automatic for row in panel.rows)
-    middle = panel.pane.mapFromScene(panel.rows[1].plane.sceneBoundingRect().center())
+    panel.rows[0].view_box.sigRangeChangedManually.emit([True, True])
+    np.testing.assert_allclose(panel.rows[2].view_box.viewRange()[0], panel.rows[0].view_box.viewRange()[0])
+    assert not any(row.auto_range_on for row in panel.rows)
+    middle = panel.pane.mapFromScene(panel.rows[1].view_box.sceneBoundingRect().center())
     qtbot.mouseDClick(panel.pane.viewport(), Qt.MouseButton.LeftButton, pos=middle)
     qtbot.mouseRelease(panel.pane.viewport(), Qt.MouseButton.LeftButton, pos=middle)
-    np.testing.assert_allclose([row.plane.viewRange() for row in panel.rows], before)
+    np.testing.assert_allclose([row.view_box.viewRange() for row in panel.rows], before)
 
 
 def test_coherence_is_shown_from_none_to_full(panel):
     look(panel, heard(block()))
-    low, high = panel.rows[2].plane.viewRange()[1]
+    low, high = panel.rows[2].view_box.viewRange()[1]
     assert low == 0.0
     assert 1.0 <= high < 1.1
 
@@ -212,14 +212,14 @@ def test_the_scale_is_that_of_the_coherent_values(panel):
     wild = block()
     wild.values[-3:, 1] = 50.0
     look(panel, heard(wild))
-    assert panel.rows[0].plane.viewRange()[1][1] < 2.0
+    assert panel.rows[0].view_box.viewRange()[1][1] < 2.0
 
 
 def test_without_a_transfer_function_it_says_so(panel):
     look(panel, heard(block()))
     history = heard(None)
     panel.configure(history)
-    assert panel.rows[0].said == "no transfer function yet"
+    assert panel.rows[0].annotation == "no transfer function yet"
     assert not panel.curves
     assert not panel.dominant[0].isVisible()
 

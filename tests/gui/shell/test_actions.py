@@ -22,8 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.catalogue import PANELS as CATALOGUE
-from gui.panels.tile_board import TileBoard
-from gui.panels.tiles import TilesPanel
+from gui.panels.tiles.panel import TileBoard, TilesPanel
 from gui.plots.view import View
 from gui.sources.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from gui.settings.atomic_write import ExportError, whole_file
+from gui.settings.files import ExportError, whole_file
 from gui.window.export import export_picture, svg_bytes
 
 SVG = "{http://www.w3.org/2000/svg}"

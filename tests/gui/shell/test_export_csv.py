@@ -11,7 +11,7 @@ import pytest
 
 from gui.model.history.history import History
 from gui.model.link import ReceivedMessages
-from gui.settings.atomic_write import ExportError
+from gui.settings.files import ExportError
 from gui.window.export_csv import CsvTable, left_out, tables_in_view, write_tables
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from replay.formats import Selection, open_recording

@@ -8,9 +8,9 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from gui.panels.tile_board import TileBoard
-from gui.plots.time_row import Row
-from gui.plots.time_stack import TimeStack
+from gui.panels.tiles.panel import TileBoard
+from gui.plots.time.rows import Row
+from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.sources.description import Description, Overview
 from gui.sources.run_timeline import RunTimeline

@@ -9,8 +9,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSettings
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 from shiboken6 import isValid
 
-from gui.settings.settings import WindowSettings
-from gui.settings.settings_dialog import SettingsDialog
+from gui.settings.dialog import SettingsDialog
+from gui.settings.window_settings import WindowSettings
 from gui.window.actions import Actions
 from gui.window.help import KeyList
 from gui.window.layouts import Layouts

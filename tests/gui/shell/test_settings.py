@@ -12,9 +12,13 @@ from pydantic import ValidationError
 from PySide6.QtCore import QSettings
 
 from gui.model.limits import DEFAULT
-from gui.settings.atomic_write import ExportError
-from gui.settings.settings import LimitSettings, WindowSettings, keep_window_settings, load_window_settings
-from gui.settings.settings_file import read_settings, settings_text, write_settings
+from gui.settings.files import ExportError, read_settings, settings_text, write_settings
+from gui.settings.window_settings import (
+    DisplayLimitSettings,
+    WindowSettings,
+    keep_window_settings,
+    load_window_settings,
+)
 from monitor.config import IndicatorSettings, Settings, load_settings
 
 
@@ -24,7 +28,9 @@ def store(tmp_path):
 
 
 def test_what_is_kept_comes_back(store, tmp_path):
-    chosen = WindowSettings(theme="dark", span=12.5, record_folder="/runs/ä b", limits=LimitSettings(delay_trip=7.25))
+    chosen = WindowSettings(
+        theme="dark", span=12.5, record_folder="/runs/ä b", limits=DisplayLimitSettings(delay_trip=7.25)
+    )
     keep_window_settings(store, chosen)
     store.sync()
     again = QSettings(str(tmp_path / "store.ini"), QSettings.Format.IniFormat)
@@ -50,16 +56,16 @@ def test_what_is_sound_of_a_damaged_store_is_kept(store):
     store.setValue("window/settings", json.dumps(document))
     settings, told = load_window_settings(store)
     assert (settings.theme, settings.span, settings.frame_rate) == ("dark", 5.0, 25)
-    assert settings.limits == LimitSettings()
+    assert settings.limits == DisplayLimitSettings()
     assert told.endswith("frame_rate, limits, of_the_future")
 
 
 def test_limits_become_lines():
-    lines = LimitSettings(delay_warn=2.0, delay_trip=5.0, phase_warn=None, phase_trip=None).lines
+    lines = DisplayLimitSettings(delay_warn=2.0, delay_trip=5.0, phase_warn=None, phase_trip=None).lines
     assert (lines["delay"].warn, lines["delay"].trip) == (2.0, 5.0)
     assert (lines["phase"].warn, lines["phase"].trip) == (math.inf, math.inf)
     with pytest.raises(ValidationError, match="delay: what is too large"):
-        LimitSettings(delay_warn=5.0, delay_trip=2.0)
+        DisplayLimitSettings(delay_warn=5.0, delay_trip=2.0)
 
 
 _texts = st.text(st.characters(codec="utf-8"), max_size=12)

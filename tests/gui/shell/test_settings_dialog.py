@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import BaseModel
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from gui.settings.service_fields import SERVICE_SECTIONS
-from gui.settings.settings import LimitSettings, WindowSettings
-from gui.settings.settings_dialog import SettingsDialog
-from gui.settings.window_fields import WINDOW_SECTIONS
+from gui.settings.dialog import SettingsDialog
+from gui.settings.form import SERVICE_SECTIONS, WINDOW_SECTIONS
+from gui.settings.window_settings import DisplayLimitSettings, WindowSettings
 from monitor.config import (
     AlarmSettings,
     IndicatorSettings,
@@ -23,6 +21,7 @@ from monitor.config import (
     ResultSettings,
     Settings,
     StreamSettings,
+    fields_of,
     load_settings,
 )
 from monitor.config import LimitSettings as AlarmLimit
@@ -43,7 +42,7 @@ CHOSEN = Settings(
         limits=ReliabilityLimits(accumulated=(0.7, 0.85)),
     ),
 )
-WINDOW = WindowSettings(theme="dark", frame_rate=30, span=12.5, limits=LimitSettings(phase_warn=5.0))
+WINDOW = WindowSettings(theme="dark", frame_rate=30, span=12.5, limits=DisplayLimitSettings(phase_warn=5.0))
 
 
 @pytest.fixture
@@ -65,24 +64,15 @@ def _problem(dialog, page, key):
     return dialog.pages[page].rows[key].problem.text()
 
 
-def _keys(model, prefix=""):
-    for name, info in model.model_fields.items():
-        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
-            yield from _keys(info.annotation, f"{prefix}{name}.")
-        else:
-            yield prefix + name
-
-
 @pytest.mark.parametrize("section", [*WINDOW_SECTIONS, *SERVICE_SECTIONS], ids=lambda s: s.key)
-def test_every_setting_has_a_field_that_says_what_it_does(section):
-    elsewhere = {key for key in _keys(section.model) if section.key == "window" and key.startswith("limits.")}
-    if section.key == "alarms":
-        # a table of its own in the file
-        elsewhere = {"limit"}
-    assert {field.key for field in section.fields} == set(_keys(section.model)) - elsewhere
-    for field in section.fields:
-        assert field.does.endswith(".") and field.label
-        assert (field.kind in ("choice", "several")) == bool(field.choices)
+def test_every_setting_has_a_label_and_a_sentence(section):
+    fields = list(fields_of(section.model))
+    elsewhere = {"limits"} if section.key == "window" else {"limit"} if section.key == "alarms" else set()
+    assert {field.path[0] for field in fields} == set(section.model.model_fields) - elsewhere
+    for field in fields:
+        assert field.description.endswith(".") and field.info.title
+        if field.default is None or field.default in ("", ()):
+            assert field.empty, field.key
 
 
 def test_all_sections_of_a_service_have_a_page():
@@ -147,13 +137,13 @@ def test_a_wrong_entry_is_told_beside_it_and_holds_ok_back(dialog, page, key, te
     _type(dialog, page, key, text)
     assert told in _problem(dialog, page, key)
     assert not dialog.ok.isEnabled()
-    assert dialog.pages[page].section.title in dialog.told.text()
+    assert dialog.pages[page].section.title in dialog.message.text()
     marked = [item.text() for item in dialog._items.values() if item.text().startswith("▲")]
     assert marked == [f"▲ {dialog.pages[page].section.title}"]
     dialog.pages[page].restore_defaults()
     assert _problem(dialog, page, key) == ""
     assert dialog.ok.isEnabled()
-    assert dialog.told.text() == ""
+    assert dialog.message.text() == ""
 
 
 def test_it_is_told_while_typing(dialog):
@@ -208,7 +198,7 @@ def test_limits_of_a_model_are_wrong_where_they_stand(dialog):
 def test_no_measure_at_all_is_refused(dialog):
     for box in dialog.pages["indicators"].rows["measures"].editor.boxes.values():
         box.setChecked(False)
-    assert "at least 1 item" in _problem(dialog, "indicators", "measures")
+    assert "choose at least one" in _problem(dialog, "indicators", "measures")
 
 
 def test_only_the_page_is_restored(dialog):
@@ -221,20 +211,20 @@ def test_only_the_page_is_restored(dialog):
 
 
 def test_a_setting_is_found_by_its_words(dialog):
-    QTest.keyClicks(dialog.line, "taper")
+    QTest.keyClicks(dialog.search, "taper")
     shown = {
         key: [name for name, row in page.rows.items() if not row.editor.isHidden()]
         for key, page in dialog.pages.items()
     }
     assert {key: names for key, names in shown.items() if names} == {"indicators": ["taper"]}
     assert dialog.stack.currentIndex() == list(dialog.pages).index("indicators")
-    dialog.line.clear()
+    dialog.search.clear()
     assert not any(row.editor.isHidden() for page in dialog.pages.values() for row in page.rows.values())
 
 
 def test_a_problem_of_a_field_that_is_not_found_is_still_counted(dialog):
     _type(dialog, "indicators", "window", "-1")
-    QTest.keyClicks(dialog.line, "theme")
+    QTest.keyClicks(dialog.search, "theme")
     assert dialog.n_problems == 1
     assert not dialog.ok.isEnabled()
 
@@ -253,10 +243,10 @@ def test_a_file_that_is_wrong_changes_nothing_and_is_told(dialog, tmp_path):
     path = tmp_path / "lab.toml"
     path.write_text("[indicators]\nwindow = 'long'\n")
     dialog.import_file(path)
-    assert "indicators.window" in dialog.told.text()
+    assert "indicators.window" in dialog.message.text()
     assert dialog.service_settings == Settings()
     dialog.export_file(tmp_path / "no" / "lab.toml")
-    assert "cannot be written" in dialog.told.text()
+    assert "cannot be written" in dialog.message.text()
 
 
 def test_cancel_applies_nothing(dialog):
@@ -272,7 +262,7 @@ def test_cancel_applies_nothing(dialog):
 def test_enter_in_a_field_does_not_close_the_dialog(dialog):
     agreed = []
     dialog.accepted_settings.connect(lambda *settings: agreed.append(settings))
-    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
+    QTest.keyClick(dialog.search, Qt.Key.Key_Return)
     QTest.keyClick(dialog.pages["indicators"].rows["window"].editor.line, Qt.Key.Key_Return)
     assert dialog.isVisible()
     assert agreed == []

@@ -1,5 +1,6 @@
 """Sessions: which processes are started, with which words, and what is said when they go."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ BEAM = ModelUnderTest("beam", "deflection", "16%", "literal", ("accumulated=0.7:
 
 def options(words):
     """Read the words as the command does: a wrong one ends the test."""
-    return parser_for(list(words)).parse_args(list(words))
+    given = vars(parser_for(list(words)).parse_args(list(words)))
+    short = {"record.path": "record", "reliability.channel": "response"}
+    return Namespace(**{short.get(name, name.rpartition(".")[2]): value for name, value in given.items()})
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def test_a_connection_starts_nothing(qtbot, launch, heard, ended):
 
 
 def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, ended, monkeypatch):
-    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.USUAL)
+    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.RESULTS)
     source = ServeRig("tcp://rig:5555", config=Path("lab.toml"), words=("--window", "2"), record="runs/")
     session = source.session(launch=launch)
     ready, told, over = heard(session.ready), heard(session.told), ended(session)
@@ -55,7 +58,7 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
     given = options(launch[0].words)
     assert (given.connect, given.bind, given.record, given.window) == (["tcp://rig:5555"], None, "runs/", 2.0)
     assert given.config == Path("lab.toml")
-    assert given.publish == loopback.USUAL
+    assert given.publish == loopback.RESULTS
     assert given.until_closed is not launch[0].outlives
     launch[0].line.emit(READY)
     assert ready == ["tcp://127.0.0.1:40123"]
@@ -81,7 +84,7 @@ def test_ports_of_loopback_are_free():
     first, second = loopback.free_endpoint(), loopback.free_endpoint()
     assert first.startswith("tcp://127.0.0.1:")
     assert first != second
-    assert loopback.usual_or_any() in (loopback.USUAL, loopback.ANY)
+    assert loopback.usual_or_any() in (loopback.RESULTS, loopback.ANY)
 
 
 @pytest.fixture

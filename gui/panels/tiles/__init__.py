@@ -1,0 +1,1 @@
+"""Panel of tiles: big numbers that are read from across the room."""

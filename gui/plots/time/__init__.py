@@ -1,0 +1,1 @@
+"""Plots over time, drawn by hand with QPainter (decision 21)."""

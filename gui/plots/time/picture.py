@@ -1,0 +1,126 @@
+"""Draw a scene: background, grid, curves and limit lines of every row, and the time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QPaintEngine, QPainter
+
+from gui.plots.time.axis import TimeScale
+from gui.plots.time.cache import PixmapCache
+from gui.plots.time.curves import ColumnsImage, CurvePainter, PixelColumns, ValueScale
+from gui.plots.time.decoration import (
+    TimeAxis,
+    colour_of,
+    draw_background,
+    draw_limits,
+    draw_mark_words,
+    draw_marks,
+    draw_value_axis,
+    translucent,
+)
+from gui.plots.time.rows import Curve, Row, RowData, Trace
+from gui.plots.time.scene import Scene
+from gui.plots.value_range import ValueRange
+from monitor.messages.blocks import Samples
+
+_BAND_ALPHA = 56
+_FAINT_ALPHA = 110
+
+
+def draw_scene(painter: QPainter, scene: Scene, pixmaps: PixmapCache) -> None:
+    """Draw all but what moves with a cursor, with the labels of the picture before."""
+    ScenePainter(painter, scene, pixmaps).draw()
+
+
+class ScenePainter:
+    """Draw a scene, all but what moves with a cursor.
+
+    Parameters
+    ----------
+    painter : begins where the widget begins.
+    scene : what is drawn.
+    pixmaps : pieces of the picture before.
+    """
+
+    def __init__(self, painter: QPainter, scene: Scene, pixmaps: PixmapCache) -> None:
+        self._painter, self._scene, self._theme, self._pixmaps = painter, scene, scene.theme, pixmaps
+        self._raster = painter.paintEngine().type() is QPaintEngine.Type.Raster
+        self._axis = TimeAxis(painter, scene)
+        self._pixels: tuple[Samples, PixelColumns] | None = None
+
+    def draw(self) -> None:
+        """Draw the rows that are in sight, and the axis below them."""
+        painter, scene, window = self._painter, self._scene, QColor(self._theme.window)
+        painter.fillRect(scene.area, window)
+        painter.save()
+        painter.translate(0.0, -scene.scrolled)
+        seen = scene.seen
+        for i in seen:
+            self._row(i)
+        if seen:
+            plot = self._plot(seen[-1])
+            plot.setBottom(min(plot.bottom(), scene.scrolled + scene.axis_top))
+            draw_mark_words(painter, plot, scene.scale, scene.frame.marks, self._theme)
+        painter.restore()
+        # the lowest row may go on behind the axis
+        painter.fillRect(QRect(0, scene.axis_top, scene.area.width(), scene.places.axis_height), window)
+        self._axis.draw(scene.bottom)
+
+    def _plot(self, row: int) -> QRectF:
+        places, place = self._scene.places, self._scene.places.rows[row]
+        return QRectF(places.plot_left, place.plot_top, places.plot_width, place.plot_height)
+
+    def _row(self, i: int) -> None:
+        painter, scene, theme = self._painter, self._scene, self._theme
+        row, data, plot, time = scene.rows[i], scene.frame.rows[i], self._plot(i), scene.scale
+        limits = scene.ranges[row.key]
+        values = ValueScale(limits.low, limits.high, plot.top(), plot.height())
+        painter.save()
+        painter.setClipRect(plot)
+        draw_background(painter, plot, time, scene.frame, data, theme)
+        self._axis.draw_grid(plot)
+        draw_value_axis(painter, plot, row.key, limits, scene.unit(i), theme, self._pixmaps)
+        if data is not None:
+            self._bands_and_curves(row, data, plot, limits, CurvePainter(painter, time, values, smooth=scene.smooth))
+        draw_marks(painter, plot, time, scene.frame.marks, theme)
+        draw_limits(painter, plot, row, values, theme)
+        painter.restore()
+        painter.setPen(QColor(theme.grid))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(plot.adjusted(-0.5, -0.5, 0.5, 0.5).toRect())
+
+    def _bands_and_curves(
+        self, row: Row, data: RowData, plot: QRectF, limits: ValueRange, curves: CurvePainter
+    ) -> None:
+        for colour, trace in zip(row.bands, data.bands, strict=True):
+            curves.band(trace, translucent(colour_of(self._theme, colour), _BAND_ALPHA))
+        # what is faint lies below
+        pairs = sorted(zip(row.curves, data.curves, strict=True), key=lambda pair: not pair[0].faint)
+        dense = [pair for pair in pairs if self._raster and not pair[1].exact and not pair[0].dashed]
+        if dense:
+            self._dense(plot, limits, dense)
+        for curve, trace in pairs:
+            if (curve, trace) not in dense:
+                curves.curve(trace, self._colour(curve), dashed=curve.dashed)
+
+    def _dense(self, plot: QRectF, limits: ValueRange, curves: Sequence[tuple[Curve, Trace]]) -> None:
+        """Draw curves of which several rows share a pixel, in pixels of the device."""
+        ratio = self._painter.device().devicePixelRatioF()
+        width, height = round(plot.width() * ratio), round(plot.height() * ratio)
+        time = TimeScale(self._scene.frame.left, self._scene.frame.right, 0.0, width)
+        values = ValueScale(limits.low, limits.high, 0.0, height)
+        made = ColumnsImage(width, height, ratio)
+        for curve, trace in curves:
+            if len(trace.low):
+                # curves of one envelope have one array of edges
+                if self._pixels is None or self._pixels[0] is not trace.edges:
+                    self._pixels = trace.edges, PixelColumns(trace.edges, time)
+                pixels = self._pixels[1]
+                made.add(pixels, pixels.heights(trace, values), self._colour(curve))
+        self._painter.drawImage(plot.topLeft(), made.image())
+
+    def _colour(self, curve: Curve) -> QColor:
+        colour = colour_of(self._theme, curve.colour)
+        return translucent(colour, _FAINT_ALPHA) if curve.faint else QColor(colour)

@@ -1,0 +1,292 @@
+"""A stack of rows over one time axis, shared by all panels over time, with its mouse, wheel and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QFont, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from gui.plots.time.axis import TimeScale
+from gui.plots.time.cache import BackgroundCache, PixmapCache
+from gui.plots.time.curves import ValueScale
+from gui.plots.time.layout import MARGIN, RowArea
+from gui.plots.time.overlay import POINTER_TOLERANCE, draw_cursors, draw_focus, draw_headings, event_tip, heading_tip
+from gui.plots.time.picture import draw_scene
+from gui.plots.time.readings import Reading, ReadoutThrottle, entries, readings
+from gui.plots.time.rows import Frame, Row
+from gui.plots.time.scene import AxisRanges, Scene
+from gui.plots.view import View
+from gui.widgets.painting import painting
+from gui.widgets.plain_text import plain_tip
+from gui.widgets.theme import Theme
+
+_NOTCH = 1.25  # times as long a span, a notch of the wheel
+_KEY_STEP = 0.01  # of the span, that a key moves the cursor
+
+
+class TimeStack(RowArea):
+    """Rows over time: the wheel zooms in time, with Ctrl in value; dragging pans, a click pins a second cursor.
+
+    A double click lets a row's scale follow its values again. Where there is no room for all rows they are scrolled:
+    by the scroll bar, the wheel over the value axes, or PgUp and PgDn. With the focus here, Ctrl+Left and Ctrl+Right
+    move the cursor, Enter pins it or lets go, Shift+Up and Shift+Down zoom all values, Shift+Home resets the scales.
+
+    Parameters
+    ----------
+    view : what is looked at.
+    theme : colours to begin with.
+    """
+
+    def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._view, self._theme = view, theme
+        self._ranges = AxisRanges()
+        self._frame = Frame()
+        self._background, self._pixmaps, self._readouts = BackgroundCache(), PixmapCache(), ReadoutThrottle()
+        self._smooth, self._smooth_when_paused = False, True
+        self.message = ""
+        self.setAccessibleName("values over time")
+        font = self.font()
+        # tabular figures, so that readouts do not jitter
+        font.setFeature(QFont.Tag("tnum"), 1)
+        self.setFont(font)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.viewport().setMouseTracking(True)
+        self._pressed: QPointF | None = None
+        self._dragged_from: float | None = None
+        self._pinned_before: float | None = None
+        view.pointed.connect(self._point)
+        view.moved.connect(self._smoothen)
+
+    @property
+    def frame(self) -> Frame:
+        """What was drawn last."""
+        return self._frame
+
+    @property
+    def scene(self) -> Scene:
+        """What there is to see, but for the cursors."""
+        smooth, area = self._smooth, self.viewport().rect()
+        return Scene(
+            self._rows, self._ranges, self._frame, self.places, area, self.scrolled, self._theme, smooth=smooth
+        )
+
+    def set_rows(self, rows: Sequence[Row]) -> None:
+        """Show other rows; scales of those that stay are pixmaps."""
+        self._ranges.set_rows(rows)
+        self._frame = Frame(self._frame.left, self._frame.right, (None,) * len(rows), self._frame.segments)
+        self._take(rows)
+        self._pixmaps.clear()
+        self._readouts.reset()
+        self._renew()
+
+    def reset_scales(self) -> None:
+        """Forget all scales: other signals are shown."""
+        self._ranges.clear()
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self._theme = theme
+        self._renew()
+
+    def set_smooth(self, when_paused: bool) -> None:
+        """Let lines be smooth while the view stands still, or never; live they are not, which costs frames."""
+        self._smooth_when_paused = when_paused
+        self._smoothen()
+
+    def draw(self, frame: Frame, *, more: bool = False) -> None:
+        """Show other numbers, one item for each row.
+
+        Parameters
+        ----------
+        more : others are on their way, so that headings may wait for them; call `flush_readouts` where none came.
+        """
+        self._frame = frame
+        self._readouts.update(frame, more=more)
+        self._ranges.follow(self._rows, frame)
+        self._renew()
+
+    def flush_readouts(self) -> None:
+        """Write the newest values into the headings: no others have come."""
+        self._readouts.flush()
+        if self._readouts.pending:
+            self.viewport().update()
+
+    def limits(self, key: str) -> tuple[float, float]:
+        """Return the limits of a row's value axis."""
+        found = self._ranges[key]
+        return found.low, found.high
+
+    def legend(self, row: int) -> list[str]:
+        """Return what a row's legend says: ``command 1.25 mm``, with the difference to the pinned instant."""
+        found = entries(self._rows[row], self._readings()[row], self.scene.unit(row))
+        return [" ".join(filter(None, (entry.curve.label, entry.value, entry.difference))) for entry in found]
+
+    def zoom_values(self, row: int, factor: float, at: float) -> None:
+        """Make a row's scale `factor` times as long around a value; `release` undoes it."""
+        self._ranges[self._rows[row].key].zoom(factor, at)
+        self._renew()
+
+    def release(self, row: int) -> None:
+        """Let a row's scale follow its values."""
+        self._ranges.release(self._rows[row].key, self._frame.rows[row])
+        self._renew()
+
+    def scale(self) -> TimeScale:
+        """Return where instants stand in the viewport."""
+        return self.scene.scale
+
+    def instant(self, x: float) -> str:
+        """Return the rig's time at `x`, as fine as a pixel; a dash in a break."""
+        return self.scene.instant(x)
+
+    def value_at(self, row: int, y: float) -> float:
+        """Return the value of a row at a pixel of the viewport."""
+        place, limits = self.places.rows[row], self._ranges[self._rows[row].key]
+        return ValueScale(limits.low, limits.high, place.plot_top, place.plot_height).value(y + self.scrolled)
+
+    def tip(self, at: QPoint) -> str:
+        """Return what a tool tip says at a place: the event there, or all of a row's legend over its heading."""
+        row = self.row_at(at.y())
+        if row is not None and at.y() + self.scrolled < self.places.rows[row].plot_top:
+            return heading_tip(self.scene, row, self.legend(row))
+        return event_tip(self.scene, at)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002 - Qt's name and arguments
+        """Draw the still part, from memory where it is the same, and what moves with the cursor."""
+        with painting(self.viewport()) as painter:
+            painter.setFont(self.font())
+            self._paint(painter, self.scene)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Move or pin the cursor, zoom values; leave scrolling to Qt."""
+        key, modifiers, view = event.key(), event.modifiers(), self._view
+        at = view.right if view.cursor is None else view.cursor
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            view.pin(at if view.pinned is None else None)
+        elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
+            view.point(min(max(at + step, view.left), view.right))
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            for i, row in enumerate(self._rows):
+                low, high = self.limits(row.key)
+                self.zoom_values(i, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
+            for i in range(len(self._rows)):
+                self.release(i)
+        else:
+            super().keyPressEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+        """Zoom in time, with Ctrl in value; scroll over the value axes."""
+        notches = (event.angleDelta().y() or event.angleDelta().x()) / 120.0
+        at, factor = event.position(), _NOTCH**-notches
+        if not self._over_plots(at) and self.verticalScrollBar().maximum() > 0:
+            super().wheelEvent(event)
+            return
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            row = self.row_at(at.y())
+            if row is not None:
+                self.zoom_values(row, factor, self.value_at(row, at.y()))
+        else:
+            self._view.zoom(factor, self.scale().x(at.x()))
+        event.accept()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Begin a click or a drag."""
+        if event.button() is Qt.MouseButton.LeftButton and self._over_plots(event.position()):
+            self._pressed, self._dragged_from = event.position(), None
+        else:
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Move the cursor, or drag the view."""
+        at, scale, view = event.position(), self.scale(), self._view
+        if self._pressed is None:
+            view.point(scale.x(at.x()) if self._over_plots(at) else None)
+            return
+        moved = at.x() - self._pressed.x()
+        if self._dragged_from is None:
+            if abs(moved) < POINTER_TOLERANCE:
+                return
+            self._dragged_from = view.right
+            view.point(None)
+            self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
+        view.look_at(self._dragged_from - moved * view.span / scale.width)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Pin the second cursor, or let go of it, unless this was the end of a drag."""
+        if event.button() is not Qt.MouseButton.LeftButton or self._pressed is None:
+            super().mouseReleaseEvent(event)
+            return
+        self._pressed = None
+        self.viewport().unsetCursor()
+        if self._dragged_from is None:
+            self._pinned_before = self._view.pinned
+            self._view.pin(self.scale().x(event.position().x()) if self._view.pinned is None else None)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Let a row's scale follow its values; the first of the two clicks did not count."""
+        if event.button() is not Qt.MouseButton.LeftButton:
+            super().mouseDoubleClickEvent(event)
+            return
+        self._pressed = None
+        if self._view.pinned != self._pinned_before:
+            self._view.pin(self._pinned_before)
+        row = self.row_at(event.position().y())
+        if row is not None:
+            self.release(row)
+
+    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Show tool tips, and take the cursor away with the mouse."""
+        if isinstance(event, QHelpEvent):
+            text = self.tip(event.pos())
+            QToolTip.showText(event.globalPos(), plain_tip(text), self) if text else QToolTip.hideText()
+            return True
+        if event.type() is QEvent.Type.Leave:
+            self._view.point(None)
+        return super().viewportEvent(event)
+
+    def _over_plots(self, at: QPointF) -> bool:
+        scale = self.scale()
+        return bool(self._rows) and scale.begin <= at.x() <= scale.begin + scale.width
+
+    def _paint(self, painter: QPainter, scene: Scene) -> None:
+        if self._rows:
+            ratio = self.viewport().devicePixelRatioF()
+            self._background.draw(
+                painter, scene.area.size(), ratio, partial(draw_scene, scene=scene, pixmaps=self._pixmaps)
+            )
+            live = self._view.following and self._view.cursor is None and self._view.pinned is None
+            draw_headings(painter, scene, self._readouts.choose(self._readings(), live=live), self._pixmaps)
+            draw_cursors(painter, scene, self._view.cursor, self._view.pinned)
+            if self.hasFocus():
+                draw_focus(painter, scene)
+        else:
+            painter.fillRect(scene.area, QColor(self._theme.window))
+            painter.setPen(QColor(self._theme.muted))
+            inner = scene.area.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+            painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.message)
+
+    def _readings(self) -> list[Reading]:
+        return readings(self._frame, len(self._rows), self._view.cursor, self._view.pinned)
+
+    def _renew(self) -> None:
+        self._background.invalidate()
+        super()._renew()
+
+    def _point(self) -> None:
+        """Draw the cursors elsewhere."""
+        self.viewport().update()
+
+    def _smoothen(self) -> None:
+        """Draw anew where the view has just stopped, or goes on."""
+        smooth = self._smooth_when_paused and not self._view.following
+        if smooth != self._smooth:
+            self._smooth = smooth
+            self._renew()
+        if not self._view.following:
+            self.flush_readouts()

@@ -1,0 +1,82 @@
+"""Axes, pens and fonts of plots of one quantity against another."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication
+
+from gui.plots.ticks import MINUS, ticks
+
+
+def pen(colour: str, width: float = 1.0, opacity: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> Any:
+    """Return a cosmetic pen."""
+    shade = QColor(colour)
+    shade.setAlphaF(opacity)
+    return pg.mkPen(shade, width=width, style=style)
+
+
+def tabular(scale: float = 1.0) -> QFont:
+    """Return the program's font with digits of one width."""
+    font = QGuiApplication.font()
+    font.setPointSizeF(scale * font.pointSizeF())
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def fixed(scale: float = 1.0) -> QFont:
+    """Return the system's font in which all letters have one width."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPointSizeF(scale * QGuiApplication.font().pointSizeF())
+    return font
+
+
+class NumberAxis(pg.AxisItem):
+    """Numbers with a true minus."""
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802 - pyqtgraph's
+        """Return the numbers at the ticks."""
+        return [text.replace("-", MINUS) for text in super().tickStrings(values, scale, spacing)]
+
+
+_NARROW = 0.6  # decades, below which even steps serve better than 1, 2, 5
+_TICKS = 6
+
+
+class FrequencyAxis(pg.AxisItem):
+    """Ticks at 1, 2, 5 of every decade; at even steps where little of a decade is seen."""
+
+    def __init__(self) -> None:
+        super().__init__("bottom")
+        self.setStyle(maxTextLevel=0)
+        self._suffix = ""
+
+    def unit_at_ticks(self, unit: str) -> None:
+        """Write a unit beside every number, for an axis without a label; none where it is empty."""
+        self._suffix = f" {unit}" if unit else ""
+        self.picture = None
+        self.update()
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802
+        """Return the frequencies, each with its unit where it has one."""
+        return [f"{text}{self._suffix}" for text in super().tickStrings(values, scale, spacing)]
+
+    def logTickValues(self, low: float, high: float, *_: object) -> list[tuple[None, list[float]]]:  # noqa: N802
+        """Return the marked places, as log10."""
+        return [(None, [log10(mark) for mark in marks(10.0**low, 10.0**high)])]
+
+    def logTickStrings(self, values: list[float], *_: object) -> list[str]:  # noqa: N802
+        """Return the frequencies as numbers."""
+        return [f"{10.0**value:.4g}" for value in values]
+
+
+def marks(low: float, high: float) -> list[float]:
+    """Return round frequencies within [low, high], both above zero, for a logarithmic axis."""
+    if log10(high / low) >= _NARROW:
+        decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+        every = [digit * 10.0**decade for decade in decades for digit in (1.0, 2.0, 5.0)]
+        return [mark for mark in every if low <= mark <= high]
+    return [float(mark) for mark in ticks(low, high, _TICKS)[0]]

@@ -1,0 +1,177 @@
+"""The settings of what is computed: the indicators, and the reliability of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import AfterValidator, Field, model_validator
+
+from monitor.config.section import Names, NotNegative, Positive, Section, Share, Time, Window, setting
+
+
+def _rising(band: tuple[float, float]) -> tuple[float, float]:
+    if band[0] >= band[1]:
+        raise ValueError("must rise from low to high")
+    return band
+
+
+def _not_falling(limit: tuple[float, float]) -> tuple[float, float]:
+    if limit[0] > limit[1]:
+        raise ValueError("must be [reject under, accept from], the first not above the second")
+    return limit
+
+
+Band = Annotated[tuple[NotNegative, Positive], AfterValidator(_rising)]
+Limit = Annotated[tuple[Share, Share], AfterValidator(_not_falling)]
+
+Measure = Literal["fdb", "paei", "paei_adaptive", "ti", "nrmse", "peak_error", "hsem", "broadband", "fei", "transfer"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+
+class IndicatorSettings(Section):
+    """The settings of the indicators; see their classes for the equations."""
+
+    measures: Annotated[tuple[Measure, ...], Field(min_length=1)] = setting(
+        MEASURES, "Measures", "Indicators that are computed; each that is left out saves its time."
+    )
+    window: Window = setting(
+        2.0,
+        "Window",
+        "Length of the sliding window: 2.5 cycles of the slowest motion that matters; a longer one answers later.",
+        unit="s",
+    )
+    every: Annotated[int, Field(ge=1, lt=1 << 31)] = setting(
+        1,
+        "Decimation",
+        "A row of results at every N-th sample; values do not change.",
+        unit="samples",
+        empty="at most 200 rows a second",
+    )
+    band: Band | None = setting(
+        None, "Band", "Where the dominant frequency is sought.", unit="Hz", empty="up to a tenth of the sample rate"
+    )
+    bandpass: Band | None = setting(
+        None,
+        "Band-pass filter",
+        "Filters command, measured and force alike before anything is computed.",
+        unit="Hz",
+        empty="no filter",
+    )
+    peak: Literal["command", "own"] = setting(
+        "command",
+        "FDB peak",
+        "The spectral peak at which FDB reads each signal; as printed, each at its own.",
+        labels=("the command's", "each its own, as printed"),
+    )
+    taper: Literal["hann", "hamming", "blackman", "rectangular"] = setting(
+        "hann", "FDB taper", "Window function of FDB's spectrum."
+    )
+    image_correction: bool = setting(
+        True,
+        "Negative-frequency correction",
+        "Removes what the negative frequency adds to FDB's bin; without it FDB is inexact for a few cycles.",
+    )
+    delay_of: Literal["motion", "tone"] = setting(
+        "motion",
+        "FDB delay",
+        "FDB's delay of the whole motion, right in an earthquake too; or of the dominant tone, as printed.",
+        labels=("of the motion", "of the tone, as printed"),
+    )
+    noise_correction: bool = setting(
+        True, "PAEI noise correction", "Without it PAEI is the regression of the printed equation."
+    )
+    gate: NotNegative = setting(
+        0.0, "Gate", "Smallest amplitude of the command that gets a value, in the command's unit."
+    )
+    relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = setting(
+        0.02, "Relative gate", "The same, as a share of the largest amplitude that has lasted two windows."
+    )
+    max_delay: Positive = setting(0.1, "Largest delay", "The largest delay that correlation looks for.", unit="s")
+    transfer_segment: Window = setting(
+        4.0, "Transfer-function segment", "Frequency resolution is 1 / this length.", unit="s"
+    )
+    transfer_memory: Positive = setting(
+        20.0, "Transfer-function memory", "Time constant of the exponential average.", unit="s"
+    )
+
+
+class ReliabilityLimits(Section):
+    """Limits of the reliabilities, [reject under, accept from]; those that are not given decide nothing."""
+
+    instantaneous: Limit | None = setting(
+        None,
+        "Instantaneous limits",
+        "Rejected under the first, accepted from the second, 0 to 1.",
+        empty="no decision",
+    )
+    first_passage: Limit | None = setting(
+        None, "First-passage limits", "The same of the first-passage reliability.", empty="no decision"
+    )
+    accumulated: Limit | None = setting(
+        None, "Accumulated limits", "The same of the accumulated reliability.", empty="no decision"
+    )
+    windowed: Limit | None = setting(
+        None, "Windowed limits", "The same of the windowed reliability.", empty="no decision"
+    )
+
+
+class ReliabilitySettings(Section):
+    """The reliability of a model: ensemble and channel it predicts, tolerance, limits of a decision."""
+
+    channel: Names = setting(
+        (), "Channel", "The channel that the ensemble predicts; one for each of several sites.", empty="no model"
+    )
+    ensemble: Names = setting(
+        (),
+        "Ensemble",
+        "Realizations of the response, .npz or HDF5; a file for each channel.",
+        empty="no model",
+        opens="files",
+    )
+    tolerance: str | float = setting(
+        "8%",
+        "Tolerance",
+        "A share such as 8%, a number in the channel's unit, or a file with columns time,tolerance.",
+    )
+    policy: Literal["literal", "floored", "peak", "absolute", "varying"] | None = setting(
+        None,
+        "Tolerance reference",
+        "Reference of a relative tolerance.",
+        empty="follows from the tolerance",
+        labels=(
+            "follows from the tolerance",
+            "literal: the model's value",
+            "floored: the value, not below the reference",
+            "peak: the reference",
+            "absolute: none",
+            "varying: a file",
+        ),
+    )
+    reference: Positive | None = setting(
+        None,
+        "Reference",
+        "Reference of floored and peak, in the channel's unit.",
+        empty="rms or peak of the model's mean",
+    )
+    start: Time = setting(0.0, "Start", "The model's time 0, after the rig's first sample.", unit="s")
+    shift: Time = setting(
+        0.0, "Shift", "How much later the channel is read, as synchroscope validate finds it.", unit="s"
+    )
+    window: Window = setting(1.0, "Window", "Length of the windowed reliability's window.", unit="s")
+    after: NotNegative | None = setting(
+        None, "Earliest decision", "Time before which nothing is decided.", unit="s", empty="a tenth of the ensemble"
+    )
+    limits: ReliabilityLimits = ReliabilityLimits()
+
+    @model_validator(mode="after")
+    def _one_ensemble_a_channel(self) -> Self:
+        channels, ensembles = len(self.channel), len(self.ensemble)
+        if channels != ensembles:
+            raise ValueError(
+                f"channels and ensembles go in pairs: there are {channels} and {ensembles} "
+                "(options --response and --ensemble)"
+            )
+        if not channels and self.model_fields_set:
+            given = ", ".join(sorted(self.model_fields_set))
+            raise ValueError(f"{given} without a model: give channel and ensemble too (--response and --ensemble)")
+        return self
