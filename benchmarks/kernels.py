@@ -15,8 +15,8 @@ from benchmarks.timing import in_turns, median_ratio
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
-from monitor.indicators.catalogue import all_indicators
 from monitor.indicators.energy_error import HybridSimulationErrorMonitor
+from monitor.indicators.factory import all_indicators
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
 from monitor.indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices, PhaseAmplitudeIndices

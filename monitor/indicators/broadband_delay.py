@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import RATIO_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
@@ -28,16 +29,6 @@ _BESIDE = 0.01
 # a remaining lag of so many samples is worth another round
 _SETTLED = 0.25
 _ROUNDS = 3
-_OUTPUTS = (
-    Output("xcorr_delay", "s"),
-    Output("xcorr_peak", "1"),
-    Output("broadband_delay", "s"),
-    Output("broadband_ratio", RATIO_UNIT),
-    Output("broadband_coherence", "1"),
-    Output("broadband_delay_sd", "s"),
-    Output("broadband_ratio_sd", RATIO_UNIT),
-    Output("xcorr_delay_sd", "s"),
-)
 
 
 class BroadbandValues(NamedTuple):
@@ -95,7 +86,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     """
 
     measure = "broadband"
-    outputs = _OUTPUTS
+    outputs = CATALOGUE["broadband"].outputs
     value_type = BroadbandValues
     smallest_window = SMALLEST_FIT
     at_once = True
@@ -142,7 +133,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         return new_gate(self.n_pairs)
 
     def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> Samples:  # noqa: ARG002
-        result: Samples = np.full(len(_OUTPUTS), np.nan)
+        result: Samples = np.full(len(self.outputs), np.nan)
         c, m, size_c, size_m = window
         amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))
         gate_peak, gate_lowest, gate_start = self._memory

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import ENERGY_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.parts.energy_kernel import EnergyState
 from monitor.indicators.parts.gate import gate_limits, new_gate
 from monitor.indicators.parts.sliding_statistics import new_sums
@@ -61,12 +62,7 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     command to the span; it does not change the added damping. Nothing is valid without a force.
     """
 
-    outputs = (
-        Output("hsem_energy", ENERGY_UNIT, compares=True),
-        Output("hsem_energy_total", ENERGY_UNIT, compares=True),
-        Output("hsem", "1", compares=True),
-        Output("hsem_added_damping", "1", compares=True),
-    )
+    outputs = CATALOGUE["hsem"].outputs
     value_type = EnergyErrorValues
     smallest_window = 2
     part = HSEM

@@ -7,12 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import (
-    RATIO_UNIT,
-    SIGNAL_UNIT,
-    Output,
-    check_window,
-)
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.parts.dominant_tone import TAPERS
 from monitor.indicators.parts.fourier import new_transform
 from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, FdbState
@@ -95,17 +91,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     ``sin(phase) / (2 g) = ratio sin(phase) / 2``. A lag feeds energy into the test.
     """
 
-    outputs = (
-        Output("fdb_ratio", RATIO_UNIT),
-        Output("fdb_phase", "rad"),
-        Output("fdb_delay", "s"),
-        Output("fdb_frequency", "Hz"),
-        Output("fdb_amplitude", SIGNAL_UNIT),
-        Output("fdb_ratio_sd", RATIO_UNIT),
-        Output("fdb_phase_sd", "rad"),
-        Output("fdb_delay_sd", "s"),
-        Output("fdb_added_damping", "1", compares=True),
-    )
+    outputs = CATALOGUE["fdb"].outputs
     value_type = FrequencyDomainValues
     smallest_window = 32
     part = FDB

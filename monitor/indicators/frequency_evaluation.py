@@ -8,7 +8,8 @@ import numpy as np
 import scipy.fft
 from numpy.typing import ArrayLike
 
-from monitor.indicators.base import RATIO_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
 from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, residual_of, scatter, with_chance
@@ -120,15 +121,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     """
 
     measure = "fei"
-    outputs = (
-        Output("fei_ratio", RATIO_UNIT),
-        Output("fei_phase", "rad"),
-        Output("fei_delay", "s"),
-        Output("fei_frequency", "Hz"),
-        Output("fei_ratio_sd", RATIO_UNIT),
-        Output("fei_phase_sd", "rad"),
-        Output("fei_delay_sd", "s"),
-    )
+    outputs = CATALOGUE["fei"].outputs
     value_type = FrequencyEvaluationSoFar
     smallest_window = SMALLEST_FIT
 

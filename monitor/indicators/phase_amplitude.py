@@ -9,7 +9,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from monitor.indicators.base import RATIO_UNIT, SIGNAL_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.parts.adaptive_kernel import AdaptiveState
 from monitor.indicators.parts.chords import chord_lags, new_chord_sums
 from monitor.indicators.parts.closed_loop import N_WORK_ROWS
@@ -76,15 +77,7 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
     The standard deviations beside it are those of the closed loop, and do not know of its bias.
     """
 
-    outputs = (
-        Output("paei_ratio", RATIO_UNIT),
-        Output("paei_amplitude_error", SIGNAL_UNIT, compares=True),
-        Output("paei_phase", "rad"),
-        Output("paei_delay", "s"),
-        Output("paei_ratio_sd", RATIO_UNIT),
-        Output("paei_phase_sd", "rad"),
-        Output("paei_delay_sd", "s"),
-    )
+    outputs = CATALOGUE["paei"].outputs
     value_type = PhaseAmplitudeValues
     smallest_window = 32
     part = PAEI
@@ -176,16 +169,7 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
     fills_early : values come before the longest window is full.
     """
 
-    outputs = (
-        Output("paei_adaptive_ratio", RATIO_UNIT),
-        Output("paei_adaptive_amplitude_error", SIGNAL_UNIT, compares=True),
-        Output("paei_adaptive_phase", "rad"),
-        Output("paei_adaptive_delay", "s"),
-        Output("paei_adaptive_ratio_sd", RATIO_UNIT),
-        Output("paei_adaptive_phase_sd", "rad"),
-        Output("paei_adaptive_delay_sd", "s"),
-        Output("paei_adaptive_window", "s"),
-    )
+    outputs = CATALOGUE["paei_adaptive"].outputs
     value_type = AdaptivePhaseAmplitudeValues
     smallest_window = 32
     part = ADAPTIVE

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.indicators.base import SIGNAL_UNIT, Output
+from monitor.catalogue import CATALOGUE
 from monitor.indicators.parts.error_kernel import PeakState, RmsState
 from monitor.indicators.parts.sliding_statistics import new_extremes, new_moments, new_sums
 from monitor.indicators.tracking_pass import PEAK, RMS, PassIndicator
@@ -36,12 +36,7 @@ class RmsErrorIndicator(PassIndicator[RmsErrorValues]):
     The error is never freed of its mean. Each is not valid where its scale is zero.
     """
 
-    outputs = (
-        Output("nrmse", "1", compares=True),
-        Output("nrmse_std", "1", compares=True),
-        Output("nrmse_range", "1", compares=True),
-        Output("nrmse_measured", "1", compares=True),
-    )
+    outputs = CATALOGUE["nrmse"].outputs
     value_type = RmsErrorValues
     smallest_window = 1
     part = RMS
@@ -69,10 +64,7 @@ class PeakErrorIndicator(PassIndicator[PeakErrorValues]):
     The relative form is not valid where the command is zero throughout the window.
     """
 
-    outputs = (
-        Output("peak_error", SIGNAL_UNIT, compares=True),
-        Output("peak_error_relative", "1", compares=True),
-    )
+    outputs = CATALOGUE["peak_error"].outputs
     value_type = PeakErrorValues
     smallest_window = 1
     part = PEAK

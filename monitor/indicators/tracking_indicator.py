@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import SIGNAL_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.parts.gate import gate_limits, new_gate
 from monitor.indicators.parts.sliding_statistics import new_extremes, new_sums
 from monitor.indicators.parts.swept_area import HOPS, new_stored_window
@@ -65,13 +66,7 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
     Where more than 30 % of the power in the command's band is left, or it is over 0.3 rad, the angle is NaN.
     """
 
-    outputs = (
-        Output("ti", f"{SIGNAL_UNIT}^2"),
-        Output("ti_total", f"{SIGNAL_UNIT}^2"),
-        Output("ti_normalized", "1", compares=True),
-        Output("ti_angle", "rad"),
-        Output("ti_angle_sd", "rad"),
-    )
+    outputs = CATALOGUE["ti"].outputs
     value_type = TrackingAreaValues
     smallest_window = 2
     part = TI

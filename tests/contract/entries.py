@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import WindowedIndicator
-from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.factory import all_indicators
 from tests.oracles.tones import Tones
 
 RATE = 100.0

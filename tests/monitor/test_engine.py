@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
-from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.factory import all_indicators
 from monitor.indicators.parts import cross_correlation, cross_spectra, residual
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from tests.contract.entries import noisy
