@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QToolButton, QWidget
 
 from gui.sources.column_choice import ActuatorColumns, Field
 from gui.sources.description import DescribedColumn
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 ROLES = ("command", "measured", "force")

@@ -23,7 +23,7 @@ from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, Co
 from gui.sources.column_preview import ColumnPreview
 from gui.sources.description import Description, Overview
 from gui.sources.time_form import TimeForm
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 _OPTIONS = re.compile(r"[\s:;,(]*(name them with|give) --.*$")

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButto
 from gui.sources.hand_faults import DELAY_STEP, GAP, KINDS, FaultKind, HandFaults, read_hand_faults
 from gui.sources.player import Player
 from gui.widgets.flow_layout import FlowLayout
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 _PATIENCE = 3  # states of the player that may still tell of the time before a change

@@ -9,8 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPixmap, QPolygonF
 
 from gui.sources.description import DescribedEvent, Description
 from gui.sources.overview_curve import draw_curve
-from gui.widgets.level_colour import level_colour
-from gui.widgets.theme import Theme
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, sentence
 from gui.wording.level import Level
 from monitor.messages.blocks import Event, EventKind

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
 from gui.sources.actuator_row import ColumnBox
 from gui.sources.description import DescribedColumn
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 

@@ -13,7 +13,7 @@ from gui.panels.events import EventsPanel
 from gui.window.actions import Actions
 from gui.window.asking import Asking
 from gui.window.window import MainWindow
-from gui.wording.instant_text import instant_text
+from gui.wording.numbers import instant_text
 from monitor.messages.requests import NoteRequest
 
 _LINGER = 0.5  # s that a note has to leave at the end

@@ -18,7 +18,7 @@ from monitor.service.distribution import Distribution, LoadShedding
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.intake import RestartLimiter, StopDeadlines, joined
 from monitor.transport.base import LiveSource, RequestServer, Sink
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
 
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.2

@@ -1,9 +1,10 @@
-"""An assessment as tables for a reader."""
+"""An assessment as tables."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,33 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.messages.headline import QUANTITIES
+from monitor.catalogue import outputs_by_name
+from monitor.messages.blocks import Column
+from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
-from replay.commands.assess_comparison import comparison_table, worst_actuator
-from replay.commands.assess_words import headline_words
-from replay.commands.result_groups import group_of, headline_first
+from replay.commands.assess_headline import comparison_table, headline_words, worst_actuator
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column
     from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
+
+
+_OUTPUTS = outputs_by_name()
+_FIRST = (HEADLINE, *BESIDE, "xcorr", "")
+
+
+def group_of(name: str) -> str:
+    """Return the group of a result: the headline's, one beside it, or another of the catalogue; empty for none."""
+    return _OUTPUTS[name].group if name in _OUTPUTS else ""
+
+
+def headline_first(columns: Iterable[Column]) -> list[Column]:
+    """Return the columns with the headline's first, then those of the indicators beside it, then the rest."""
+    groups = dict.fromkeys((*_FIRST, *(output.group for output in _OUTPUTS.values())))
+    order = {group: i for i, group in enumerate(groups)}
+    return sorted(columns, key=lambda column: order[group_of(column.name)])
+
 
 _DEGREES = 180.0 / math.pi
 _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES)}

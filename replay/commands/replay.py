@@ -17,7 +17,7 @@ from monitor.system.default_endpoints import SIGNALS
 from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
-    from monitor.transport.zeromq.signal_publisher import SignalPublisher
+    from monitor.transport.zeromq.signals import SignalPublisher
     from replay.formats import Recording
     from replay.playback.controlled_source import ControlledSource
     from replay.playback.description import Description
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Description, ControlledSource, SignalPublisher]:
     from monitor.transport.security.key_files import keys_of
-    from monitor.transport.zeromq.signal_publisher import SignalPublisher
+    from monitor.transport.zeromq.signals import SignalPublisher
     from replay.faults import parse_faults
     from replay.playback.controlled_source import ControlledSource
     from replay.playback.players import RecordingPlayer

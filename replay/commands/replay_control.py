@@ -15,7 +15,7 @@ from replay.playback.states import Opened, Refused, State, encode
 
 if TYPE_CHECKING:
     from monitor.commands.process import StopSignals
-    from monitor.transport.zeromq.signal_publisher import SignalPublisher
+    from monitor.transport.zeromq.signals import SignalPublisher
     from replay.playback.description import Description
 
 _LOOK = 0.02  # s, the longest that a command waits

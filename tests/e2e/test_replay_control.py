@@ -18,7 +18,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import SignalBlock
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.signals import ZmqSource
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from replay.ensembles.models import ensemble_model
-from replay.ensembles.simulated import simulate_ensemble
+from replay.ensembles.simulated import ensemble_model, simulate_ensemble
 
 ROOT = Path(__file__).parents[2]
 

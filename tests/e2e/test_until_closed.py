@@ -13,7 +13,7 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"

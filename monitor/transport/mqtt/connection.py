@@ -1,15 +1,17 @@
-"""One connection to a broker, from its making to its end, and nothing left of it afterwards."""
+"""One connection to a broker: password and certificates, opening, and closing with nothing left of it."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import logging
+import os
 import re
 import socket
 import ssl
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 import aiomqtt
 from aiomqtt.exceptions import MqttConnectError
@@ -19,6 +21,95 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from monitor.config import MqttSettings
 from monitor.messages.requests import MAX_REQUEST
+from monitor.system.files import GROUP_OTHER_ACCESS, UnsafeFileError, is_systemd_credential, open_guarded
+
+_MOST = 4096
+_BUT_GROUP = GROUP_OTHER_ACCESS & 0o007
+
+
+class CredentialError(ValueError):
+    """A password, key or certificate cannot be used; the text is one line and says what to do."""
+
+
+def password(settings: MqttSettings, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the password, None where no user is named.
+
+    Raises
+    ------
+    CredentialError : there is none, or its file is open to others.
+    """
+    if not settings.username:
+        return None
+    if settings.password_file:
+        with _opened(Path(settings.password_file)) as file:
+            text = _word(file.read(_MOST + 1))
+        if not text:
+            raise CredentialError(f"{settings.password_file}: should be one line with the password")
+        return text
+    found = environment.get(settings.password_variable, "") if settings.password_variable else ""
+    if not found and not settings.certificate:
+        raise CredentialError(
+            f"no password for {settings.username!r}: give password_file, or set {settings.password_variable}"
+        )
+    text = _word(found)
+    if found and not text:
+        raise CredentialError(f"{settings.password_variable}: should be one line with the password")
+    return text or None
+
+
+def tls_context(settings: MqttSettings) -> ssl.SSLContext | None:
+    """Return how the connection is encrypted, None where it is not; certificates and host names are always checked.
+
+    Raises
+    ------
+    CredentialError : a file is missing, no certificate or key, or a key that is open to others.
+    """
+    if not settings.encrypted:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=settings.ca or None)
+    except (OSError, ValueError) as problem:
+        raise CredentialError(f"{settings.ca}: no certificates to trust in it ({_reason(problem)})") from problem
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if settings.certificate:
+        with _opened(Path(settings.key)) as key:
+            try:
+                # without a word here it would be asked for at the terminal
+                context.load_cert_chain(settings.certificate, _again(key, settings.key), password=b"")
+            except (OSError, ValueError) as problem:
+                raise CredentialError(
+                    f"{settings.certificate} and {settings.key}: no certificate with its key, not encrypted, in PEM "
+                    f"({_reason(problem)})"
+                ) from problem
+    return context
+
+
+def _word(found: bytes | str) -> str:
+    """Return the password in a line; empty where it is none, by the same rule wherever it comes from."""
+    try:
+        text = (found if isinstance(found, str) else found.decode()).rstrip("\r\n")
+    except UnicodeDecodeError:
+        return ""
+    return text if text.isprintable() and len(found) <= _MOST else ""
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file that nobody but its owner can read, or the group where systemd has put it there."""
+    try:
+        return open_guarded(path, _BUT_GROUP if is_systemd_credential(path) else GROUP_OTHER_ACCESS)
+    except UnsafeFileError as problem:
+        raise CredentialError(str(problem)) from problem
+
+
+def _again(file: BinaryIO, path: str) -> str:
+    """Return a name by which the open file itself is read again, whatever has become of its own; if there is one."""
+    itself = Path(f"/dev/fd/{file.fileno()}")
+    return str(itself) if itself.exists() else path
+
+
+def _reason(problem: Exception) -> str:
+    return (getattr(problem, "reason", None) or getattr(problem, "strerror", None) or str(problem)).lower()
+
 
 KEEPALIVE = 10
 """s of silence after which either side asks; a broker that hangs is noticed within twice that."""

@@ -11,15 +11,14 @@ from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBloc
 from monitor.messages.health import Broker, Health
 from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads, topics
-from monitor.transport.mqtt.backoff import Backoff
 from monitor.transport.mqtt.command_handler import MqttCommandHandler
-from monitor.transport.mqtt.connection import url_of
-from monitor.transport.mqtt.credentials import password, tls_context
+from monitor.transport.mqtt.connection import password, tls_context, url_of
 from monitor.transport.mqtt.discovery import Discovery
 from monitor.transport.mqtt.outbox import Message, Outbox
 from monitor.transport.mqtt.session import Session
 from monitor.transport.mqtt.summary import Ending, Summary
 from monitor.transport.mqtt.topics import Place
+from monitor.transport.rate_limit import Backoff
 
 _STATUS_INTERVAL = 30.0
 _SUMMARY_INTERVAL = 10.0

@@ -10,8 +10,8 @@ from time import monotonic
 import zmq
 
 from monitor.messages.requests import MAX_REQUEST, Answer, Request, RequestError, decode_request, encode
-from monitor.transport.security.curve import Keys
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
+from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
 
 _QUEUE = 64  # requests that may wait for the service's loop

@@ -19,7 +19,7 @@ from gui.sources.loopback import ANY, free_endpoint
 from gui.sources.open_dialog import Opener
 from gui.widgets.theme import LIGHT
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber
 
 PATIENCE = 90_000  # ms
 ROOT = Path(__file__).parents[3]

@@ -22,12 +22,11 @@ from monitor.messages.blocks import Column, Event, EventKind
 from monitor.messages.health import Health
 from monitor.messages.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
 from monitor.transport.mqtt import connection, payloads, topics
-from monitor.transport.mqtt.backoff import Backoff
 from monitor.transport.mqtt.command_handler import MqttCommandHandler
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.pace import Pace
 from monitor.transport.mqtt.summary import Ending, Summary
 from monitor.transport.mqtt.topics import Place
+from monitor.transport.rate_limit import Backoff, Pace
 from tests.monitor.mqtt.conftest import ALARM, STREAM, rows, transition
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=20)

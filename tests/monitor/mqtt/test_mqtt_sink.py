@@ -16,8 +16,8 @@ from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.health import Counts, Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
-from monitor.transport.mqtt import connection, conversation, payloads, session
-from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.mqtt import connection, payloads, session
+from monitor.transport.rate_limit import Backoff
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, free_port, report, rows, transition
 from tests.monitor.mqtt.watcher import until
 
@@ -255,7 +255,7 @@ def test_a_command_that_is_too_long_is_refused_and_the_next_is_carried_out(broke
 
 
 def test_a_retained_message_that_never_ends_is_not_asked_for_again(tell, monkeypatch) -> None:
-    monkeypatch.setattr(conversation, "_TIDYING", 0.01)
+    monkeypatch.setattr(session, "_TIDYING", 0.01)
     monkeypatch.setattr(connection, "PATIENCE", 0.3)
     topic = f"{HERE}/alarm/x"
     with Stalling(topic) as stalling:
