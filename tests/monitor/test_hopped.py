@@ -1,4 +1,4 @@
-"""Values that need a whole window: told later, found in spare time, and the same whatever the time was spent on."""
+"""Values that need a whole window: told latency, found in spare time, and the same whatever the time was spent on."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ def values(indicator, x_c, x_m, step: int = 1, work=lambda: False) -> np.ndarray
     return np.concatenate(rows)
 
 
-@pytest.mark.parametrize("later", [1, 7, 24])
-def test_it_is_told_so_many_samples_later_and_else_the_same(later):
+@pytest.mark.parametrize("latency", [1, 7, 24])
+def test_it_is_told_so_many_samples_later_and_else_the_same(latency):
     x_c, x_m = signals()
     at_once = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, n_pairs=3), x_c, x_m)
-    told = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=later, n_pairs=3), x_c, x_m)
-    np.testing.assert_array_equal(told[later:], at_once[:-later])
-    assert np.isnan(told[:later]).all() and np.isfinite(told[-1]).all()
+    told = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=latency, n_pairs=3), x_c, x_m)
+    np.testing.assert_array_equal(told[latency:], at_once[:-latency])
+    assert np.isnan(told[:latency]).all() and np.isfinite(told[-1]).all()
 
 
 @pytest.mark.parametrize("kind", [BroadbandDelayIndicator, FrequencyEvaluationIndex])
 @settings(max_examples=15, deadline=None)
 @given(
     step=st.integers(1, 90),
-    later=st.integers(0, 24),
+    latency=st.integers(0, 24),
     seed=st.integers(0, 1 << 20),
     bad=st.lists(st.integers(0, N - 1), max_size=4),
 )
-def test_time_that_was_to_spare_changes_no_bit(kind, step, later, seed, bad):
+def test_time_that_was_to_spare_changes_no_bit(kind, step, latency, seed, bad):
     x_c, x_m = signals()
     x_m[bad, 1] = np.nan
     chance = np.random.default_rng(seed)
-    whole = values(kind(RATE, WINDOW / RATE, latency=later, n_pairs=3), x_c, x_m, N)
-    often = kind(RATE, WINDOW / RATE, latency=later, n_pairs=3)
+    whole = values(kind(RATE, WINDOW / RATE, latency=latency, n_pairs=3), x_c, x_m, N)
+    often = kind(RATE, WINDOW / RATE, latency=latency, n_pairs=3)
     pieces = values(often, x_c, x_m, step, lambda: chance.random() < 0.6)
     np.testing.assert_array_equal(pieces, whole)
     # no value while a bad sample is in the window
@@ -106,7 +106,7 @@ def test_a_pause_gives_nothing_and_ends_with_the_next_window():
 
 
 def test_later_is_less_than_a_hop():
-    with pytest.raises(ValueError, match="later = 50 samples: must be less than 50"):
+    with pytest.raises(ValueError, match="latency = 50 samples: must be less than 50"):
         FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=50)
 
 
