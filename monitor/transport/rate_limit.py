@@ -33,7 +33,7 @@ class TokenBucket:
         return True
 
 
-LASTED = 30.0
+STABLE_AFTER = 30.0
 """s after which a connection counts as a good one."""
 
 
@@ -52,7 +52,7 @@ class Backoff:
 
     def succeeded(self, lasted: float) -> None:
         """Begin with short waits again if a connection has lasted."""
-        if lasted >= LASTED:
+        if lasted >= STABLE_AFTER:
             self._bound = self._first
 
     def wait(self) -> float:
@@ -61,12 +61,12 @@ class Backoff:
         self._bound = min(2.0 * self._bound, self._most)
         return wait
 
-    def slowly(self) -> float:
+    def long_wait(self) -> float:
         """Return a long wait: a broker that refuses will not soon think better of it."""
         return (0.5 + 0.5 * self._draw()) * self._most
 
 
-class Pace:
+class SteadyInterval:
     """Tell how long to sleep until the next turn.
 
     Parameters
@@ -79,7 +79,7 @@ class Pace:
         self._interval, self._clock = interval, clock
         self._due = clock()
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the s until the next turn; those that are past are left out."""
         now = self._clock()
         self._due = max(self._due + self._interval, now)

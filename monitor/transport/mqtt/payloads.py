@@ -38,22 +38,22 @@ class Headlines:
         first, own = self._columns[actuator]
         found = read_headline(first, lambda name: float(row[own[name]]) if name in own else math.nan)
         return {
-            "delay": _told(found.delay),
-            "delay_sd": _told(found.delay_sd),
-            "ratio": _told(found.ratio),
-            "ratio_sd": _told(found.ratio_sd),
+            "delay": _number_or_none(found.delay),
+            "delay_sd": _number_or_none(found.delay_sd),
+            "ratio": _number_or_none(found.ratio),
+            "ratio_sd": _number_or_none(found.ratio_sd),
             "indicator": found.indicator,
             "window": window,
             "contradicting": found.contradicting,
         }
 
 
-def _told(value: float) -> float | None:
+def _number_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
 _RELIABILITY = ("reliability_", "model_")
-_NEWS, _AGAIN = b'"refresh":false}', b'"refresh":true}'
+_NOT_REFRESH, _REFRESH = b'"refresh":false}', b'"refresh":true}'
 _ACTIVE = {AlarmAction.OCCUR: True, AlarmAction.RETURN_TO_NORMAL: False}
 
 VERSION = metadata.version("synchroscope")
@@ -155,9 +155,9 @@ def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
     return encode({**asdict(alarm), **derived, "transition": step, "utc": now(), "refresh": transition is None})
 
 
-def refreshed(payload: bytes) -> bytes:
+def as_refresh(payload: bytes) -> bytes:
     """Return an alarm's message as one that is told again: nothing has happened since."""
-    return payload.removesuffix(_NEWS) + _AGAIN if payload.endswith(_NEWS) else payload
+    return payload.removesuffix(_NOT_REFRESH) + _REFRESH if payload.endswith(_NOT_REFRESH) else payload
 
 
 def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:

@@ -76,7 +76,7 @@ def test_transitions_come_once_and_in_order_to_a_client_that_was_away_as_well(ru
 
 @needs_mosquitto
 def test_a_broker_that_hangs_is_noticed_and_nothing_is_lost(run, watch, tell, monkeypatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE", 0.5)
+    monkeypatch.setattr(connection, "ANSWER_TIMEOUT", 0.5)
     broker = run()
     watcher = watch(broker.port, "synchroscope/#")
     sink = tell(broker.port, rate=100.0)
@@ -118,7 +118,7 @@ def test_a_broker_without_memory_is_told_everything_again(run, watch, tell) -> N
 
 @needs_mosquitto
 def test_alarms_of_former_settings_are_taken_away_and_others_are_left(run, watch, tell, monkeypatch) -> None:
-    monkeypatch.setattr(session, "_TIDYING", 0.2)
+    monkeypatch.setattr(session, "_CLEANUP_DELAY", 0.2)
     broker = run()
     watcher = watch(broker.port)
     ours, others = "synchroscope/v1/lab/rig/alarm", "synchroscope/v1/lab/rig-2/alarm"

@@ -1,27 +1,22 @@
-"""What a recording says of itself, as `synchroscope replay --describe` and a controlled player write it."""
+"""Description of a recording, as ``synchroscope replay --describe`` prints it in JSON."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Literal
 
 import msgspec
 import numpy as np
 
-from monitor.messages.blocks import Samples
+from monitor.messages.blocks import Channel, Samples
 
 
-class DescribedChannel(msgspec.Struct, frozen=True):
-    """One signal: role is that of `monitor.messages.blocks.Role`; the actuator is empty where it belongs to none."""
+class FileColumn(msgspec.Struct, frozen=True):
+    """One column of a file whose columns mean what the user says.
 
-    name: str
-    role: str = "auxiliary"
-    unit: str = ""
-    actuator: str = ""
-
-
-class DescribedColumn(msgspec.Struct, frozen=True):
-    """One column of a file whose columns must be chosen; `number` counts from 1, `reference` points at it."""
+    Parameters
+    ----------
+    name, unit : after the header; names are unique.
+    number : counted from 1.
+    reference : how an option points at it without doubt: the name, or the number where names are alike.
+    """
 
     name: str
     unit: str = ""
@@ -34,7 +29,7 @@ class DescribedColumn(msgspec.Struct, frozen=True):
         return self.reference or self.name
 
 
-class Guess(msgspec.Struct, frozen=True):
+class ColumnGuess(msgspec.Struct, frozen=True):
     """Which columns are taken for what, by their references, one an actuator; forces for all of them or none."""
 
     command: tuple[str, ...] = ()
@@ -44,8 +39,8 @@ class Guess(msgspec.Struct, frozen=True):
     auxiliary: bool = False
 
 
-class DescribedEvent(msgspec.Struct, frozen=True):
-    """Something that happened, `time` in s after the first sample."""
+class RecordedEvent(msgspec.Struct, frozen=True):
+    """Event of a recorded run, `time` in s after its first sample."""
 
     time: float
     kind: str = ""
@@ -53,7 +48,13 @@ class DescribedEvent(msgspec.Struct, frozen=True):
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """Smallest and largest value of each channel in columns that begin at `seconds` after the first sample."""
+    """Minimum and maximum of every channel, in columns of equal time.
+
+    Parameters
+    ----------
+    seconds : left edges of the columns, s after the recording's first sample.
+    low, high : of each channel by its name; NaN (null in JSON, None when read) where there is no number.
+    """
 
     seconds: tuple[float, ...] = ()
     low: dict[str, tuple[float | None, ...]] = {}
@@ -67,10 +68,8 @@ class Overview(msgspec.Struct, frozen=True):
     def curve(self, channel: str) -> tuple[Samples, Samples, Samples]:
         """Return seconds, low and high of a channel, NaN where there is no number; empty where it is not there."""
         seconds = np.array(self.seconds, dtype=np.float64)
-        low, high = (
-            np.array([np.nan if value is None else value for value in of.get(channel, ())], dtype=np.float64)
-            for of in (self.low, self.high)
-        )
+        # None becomes NaN
+        low, high = (np.array(of.get(channel, ()), dtype=np.float64) for of in (self.low, self.high))
         n = min(len(seconds), len(low), len(high))
         return seconds[:n], low[:n], high[:n]
 
@@ -80,15 +79,20 @@ class Description(msgspec.Struct, frozen=True):
 
     Parameters
     ----------
-    format : in words.
-    rig, sample_rate, n_samples, duration, start_time : of the stream; Hz and s.
-    channels : the signals, where the columns are known.
-    columns : all columns in file order, of a file whose columns must be chosen.
-    guess, problem : what the columns are taken for; else what must be chosen, in one line.
+    format : the kind of file, or ``simulation``.
+    rig : its name in the stream.
+    sample_rate : Hz; None, like rig, duration and start_time, while the columns are not clear.
+    n_samples : samples that are there, or rows of a file whose columns are not clear.
+    duration : s, from the first sample to the one that would follow the last.
+    start_time : of the first sample, on the clock of the recording, s.
+    channels : as they are sent.
+    columns : of a file whose columns the user may choose, in file order; else empty.
+    guess : what these were taken for; None with a problem, or without columns.
+    problem : one line that says what must be chosen; empty when nothing must.
     notes : what the reader took for granted.
     doubts : those of the notes that say what is damaged.
-    events : of a run file.
-    overview : None where it was not asked for.
+    events : of a recorded run.
+    overview : None where nobody asked for it.
     """
 
     format: str = ""
@@ -97,13 +101,13 @@ class Description(msgspec.Struct, frozen=True):
     n_samples: int | None = None
     duration: float | None = None
     start_time: float | None = None
-    channels: tuple[DescribedChannel, ...] = ()
-    columns: tuple[DescribedColumn, ...] = ()
-    guess: Guess | None = None
+    channels: tuple[Channel, ...] = ()
+    columns: tuple[FileColumn, ...] = ()
+    guess: ColumnGuess | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
-    events: tuple[DescribedEvent, ...] = ()
+    events: tuple[RecordedEvent, ...] = ()
     overview: Overview | None = None
 
     @property
@@ -118,8 +122,8 @@ class Description(msgspec.Struct, frozen=True):
         return next((known.unit for known in self.channels if known.name == channel), "")
 
 
-def read_description(answer: Mapping[str, object]) -> Description:
-    """Return what a process has written.
+def read_description(answer: object) -> Description:
+    """Return the description that a process has printed, decoded from JSON.
 
     Raises
     ------
@@ -129,21 +133,3 @@ def read_description(answer: Mapping[str, object]) -> Description:
         return msgspec.convert(answer, Description, strict=False)
     except msgspec.ValidationError as problem:
         raise ValueError(f"the description cannot be read: {problem}") from None
-
-
-SpeedWord = Literal["max"]
-
-
-class PlayerState(msgspec.Struct, frozen=True):
-    """Where a controlled player stands: s, seconds a second or ``max``, faults as their text."""
-
-    position: float = 0.0
-    duration: float = 0.0
-    playing: bool = False
-    ended: bool = False
-    speed: float | SpeedWord = 1.0
-    loop: bool = False
-    faults: str = ""
-    epoch: int = 0
-    sent: int = 0
-    subscribed: bool = False
