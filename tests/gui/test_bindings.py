@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu
 
 from gui.panels.catalogue import PANELS as PANEL_KINDS
-from gui.window.commands import COMMANDS, MIN_LAGS_PER_WINDOW, PANELS
+from gui.window.commands import COMMANDS, GROUPS, PANELS
 
 
 def test_no_key_is_meant_twice(begin):
@@ -41,7 +41,7 @@ def test_every_panel_has_a_command_and_every_command_a_menu(begin):
     assert {key for key, _ in PANELS} == {kind.key for kind in PANEL_KINDS} == set(hands.window.desk.panels)
     listed = [action for menu in hands.window.menuBar().findChildren(QMenu) for action in menu.actions()]
     for command, action in hands.program.actions:
-        assert command.group in MIN_LAGS_PER_WINDOW
+        assert command.group in GROUPS
         assert listed.count(action) == 1
 
 

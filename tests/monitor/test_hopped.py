@@ -1,4 +1,4 @@
-"""Values that need a whole window: published with a latency, found in spare time, and the same whatever the time was spent on."""
+"""Values that need a whole window: their latency, and that they are the same whatever the spare time was spent on."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from gui.plots.view import View
 from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
 from gui.window.actions import Actions, shown_text
-from gui.window.commands import COMMANDS, MIN_LAGS_PER_WINDOW, PANELS, Command, simulation_commands
+from gui.window.commands import COMMANDS, GROUPS, PANELS, Command, simulation_commands
 
 NO = Qt.KeyboardModifier.NoModifier
 
@@ -68,7 +68,7 @@ def test_no_key_and_no_shortcut_serves_twice():
     shortcuts = [QKeySequence(text).toString() for command in COMMANDS for text in command.shortcuts]
     assert all(shortcuts)
     assert len(set(shortcuts)) == len(shortcuts)
-    assert {command.group for command in COMMANDS} <= set(MIN_LAGS_PER_WINDOW)
+    assert {command.group for command in COMMANDS} <= set(GROUPS)
     assert sum(command.key.startswith("panel.") for command in COMMANDS) == len(PANELS) + 2
 
 
@@ -80,7 +80,7 @@ def test_a_second_command_with_a_taken_shortcut_is_refused(actions):
 
 
 def test_letters_of_a_menu_are_not_used_twice():
-    for group in MIN_LAGS_PER_WINDOW:
+    for group in GROUPS:
         marked = [c.text.replace("&&", "") for c in COMMANDS if c.group == group and not c.submenu]
         letters = [text[text.index("&") + 1].lower() for text in marked if "&" in text]
         assert len(set(letters)) == len(letters), group
@@ -190,7 +190,7 @@ def test_the_panels_of_the_menu_are_those_of_the_window():
 
 def test_menus_hold_every_command_once(window, actions):
     menus = actions.fill(window.menuBar())
-    assert [shown_text(action) for action in window.menuBar().actions()] == list(MIN_LAGS_PER_WINDOW)
+    assert [shown_text(action) for action in window.menuBar().actions()] == list(GROUPS)
     held = [a.objectName() for menu in menus.values() for a in menu.actions() if a.objectName()]
     assert sorted(held) == sorted(command.key for command in COMMANDS)
 
