@@ -17,15 +17,14 @@ from gui.sources.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
 from gui.window.actions import Actions
 from gui.window.commands import COMMANDS
-from gui.window.help import KeyList
-from gui.window.panel_keys import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS
+from gui.window.help import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS, ShortcutList
 
 
 @pytest.fixture
 def keys(qtbot):
     window = QMainWindow()
     qtbot.addWidget(window)
-    keys = KeyList(Actions(window), window)
+    keys = ShortcutList(Actions(window), window)
     keys.present()
     return keys
 
