@@ -15,9 +15,8 @@ from replay.studies.reliability.pictures import draw
 from replay.studies.reliability.study import run_study
 from replay.validation.picture import draw as draw_validation
 from replay.validation.records import MeasuredRecord
-from replay.validation.site import Site
 from replay.validation.tolerance_choice import read_tolerance
-from replay.validation.validation import validate
+from replay.validation.validation import Site, validate
 
 
 def indicators(path: Path) -> None:

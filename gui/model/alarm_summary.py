@@ -66,7 +66,7 @@ def summary(alarms: Iterable[Alarm]) -> AlarmSummary:
         sum(alarm.needs_acknowledgement for alarm in standing),
         sum(alarm.state is AlarmState.SHELVED for alarm in everything),
         len(everything),
-        min(standing, key=rank, default=None),
+        min(standing, key=_rank, default=None),
     )
 
 
@@ -75,10 +75,10 @@ def in_order(alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
 
     Then come others that stand, then what is shelved, out of service, and normal.
     """
-    return tuple(sorted(alarms, key=rank))
+    return tuple(sorted(alarms, key=_rank))
 
 
-def rank(alarm: Alarm) -> tuple[int, bool, float, str]:
+def _rank(alarm: Alarm) -> tuple[int, bool, float, str]:
     """Return what alarms are sorted by."""
     place = 0 if alarm.needs_acknowledgement else _ASIDE.get(alarm.state, 1)
     # what is normal stands by its name, or the list would never rest
@@ -91,6 +91,6 @@ def worst_of(alarms: Iterable[Alarm], actuator: str) -> tuple[Alarm | None, int]
     standing = [alarm for alarm in alarms if alarm.actuator == actuator and alarm.standing]
     if not standing:
         return None, 0
-    return min(standing, key=lambda alarm: (severity_level(alarm.severity) is not Level.BAD, rank(alarm))), (
+    return min(standing, key=lambda alarm: (severity_level(alarm.severity) is not Level.BAD, _rank(alarm))), (
         len(standing) - 1
     )

@@ -13,13 +13,13 @@ from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 
 Streamed = SignalBlock | ResultBlock | Event
-Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event
+_Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event
 
 
-class Subscription(Protocol):
+class _Subscription(Protocol):
     """What a link needs of `ResultSubscriber`."""
 
-    def receive(self, timeout: float) -> Sequence[Published]:
+    def receive(self, timeout: float) -> Sequence[_Published]:
         """Return what has arrived; wait up to `timeout` s for the first."""
         ...
 
@@ -83,7 +83,7 @@ class ResultLink:
     clock : s, monotonic.
     """
 
-    def __init__(self, subscription: Subscription, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, subscription: _Subscription, clock: Callable[[], float] = time.monotonic) -> None:
         self._subscription = subscription
         self._clock = clock
         self._heard = self._served = clock()
@@ -100,7 +100,7 @@ class ResultLink:
         KeyFileError : the keys are missing or not safe.
         """
         from monitor.transport.security.key_files import keys_of
-        from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+        from monitor.transport.zeromq.results import ResultSubscriber
 
         kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))
         return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)))

@@ -1,11 +1,13 @@
-"""An actuator's tracking in one or two words and a shape."""
+"""Verdict on an actuator's tracking in one or two words; thresholds; contradictions between indicators."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gui.wording.level import Level
+from monitor.messages.headline import HEADLINE, LABELS
 
 IN_STEP = 0.001
 """s of delay, up or down, that are taken for none."""
@@ -45,3 +47,37 @@ def amplitude_word(ratio: float) -> str:
     if ratio > 1.0 + RIGHT_SIZE:
         return "undershoots"
     return "overshoots" if ratio < 1.0 - RIGHT_SIZE else ""
+
+
+COHERENT = 0.7
+"""Below it, at a frequency, noise or another motion has too large a part in the measured signal."""
+
+
+SIGN = "≠"
+"""Marks what differs by more than the bands of both."""
+_PAEI, _ADAPTIVE = "paei", "paei_adaptive"
+
+
+def contradiction_mark(prefixes: Sequence[str]) -> str:
+    """Return ``≠ FDB, PAEI`` for the indicators that contradict; empty for none."""
+    # of the two PAEI the one with the common window stands for both
+    told = [prefix for prefix in prefixes if prefix != _ADAPTIVE or _PAEI not in prefixes]
+    return f"{SIGN} {_labels(told)}" if told else ""
+
+
+def contradiction_reason(prefixes: Sequence[str]) -> str:
+    """Return why these indicators differ from the headline, and which to believe; empty for none."""
+    if not prefixes:
+        return ""
+    headline = LABELS[HEADLINE]
+    return (
+        f"{SIGN} {_labels(prefixes)}: differs from the {headline} delay or ratio by more than the bands of ± 2 sd.\n"
+        "Where delay and gain are the same at all frequencies and amplitudes all agree, on any motion: here delay\n"
+        "or gain depends on frequency or amplitude, or changes within the window.\n"
+        f"Believe the {headline} values, which are those of all frequencies, over their window. Only while a delay\n"
+        "changes, or just after, is the adaptive PAEI quicker."
+    )
+
+
+def _labels(prefixes: Sequence[str]) -> str:
+    return ", ".join(LABELS[prefix] for prefix in prefixes)

@@ -8,21 +8,21 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QSizePolicy, 
 
 from gui.model.history.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
-from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.flow_layout import FlowLayout
+from gui.widgets.labels import ElidedLabel
 from gui.widgets.theme import Theme
 from gui.wording.alarm_text import since_text, state_words, subject
 from monitor.messages.alarms import Alarm, AlarmState
 from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
-DURATIONS = (("10 min", 600.0), ("1 h", 3600.0), ("8 h", 28800.0))
+_DURATIONS = (("10 min", 600.0), ("1 h", 3600.0), ("8 h", 28800.0))
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1}
 _NUMBERS = (Qt.Key.Key_1, Qt.Key.Key_2, Qt.Key.Key_3)
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _OWN = (*_STEPS, *_NUMBERS, *_ENTER, Qt.Key.Key_Escape)
 
 
-class ShelveBar(QWidget):
+class _ShelveBar(QWidget):
     """Hidden until asked for; 1, 2 and 3 choose, and so do the arrows with Enter. Esc forgets it.
 
     Signals
@@ -45,7 +45,7 @@ class ShelveBar(QWidget):
         layout.setSpacing(4)
         layout.addWidget(self._label, 1)
         self.buttons: list[QPushButton] = []
-        for number, (text, seconds) in enumerate(DURATIONS, 1):
+        for number, (text, seconds) in enumerate(_DURATIONS, 1):
             button = QPushButton(text)
             button.setToolTip(f"shelve it for {text} ({number})")
             button.setProperty("seconds", seconds)
@@ -135,7 +135,7 @@ class AlarmList(QWidget):
         self.reset = self._button("Reset", "let a latched one go whose condition has gone (R)")
         self.normal = QCheckBox("Show normal")
         self.normal.setToolTip("list all that is watched, with its values, and not only what stands")
-        self.choice = ShelveBar()
+        self.choice = _ShelveBar()
         self._advice = ElidedLabel()
         self._lay_out()
         self.acknowledge.clicked.connect(self._acknowledge)

@@ -21,9 +21,8 @@ from PySide6.QtWidgets import QHeaderView, QTableView
 
 from gui.model.alarm_summary import in_order
 from gui.panels.listed import Index, ListModel, set_list_style
-from gui.widgets.level_colour import level_colour
-from gui.widgets.plain_text import plain_tip
-from gui.widgets.theme import Theme
+from gui.widgets.labels import plain_tip
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.alarm_text import (
     amount,
     counted_before,
@@ -39,7 +38,7 @@ from gui.wording.alarm_text import (
 from gui.wording.numbers import DASH
 from monitor.messages.alarms import Alarm, AlarmState
 
-HEADINGS = ("alarm", "of", "value", "normal", "state", "since")
+_HEADINGS = ("alarm", "of", "value", "normal", "state", "since")
 _NUMBERS = (2, 3, 5)
 _LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 
@@ -47,7 +46,7 @@ _LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 class AlarmTable(ListModel):
     """The alarms that stand or are put aside; on demand those that are normal too."""
 
-    headings = HEADINGS
+    headings = _HEADINGS
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -98,7 +97,7 @@ class AlarmTable(ListModel):
 
     def _tell_changed(self, first: int, last: int) -> None:
         if last >= first:
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(HEADINGS) - 1))
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(_HEADINGS) - 1))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell; what nobody has taken note of is bold, and how grave it is has its colour and a shape."""
@@ -119,7 +118,7 @@ class AlarmTable(ListModel):
     def _brush(self, alarm: Alarm, column: int) -> QBrush | None:
         if column == 0 and alarm.standing:
             return QBrush(QColor(level_colour(self._theme, severity_level(alarm.severity))))
-        quiet = not alarm.standing or column == len(HEADINGS) - 1
+        quiet = not alarm.standing or column == len(_HEADINGS) - 1
         gone = column in (2, 3) and not alarm.active
         return QBrush(QColor(self._theme.muted)) if quiet or gone or self._old else None
 
@@ -210,7 +209,7 @@ class AlarmView(QTableView):
         super().resizeEvent(event)
         needed = sum(self._widths)
         for heading in _GIVE_WAY:
-            column = HEADINGS.index(heading)
+            column = _HEADINGS.index(heading)
             hidden = needed > self.viewport().width()
             self.setColumnHidden(column, hidden)
             needed -= self._widths[column] * hidden
@@ -261,4 +260,4 @@ class AlarmView(QTableView):
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for section, width in enumerate(self._widths):
             columns.resizeSection(section, width)
-        columns.setSectionResizeMode(HEADINGS.index("of"), QHeaderView.ResizeMode.Stretch)
+        columns.setSectionResizeMode(_HEADINGS.index("of"), QHeaderView.ResizeMode.Stretch)

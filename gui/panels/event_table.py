@@ -13,16 +13,15 @@ from PySide6.QtGui import QBrush, QColor, QFont
 
 from gui.model.history.history import PlacedEvent
 from gui.panels.listed import Index, ListModel
-from gui.widgets.level_colour import level_colour
-from gui.widgets.plain_text import plain_tip
-from gui.widgets.theme import Theme
+from gui.widgets.labels import plain_tip
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_shape, kind_word, sentence
-from gui.wording.instant_text import instant_text
 from gui.wording.level import Level
+from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Event, EventKind
 
-HEADINGS = ("time", "kind", "what")
-MOST = 10_000
+_HEADINGS = ("time", "kind", "what")
+_MOST = 10_000
 _DECIMALS = 3
 
 
@@ -50,9 +49,9 @@ class EventFilter:
 class EventTable(ListModel):
     """The last events, oldest first; grows by what is new, and forgets the oldest beyond `most`."""
 
-    headings = HEADINGS
+    headings = _HEADINGS
 
-    def __init__(self, theme: Theme, most: int = MOST, parent: QObject | None = None) -> None:
+    def __init__(self, theme: Theme, most: int = _MOST, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._wanted = EventFilter()
@@ -92,7 +91,7 @@ class EventTable(ListModel):
         """Take other colours."""
         self._theme = theme
         if self._rows:
-            last = self.index(len(self._rows) - 1, len(HEADINGS) - 1)
+            last = self.index(len(self._rows) - 1, len(_HEADINGS) - 1)
             self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
 
     def placed(self, row: int) -> PlacedEvent:

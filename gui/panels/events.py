@@ -27,7 +27,7 @@ from gui.panels.event_table import EventFilter, EventTable
 from gui.panels.listed import set_list_style
 from gui.panels.menus import MenuButton
 from gui.plots.view import View
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.event_text import kind_shape, kind_word
 from gui.wording.numbers import count
@@ -37,7 +37,7 @@ _ALL_KINDS = "Kinds ▾"
 _TIME, _KIND = "00:00:00.000", "✎ clock jump"  # as wide as these columns get
 
 
-class EventList(QWidget):
+class _EventList(QWidget):
     """A table that grows and keeps its place: it follows the newest as long as that is in sight.
 
     Signals
@@ -179,7 +179,7 @@ class EventsPanel(Panel):
         super().__init__(view, theme)
         self.alarms = AlarmList(theme)
         self.alarms.looked.connect(self._look_at_time)
-        self.events = EventList(theme)
+        self.events = _EventList(theme)
         self.events.chosen.connect(self._look_at)
         self.events.note_wanted.connect(self.note_wanted)
         parts = QSplitter(Qt.Orientation.Vertical)

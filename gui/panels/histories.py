@@ -29,7 +29,7 @@ _QUANTITIES = {
 }  # fmt: skip
 
 
-def history_rows(signals: SignalHistory) -> Iterator[tuple[Row, tuple[int, ...], str]]:
+def _history_rows(signals: SignalHistory) -> Iterator[tuple[Row, tuple[int, ...], str]]:
     """Give every row, its columns and its group in the menu."""
     for pair in signals.pairs:
         yield from _actuator_rows(signals.channels, pair)
@@ -78,7 +78,7 @@ def _row(key: str, name: str, unit: str, otherwise: str, *curves: Curve) -> Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampleReader:
+class _SampleReader:
     """Read the sample nearest to an instant, or the newest one before.
 
     Where memory has no more than the range of a bucket, the value, or the narrower range, of the detail is read.
@@ -148,7 +148,7 @@ class HistoriesPanel(TimePanel):
 
     def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
         """Return a row for each actuator, one for its force, and one for each kind of auxiliary channel."""
-        found = () if history.signals is None else tuple(history_rows(history.signals))
+        found = () if history.signals is None else tuple(_history_rows(history.signals))
         self._columns = {row.key: columns for row, columns, _ in found}
         return tuple((row, group) for row, _, group in found)
 
@@ -177,7 +177,7 @@ class HistoriesPanel(TimePanel):
     def reader(self, history: History) -> Reader:
         """Return what reads samples, with the detail that is on the screen."""
         columns = [self._columns[row.key] for row in self.stack.rows]
-        return SampleReader(history.signals, columns, self._finer, self._detailed)
+        return _SampleReader(history.signals, columns, self._finer, self._detailed)
 
     def _envelope(
         self, history: History, signals: SignalHistory, left: float, right: float, columns: Sequence[int]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from gui.model.history.history import History
 from gui.model.verdict import Verdict
 from gui.plots.view import View
-from gui.wording.instant_text import instant_text
-from gui.wording.numbers import DASH
+from gui.wording.numbers import DASH, instant_text
 
 _DECIMALS = 2
 _STANDING = {"ended": "ended", "halted": "paused"}

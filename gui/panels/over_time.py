@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from gui.model.alarm_limits import WatchedLimit
 from gui.model.history.history import History, PlacedEvent
+from gui.model.limits import WatchedLimit
 from gui.panels.base import Panel
 from gui.panels.menus import Choice, RowMenu
 from gui.plots.time.rows import Frame, Limit, Reader, Row, RowData, no_values
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.messages.alarms import Severity
 

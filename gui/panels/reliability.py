@@ -8,15 +8,14 @@ from functools import partial
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox
 
-from gui.model.alarm_limits import WatchedLimits
 from gui.model.history.history import History
 from gui.model.history.results import ResultHistory
+from gui.model.limits import WatchedLimits
 from gui.panels.over_time import TimePanel, alarm_lines
 from gui.plots.time.rows import Curve, Interval, Reader, Row, RowData, Trace, band, intervals, spread, trace
 from gui.plots.view import View
-from gui.widgets.level_colour import level_colour
-from gui.widgets.plain_text import plain_tip
-from gui.widgets.theme import Theme
+from gui.widgets.labels import plain_tip
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
 from monitor.messages.blocks import EventKind
 
@@ -60,7 +59,7 @@ _MEDIAN, _BAND = "model_median", ("model_low", "model_high")
 _MODEL_WEIGHT = 0.9
 
 
-def reliability_rows(history: History, results: ResultHistory, site: str) -> Iterator[Row]:
+def _reliability_rows(history: History, results: ResultHistory, site: str) -> Iterator[Row]:
     """Give the rows of a site: what is told of all sites together is followed by each of them."""
     if results.column(site, _MEDIAN) is not None:
         yield _reliability_row(site, site, history.limits)
@@ -72,7 +71,7 @@ def reliability_rows(history: History, results: ResultHistory, site: str) -> Ite
             yield _reliability_row(owner, owner, history.limits)
 
 
-def row_data(
+def _row_data(
     history: History, results: ResultHistory, row: Row, left: float, right: float, n_columns: int
 ) -> RowData:
     """Return the numbers of a row from `left` to `right`, s, in about `n_columns` buckets."""
@@ -91,7 +90,7 @@ def row_data(
     return RowData(tuple(curves[: len(row.curves)]), (band(one(1), one(2)),))
 
 
-def row_values(history: History, row: Row, x: float) -> list[Interval]:
+def _row_values(history: History, row: Row, x: float) -> list[Interval]:
     """Return what is known of a row's curves at `x`, s, or at the newest instant before."""
     results = history.results
     if results is None:
@@ -200,7 +199,7 @@ class ReliabilityPanel(TimePanel):
         results, self._watched = history.results, history.limits
         if results is None or not self.site:
             return ()
-        return tuple((row, "") for row in reliability_rows(history, results, self.site))
+        return tuple((row, "") for row in _reliability_rows(history, results, self.site))
 
     def usual(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same of every history
         """Return all rows."""
@@ -213,14 +212,14 @@ class ReliabilityPanel(TimePanel):
             return (None,) * len(self.stack.rows)
         seen, n_columns = self.stack.seen, self.stack.columns
         return tuple(
-            row_data(history, results, row, left, right, n_columns) if i in seen else None
+            _row_data(history, results, row, left, right, n_columns) if i in seen else None
             for i, row in enumerate(self.stack.rows)
         )
 
     def reader(self, history: History) -> Reader:
         """Return what reads the values of all rows."""
         rows = self.stack.rows
-        return lambda x: [row_values(history, row, x) for row in rows]
+        return lambda x: [_row_values(history, row, x) for row in rows]
 
     def _other_site(self) -> None:
         self._reoffer()

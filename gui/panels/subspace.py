@@ -29,7 +29,7 @@ _STILL = 0.02  # a command that moves by less than this part of what it has done
 
 
 @dataclass(frozen=True, slots=True)
-class Tracking:
+class _Tracking:
     """PAEI of one instant, NaN where it means nothing: rad, s, command over measured, Hz."""
 
     phase: float
@@ -47,7 +47,7 @@ class Tracking:
         return math.isfinite(self.ratio) and math.isfinite(self.phase)
 
 
-def tracking_at(results: ResultHistory, actuator: str, x: float | None) -> Tracking | None:
+def _tracking_at(results: ResultHistory, actuator: str, x: float | None) -> _Tracking | None:
     """Return what PAEI says at `x`, by default the newest; None where it is not computed."""
     column = results.column(actuator, "paei_ratio")
     if column is None:
@@ -59,10 +59,10 @@ def tracking_at(results: ResultHistory, actuator: str, x: float | None) -> Track
     # without any lag, its phase and delay do not tell the frequency
     frequency = frequency_of(phase, delay, results.value(actuator, "fdb_frequency", x))
     unit = results.columns[column].unit
-    return Tracking(phase, phase_sd, delay, delay_sd, ratio, ratio_sd, "" if unit == "1" else unit, frequency)
+    return _Tracking(phase, phase_sd, delay, delay_sd, ratio, ratio_sd, "" if unit == "1" else unit, frequency)
 
 
-def tracking_lines(tracking: Tracking) -> str:
+def _tracking_lines(tracking: _Tracking) -> str:
     """Return phase, delay and ratio, a line each, and which way the loop is walked; lines are short."""
     in_step = abs(tracking.delay) <= IN_STEP
     lags = tracking.phase < 0.0
@@ -80,8 +80,8 @@ def tracking_lines(tracking: Tracking) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def why_no_ellipse(
-    tracking: Tracking | None, good: NDArray[np.bool_], sample_rate: float, window: float, moves: float
+def _why_no_ellipse(
+    tracking: _Tracking | None, good: NDArray[np.bool_], sample_rate: float, window: float, moves: float
 ) -> str:
     """Return why PAEI has no ellipse at an instant, as far as the samples tell.
 
@@ -168,18 +168,18 @@ class SubspacePanel(XYPanel):
         self.plot.fit((low, high), extent(measured), immediate=when.x is not None)
         self.trail.draw(command[shown], measured[shown])
 
-        tracking = None if history.results is None else tracking_at(history.results, pair.actuator, when.x)
+        tracking = None if history.results is None else _tracking_at(history.results, pair.actuator, when.x)
         ellipse = None
         if tracking is not None and tracking.valid:
             ellipse = ellipse_of(x, command, measured, tracking.frequency, tracking.ratio, tracking.phase)
         self.ellipse.setData(*(ellipse.points() if ellipse else (np.empty(0), np.empty(0))))
         if tracking is not None and tracking.valid:
-            self.plot.set_annotation(tracking_lines(tracking), self.theme.muted if self.old else self.theme.text)
+            self.plot.set_annotation(_tracking_lines(tracking), self.theme.muted if self.old else self.theme.text)
         else:
             good = np.isfinite(command) & np.isfinite(measured)
             moves = (high - low) / self._farthest if self._farthest > 0.0 else 0.0
             self.plot.set_annotation(
-                why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted
+                _why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted
             )
         self.caption = forgotten(history, instant - self.window_seconds)
         self._read_out()

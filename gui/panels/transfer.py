@@ -13,8 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
-from gui.model.coherence import COHERENT
 from gui.model.history.history import History
+from gui.model.verdict import COHERENT
 from gui.panels.xy_panel import XYPanel
 from gui.plots.ticks import deviation_text, value_text
 from gui.plots.view import View
@@ -22,14 +22,13 @@ from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.coherent_curve import CoherentCurve
 from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
-from gui.wording.instant_text import instant_text
-from gui.wording.numbers import DASH
+from gui.wording.numbers import DASH, instant_text
 from monitor.messages.blocks import Samples
 from monitor.messages.transfer import TransferBlock
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class _Quantity:
     """A column of the transfer function, times `factor` in `unit`; the column's own unit where that is empty."""
 
     column: str
@@ -52,13 +51,13 @@ class Quantity:
         return "" if unit == "1" else unit
 
 
-RATIO = Quantity("ratio")
-DELAY = Quantity("delay", "ms", 1e3, 1)
-PHASE = Quantity("phase", "°", 180.0 / math.pi, 1)
-COHERENCE = Quantity("coherence", uncertain=False)
+_RATIO = _Quantity("ratio")
+_DELAY = _Quantity("delay", "ms", 1e3, 1)
+_PHASE = _Quantity("phase", "°", 180.0 / math.pi, 1)
+_COHERENCE = _Quantity("coherence", uncertain=False)
 
 
-def words(block: TransferBlock, actuator: str, quantity: Quantity, at: int) -> str:
+def _value_text(block: TransferBlock, actuator: str, quantity: _Quantity, at: int) -> str:
     """Return a quantity at a frequency's position, with its standard deviation and its unit."""
     value = float(quantity.values(block, actuator)[at])
     if not math.isfinite(value):
@@ -66,7 +65,7 @@ def words(block: TransferBlock, actuator: str, quantity: Quantity, at: int) -> s
     deviations = quantity.deviations(block, actuator)
     deviation = math.nan if deviations is None else float(deviations[at])
     doubt = deviation_text(deviation, quantity.decimals)
-    low = " (low)" if quantity is COHERENCE and value < COHERENT else ""
+    low = " (low)" if quantity is _COHERENCE and value < COHERENT else ""
     told = f"{quantity.column} {value_text(value, quantity.decimals)}{doubt}"
     return f"{told} {quantity.unit_of(block, actuator)}".rstrip() + low
 
@@ -118,9 +117,9 @@ class TransferPanel(XYPanel):
         self.restyle(theme)
 
     @property
-    def quantities(self) -> tuple[Quantity, ...]:
+    def quantities(self) -> tuple[_Quantity, ...]:
         """What the rows show."""
-        return RATIO, PHASE if self.phase.isChecked() else DELAY, COHERENCE
+        return _RATIO, _PHASE if self.phase.isChecked() else _DELAY, _COHERENCE
 
     def colour(self) -> None:
         """Give the curves the colours of the theme."""
@@ -170,10 +169,10 @@ class TransferPanel(XYPanel):
         frequency = 10.0**x if self.logarithmic.isChecked() else x
         at = int(np.argmin(np.abs(block.frequency - frequency)))
         if len(shown) == 1:
-            told = [words(block, shown[0], quantity, at) for quantity in self.quantities]
+            told = [_value_text(block, shown[0], quantity, at) for quantity in self.quantities]
         else:
             quantity = self.quantities[self.rows.index(plot)]
-            told = [f"{name} {words(block, name, quantity, at)}" for name in shown]
+            told = [f"{name} {_value_text(block, name, quantity, at)}" for name in shown]
         return f"{block.frequency[at]:.4g} Hz: " + ", ".join(told)
 
     def _subject(self, history: History) -> str:

@@ -12,10 +12,10 @@ from gui.panels.moment import Moment, moment
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
 from gui.plots.xy.plot import XYCanvas, XYPlot
+from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.painting import painting
-from gui.widgets.plain_text import PlainLabel, plain_tip
 from gui.widgets.theme import Theme
-from gui.wording.instant_text import instant_text
+from gui.wording.numbers import instant_text
 
 _HOW = "wheel: zoom · drag: pan · double click: automatic scales"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-SHORTEST, LONGEST = 0.02, 90_000.0
+_SHORTEST, _LONGEST = 0.02, 90_000.0
 """s: of a span that can be looked at; the longest is a day and a bit."""
 _DEFAULT = 30.0
 
@@ -104,7 +104,7 @@ class View(QObject):
 
     def zoom(self, factor: float, at: float | None = None) -> None:
         """Make the span `factor` times as long, around `at` or, following, with the right edge where it is."""
-        span = min(max(self.span * factor, SHORTEST), LONGEST)
+        span = min(max(self.span * factor, _SHORTEST), _LONGEST)
         if not self.following and at is not None:
             # the point under the mouse stays where it is
             self.right = at + (self.right - at) * span / self.span
@@ -124,7 +124,7 @@ class View(QObject):
 
     def show(self, left: float, right: float) -> None:
         """Look at a span that was chosen."""
-        self.span = min(max(right - left, SHORTEST), LONGEST)
+        self.span = min(max(right - left, _SHORTEST), _LONGEST)
         # while following, the right edge is the newest sample: looking there goes on following
         self.look_at(right)
 

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from gui.settings.files import ExportError, write_settings
 from gui.settings.form import SERVICE_SECTIONS, WINDOW_SECTIONS, SettingsForm
 from gui.settings.window_settings import DisplayLimitSettings, WindowSettings
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.row_padding import make_roomy
 from monitor.config import Settings, SettingsError, load_settings
 

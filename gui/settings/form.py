@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout
 
 from gui.settings.editors import FieldEditor, editor_of, separator_of
 from gui.settings.window_settings import WindowSettings
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from monitor.config import SettingField, Settings, fields_of, problem_text
 
 _LABEL_WIDTH = 150

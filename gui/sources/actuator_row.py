@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QToolButton, QWidget
 
 from gui.sources.column_choice import ActuatorColumns, Field
-from gui.sources.description import DescribedColumn
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
+from monitor.messages.recordings import FileColumn
 
 ROLES = ("command", "measured", "force")
 NOTHING = "—"
@@ -19,7 +19,7 @@ NOTHING = "—"
 class ColumnBox(QComboBox):
     """A list of columns, with nothing at its head."""
 
-    def __init__(self, columns: Sequence[DescribedColumn], nothing: str = NOTHING) -> None:
+    def __init__(self, columns: Sequence[FileColumn], nothing: str = NOTHING) -> None:
         super().__init__()
         self.addItem(nothing, "")
         for column in columns:
@@ -49,7 +49,7 @@ class ActuatorRow(QWidget):
     changed = Signal()
     removed = Signal(object)
 
-    def __init__(self, columns: Sequence[DescribedColumn], chosen: ActuatorColumns, theme: Theme) -> None:
+    def __init__(self, columns: Sequence[FileColumn], chosen: ActuatorColumns, theme: Theme) -> None:
         super().__init__()
         self.theme = theme
         self.boxes = {role: ColumnBox(columns) for role in ROLES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 
 import msgspec
@@ -91,11 +91,6 @@ class ChildProcess(QObject):
     def process_id(self) -> int:
         """Of the running process; 0 where there is none."""
         return int(self._process.processId())
-
-    def tell(self, message: Mapping[str, object]) -> None:
-        """Write one line of JSON to its standard input; nothing where it has ended, or shall."""
-        if self.running and not self._steps:
-            self._process.write(msgspec.json.encode(message) + b"\n")
 
     def stop(self) -> None:
         """Let it end: asked first, told next, killed at last. Returns at once; `ended` follows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gui.sources.description import DescribedColumn, Guess
+from monitor.messages.recordings import ColumnGuess, FileColumn
 
 Field = tuple[int, str]
 """Place of an actuator and what its column is, ``(0, "command")``; -1 for what concerns the whole file."""
@@ -87,14 +87,14 @@ class ColumnChoice:
                     found[place, what] = "every actuator needs one, or none has"
         return found
 
-    def fits(self, columns: Sequence[DescribedColumn]) -> bool:
+    def fits(self, columns: Sequence[FileColumn]) -> bool:
         """Tell whether all its columns are there."""
         there = {column.word for column in columns} | {""}
         named = [name for each in self.actuators for name in (each.command, each.measured, each.force)]
         return there.issuperset(named) and self.time in there
 
 
-def choice_of(guess: Guess | None) -> ColumnChoice:
+def choice_of(guess: ColumnGuess | None) -> ColumnChoice:
     """Return what was guessed, as a choice."""
     if guess is None:
         return ColumnChoice()

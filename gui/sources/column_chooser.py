@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
 from gui.sources.actuator_row import ActuatorRow
 from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
 from gui.sources.column_preview import ColumnPreview
-from gui.sources.description import Description, Overview
 from gui.sources.time_form import TimeForm
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
+from monitor.messages.recordings import Description, Overview
 
 _OPTIONS = re.compile(r"[\s:;,(]*(name them with|give) --.*$")
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from gui.sources.description import Overview
 from gui.sources.overview_curve import draw_curve, limits
 from gui.widgets.theme import Theme
+from monitor.messages.recordings import Overview
 
 
 class ColumnPreview(QWidget):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QObject, Signal
 
 from gui.sources.child_process import ChildProcess
-from gui.sources.description import Description, read_description
 from gui.sources.service import Launch, reason
+from monitor.messages.recordings import Description, read_description
 
 
 class DescribeJob(QObject):

@@ -8,10 +8,8 @@ from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButto
 from gui.sources.hand_faults import DELAY_STEP, GAP, KINDS, FaultKind, HandFaults, read_hand_faults
 from gui.sources.player import Player
 from gui.widgets.flow_layout import FlowLayout
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
-
-_PATIENCE = 3  # states of the player that may still tell of the time before a change
 
 
 class FaultBar(QWidget):
@@ -27,7 +25,6 @@ class FaultBar(QWidget):
         self.theme = theme
         self.faults = HandFaults()
         self._player: Player | None = None
-        self._waiting = 0
         layout = FlowLayout(self)
         layout.addWidget(PlainLabel("Faults"))
         self.switches = {kind.key: _Switch(kind, self) for kind in KINDS}
@@ -93,20 +90,14 @@ class FaultBar(QWidget):
 
     def _tell(self, faults: HandFaults, *once: str) -> None:
         self._show(faults)
-        self._waiting = _PATIENCE
         if self._player is not None:
             self._player.set_faults(faults.text(*once))
 
     def _show_state(self) -> None:
-        """Show what the player says; not at once what it said on its way here, before it heard of a change."""
-        if self._player is not None:
-            told = read_hand_faults(self._player.faults)
-            self._waiting = 0 if told == self.faults else max(0, self._waiting - 1)
-            if told != self.faults and not self._waiting:
-                self._show(told)
+        if self._player is not None and (told := read_hand_faults(self._player.faults)) != self.faults:
+            self._show(told)
 
     def _give_back(self, _why: str) -> None:
-        self._waiting = 0
         self._show_state()
 
     def _show(self, faults: HandFaults) -> None:

@@ -27,7 +27,7 @@ from gui.sources.media_icons import media_icon
 from gui.sources.playback import PlaySimulation
 from gui.sources.recent import Recent
 from gui.sources.service_forms import ServeForm, WatchForm
-from gui.widgets.plain_text import PlainLabel, plain_tip
+from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.row_padding import make_roomy
 from gui.widgets.theme import Theme
 

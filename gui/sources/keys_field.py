@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSettings, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.transport.security.key_files import KeyFileError, keys_of
 

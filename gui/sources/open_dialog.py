@@ -13,10 +13,10 @@ from gui.sources.column_choice import ColumnChoice, choice_of
 from gui.sources.column_chooser import ColumnChooser
 from gui.sources.column_memory import ColumnMemory
 from gui.sources.describe_job import DescribeJob
-from gui.sources.description import Description
 from gui.sources.playback import PlayFile
 from gui.sources.service import Launch
 from gui.widgets.theme import Theme
+from monitor.messages.recordings import Description
 
 _FOLDER = "open/folder"
 

@@ -6,8 +6,8 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
-from gui.sources.description import Overview
 from monitor.messages.blocks import Samples
+from monitor.messages.recordings import Overview
 
 _ROOM = 0.08  # of the height, above and below
 

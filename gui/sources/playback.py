@@ -9,11 +9,11 @@ from PySide6.QtCore import QObject
 
 from gui.sources.catalogue import ModelUnderTest
 from gui.sources.child_process import ChildProcess
-from gui.sources.description import Description
 from gui.sources.ensemble_cache import EnsembleCache
 from gui.sources.playback_session import PlaybackSession
 from gui.sources.service import Launch
 from gui.sources.session import Session
+from monitor.messages.recordings import Description
 
 # what the simulated actuators stay within by themselves, and a good model too
 _ALARMS = ("--alarm", "broadband_delay=-0.038..0.038:-0.058..0.058", "--alarm", "broadband_ratio=0.85..1.15")

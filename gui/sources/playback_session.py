@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QTimer
 
 from gui.sources.child_process import ChildProcess
 from gui.sources.describe_job import DescribeJob
-from gui.sources.description import Description
 from gui.sources.ensemble_cache import EnsembleCache
 from gui.sources.loopback import ANY, free_endpoint
 from gui.sources.player import Player
 from gui.sources.service import Launch, Service, reason
 from gui.sources.session import Session
+from monitor.messages.recordings import Description
+from monitor.transport.zeromq.request_client import RequestClient
 
+_REQUESTS = re.compile(r"; requests at ([^\s;]+)$")
 _GRACE = 1500  # ms after which it begins though nobody has said that the results are watched
 
 
@@ -52,8 +55,7 @@ class PlaybackSession(Session):
         self._process: ChildProcess | None = None
         self._describing: DescribeJob | None = None
         self._stopping = self._over = False
-        self._player: Player | None = None
-        self._watched = self._begun = False
+        self._watched = self._begun = self._told_doubts = False
         self._grace = QTimer(self, singleShot=True, interval=_GRACE)
         self._grace.timeout.connect(self.watched)
         if ensemble is not None:
@@ -82,6 +84,7 @@ class PlaybackSession(Session):
             return
         self._stopping = True
         self._grace.stop()
+        self._close_player()
         for worker in self.workers:
             worker.ended.connect(self._end_when_all_have)
             worker.stop()
@@ -121,28 +124,35 @@ class PlaybackSession(Session):
         service.start()
 
     def _start_player(self) -> None:
-        words = ["replay", *self._played, "--controlled", "--paused", "--bind", self._signals]
+        words = ["replay", *self._played, "--control", "--paused", "--until-closed", "--bind", self._signals]
         process = self._launch(words, self, heeds_input=True)
         self._process = process
-        player = Player(process, self, self._description)
-        player.opened.connect(self._opened)
-        player.changed.connect(self._begin)
-        player.refused.connect(self._tell_refusal)
+        process.line.connect(self._find_requests)
         process.ended.connect(self._player_ended)
-        self._player = player
         process.start()
 
-    def _opened(self) -> None:
-        self.player = player = self._player
-        assert player is not None
+    def _find_requests(self, line: str) -> None:
+        """Control the replay from the line on that says where it takes requests."""
+        found = _REQUESTS.search(line)
+        if found is None or self.player is not None or self._stopping:
+            return
+        self.player = player = Player(RequestClient(found[1]), self, self._description)
+        player.changed.connect(self._begin)
+        player.refused.connect(self._tell_refusal)
+        player.described.connect(self._tell_doubts)
         self.player_changed.emit()
+        self._tell_doubts()
         known = player.description
-        if known is not None and known.doubts:
-            self.told.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
         if known is None or known.overview is None:
             self._describing = DescribeJob(self._played, self, launch=self._launch)
             self._describing.described.connect(player.describe)
             self._describing.start()
+
+    def _tell_doubts(self) -> None:
+        known = None if self.player is None else self.player.description
+        if known is not None and known.doubts and not self._told_doubts:
+            self._told_doubts = True
+            self.told.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
 
     def _begin(self) -> None:
         """Play when the service hears the player and the results are watched: sooner, samples would be lost."""
@@ -158,9 +168,14 @@ class PlaybackSession(Session):
         if self.player is None:
             self._give_up(reason(code, last))
         else:
+            self._close_player()
             self.player = None
             self.player_changed.emit()
             self.told.emit("error", f"the player ended: {reason(code, last)}; what it has sent can be looked at")
+
+    def _close_player(self) -> None:
+        if self.player is not None:
+            self.player.close()
 
     def _tell_refusal(self, why: str) -> None:
         self.told.emit("warning", f"the player refuses: {why}")

@@ -9,7 +9,7 @@ from gui.sources.media_icons import media_icon
 from gui.sources.player import Player
 from gui.sources.run_timeline import RunTimeline
 from gui.sources.speed_box import SpeedBox
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 STEP = 0.1

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPixmap, QPolygonF
 
-from gui.sources.description import DescribedEvent, Description
 from gui.sources.overview_curve import draw_curve
-from gui.widgets.level_colour import level_colour
-from gui.widgets.theme import Theme
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, sentence
 from gui.wording.level import Level
 from monitor.messages.blocks import Event, EventKind
+from monitor.messages.recordings import Description, RecordedEvent
 
 _NEAR = 4.0  # pixels from an event that its mark takes
 _MOST_LINES = 12
@@ -39,7 +38,7 @@ class RunPicture:
     height: int
 
     @property
-    def events(self) -> tuple[DescribedEvent, ...]:
+    def events(self) -> tuple[RecordedEvent, ...]:
         """Those that are marked."""
         return () if self.description is None else self.description.events
 
@@ -91,18 +90,18 @@ class RunPicture:
         return picture
 
 
-def _sentence(event: DescribedEvent) -> str:
+def _sentence(event: RecordedEvent) -> str:
     what = f"{event.time:.3f} s  {event.kind.replace('_', ' ')}"
     step = _step(event)
     detail = event.detail if step is None else sentence(step)
     return f"{what}: {detail}" if detail else what
 
 
-def _level(event: DescribedEvent) -> Level:
+def _level(event: RecordedEvent) -> Level:
     """Return how much an event matters: marks warn, but for the steps of an alarm."""
     step = _step(event)
     return Level.WARN if step is None else event_level(step)
 
 
-def _step(event: DescribedEvent) -> Event | None:
+def _step(event: RecordedEvent) -> Event | None:
     return Event(EventKind.ALARM, event.time, 0, 0, event.detail) if event.kind == EventKind.ALARM else None

@@ -20,12 +20,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from gui.sources.channel_menu import ChannelMenu
-from gui.sources.description import Description
 from gui.sources.run_picture import RunPicture
 from gui.sources.seek_throttle import SeekThrottle
+from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
-from gui.widgets.plain_text import plain_tip
 from gui.widgets.theme import Theme
+from monitor.messages.recordings import Description
 
 _SHORT, _LONG = 1.0, 10.0  # s that the keys go
 _KEYS = {

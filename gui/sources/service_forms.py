@@ -22,7 +22,7 @@ from gui.sources.endpoint_field import EndpointField
 from gui.sources.keys_field import KeysField
 from gui.sources.recent import Recent
 from gui.sources.rig import ServeRig
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.system.default_endpoints import RESULTS, SIGNALS
 

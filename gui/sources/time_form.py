@@ -8,9 +8,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
 from gui.sources.actuator_row import ColumnBox
-from gui.sources.description import DescribedColumn
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
+from monitor.messages.recordings import FileColumn
 
 
 class TimeForm(QWidget):
@@ -23,7 +23,7 @@ class TimeForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, columns: Sequence[DescribedColumn], time: str, rate: str, theme: Theme) -> None:
+    def __init__(self, columns: Sequence[FileColumn], time: str, rate: str, theme: Theme) -> None:
         super().__init__()
         self.column = ColumnBox(columns, "automatic")
         self.column.choose(time)

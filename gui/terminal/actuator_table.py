@@ -10,20 +10,19 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from gui.model.contradiction import SIGN
 from gui.model.history.results import TRACE, ResultHistory
-from gui.model.verdict import verdict
-from gui.terminal.sparkline import sparkline
+from gui.model.verdict import SIGN, verdict
+from gui.terminal.sections import sparkline
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
 from monitor.messages.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
 
 HEADING_LINES = 3
-_LONGEST_NAME = 14
-_SHORTEST_CURVE = 10
-_LONGEST_CURVE = 60
+_MAX_NAME = 14
+_MIN_CURVE = 10
+_MAX_CURVE = 60
 _SCALE = 9
-_WORTH_A_CURVE = 3  # rank up to which numbers stay and the curve goes
+_SPARKLINE_MIN_RANK = 3  # rank up to which numbers stay and the curve goes
 _LEAST_SPAN = 2.0  # ms
 VERDICT_STYLES = {
     Level.NONE: "dim",
@@ -96,14 +95,14 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
 
 def _fit(names: tuple[str, ...], width: int, columns: tuple[_Column, ...]) -> _Layout:
     """Choose among the columns: first the curve, then numbers in the order of their rank."""
-    name = min(_LONGEST_NAME, max(8, *map(len, names)))
+    name = min(_MAX_NAME, max(8, *map(len, names)))
     while True:
         left = width - name - 1 - _VERDICT - sum(column.width + 1 for column in columns)
         curve = left - _SCALE - 2
-        if curve >= _SHORTEST_CURVE:
-            return _Layout(name, columns, min(curve, _LONGEST_CURVE))
+        if curve >= _MIN_CURVE:
+            return _Layout(name, columns, min(curve, _MAX_CURVE))
         worst = max(column.rank for column in columns)
-        if worst == 0 or (worst <= _WORTH_A_CURVE and left >= 0):
+        if worst == 0 or (worst <= _SPARKLINE_MIN_RANK and left >= 0):
             return _Layout(name, columns, 0)
         columns = tuple(column for column in columns if column.rank != worst)
 

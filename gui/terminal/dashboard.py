@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.live import Live
 
 from gui.model.alarm_summary import summary
-from gui.model.contradiction import contradiction_mark
 from gui.model.history import History, ResultHistory
 from gui.model.link import ResultLink
-from gui.model.verdict import verdict
-from gui.terminal.reliability_lines import decision
+from gui.model.verdict import contradiction_mark, verdict
 from gui.terminal.screen import Screen
+from gui.terminal.sections import decision
 from gui.wording.numbers import count, number
 from monitor.messages.blocks import Event
 from monitor.messages.headline import first_indicator, read_headline

@@ -15,14 +15,10 @@ from rich.text import Text
 from gui.model.history.results import ResultHistory
 from gui.model.service_state import service_state
 from gui.terminal.actuator_table import HEADING_LINES, actuator_table
-from gui.terminal.alarm_lines import alarm_lines
-from gui.terminal.contradiction_lines import contradiction_lines
-from gui.terminal.reliability_lines import reliability_lines
-from gui.terminal.transfer_lines import transfer_lines
+from gui.terminal.sections import alarm_lines, contradiction_lines, reliability_lines, transfer_lines
 from gui.wording.event_text import kind_level, kind_word, sentence
-from gui.wording.instant_text import instant_text
 from gui.wording.level import Level
-from gui.wording.numbers import count, shortened
+from gui.wording.numbers import count, instant_text, shortened
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event
 from monitor.messages.health import LONGEST_UNWRITTEN, Health

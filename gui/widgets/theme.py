@@ -1,4 +1,4 @@
-"""Colours, light and dark, for people who tell colours apart or not: words and shapes go with them."""
+"""Colour themes, light and dark, safe for colour-vision deficiency: words and shapes always go with colours."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Literal
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
+
+from gui.wording.level import Level
 
 Choice = Literal["system", "light", "dark"]
 
@@ -119,3 +121,18 @@ def paint(application: QApplication, theme: Theme) -> None:
     for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.muted))
     application.setPalette(palette)
+
+
+def level_colour(theme: Theme, level: Level) -> str:
+    """Return ``#rrggbb``; what says nothing is muted."""
+    match level:
+        case Level.GOOD:
+            return theme.good
+        case Level.INFO:
+            return theme.info
+        case Level.WARN:
+            return theme.warn
+        case Level.BAD:
+            return theme.bad
+        case Level.NONE:
+            return theme.muted

@@ -8,10 +8,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.model.alarm_summary import AlarmSummary
 from gui.model.history.history import History
-from gui.widgets.level_colour import level_colour
+from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
-from gui.widgets.plain_text import plain_tip
-from gui.widgets.theme import Theme
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.alarm_text import headline, state_words
 from gui.wording.level import Level
 

@@ -17,7 +17,7 @@ import numpy as np
 from gui.model.history.history import History
 from gui.model.history.timeline import Segment, Timeline
 from gui.settings.files import ExportError, whole_file
-from gui.wording.instant_text import instant_text
+from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples
 from monitor.system.safe_text import csv_cell
 

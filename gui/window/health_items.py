@@ -10,8 +10,7 @@ from gui.model.alarm_summary import AlarmSummary
 from gui.model.history.history import History
 from gui.model.service_state import ServiceState
 from gui.wording.level import Level
-from gui.wording.numbers import count
-from gui.wording.quantities import bytes_text, duration_text
+from gui.wording.numbers import bytes_text, count, duration_text
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 
 _SHORT, _VERY_SHORT = 3600.0, 600.0  # s of disk left

@@ -7,9 +7,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from gui.model.history.history import History
-from gui.widgets.level_colour import level_colour
-from gui.widgets.plain_text import PlainLabel, plain_tip
-from gui.widgets.theme import Theme
+from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.theme import Theme, level_colour
 from gui.window.health_items import HealthItem, fit, health_items
 from gui.wording.level import Level
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from monitor.messages.requests import MAX_NOTE
 
 

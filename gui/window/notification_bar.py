@@ -8,12 +8,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from gui.widgets.elided_label import ElidedLabel
-from gui.widgets.level_colour import level_colour
-from gui.widgets.plain_text import PlainLabel
-from gui.widgets.theme import Theme
-from gui.wording.instant_text import instant_text
+from gui.widgets.labels import ElidedLabel, PlainLabel
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
+from gui.wording.numbers import instant_text
 
 MOST = 100
 INFO_STANDS = 8.0

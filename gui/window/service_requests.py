@@ -16,7 +16,7 @@ from gui.panels.events import EventsPanel
 from gui.window.actions import Actions
 from gui.window.watch import Watch
 from gui.window.window import MainWindow
-from gui.wording.instant_text import instant_text
+from gui.wording.numbers import instant_text
 from monitor.messages.requests import (
     AcknowledgeRequest,
     AlarmRequest,
@@ -25,9 +25,8 @@ from monitor.messages.requests import (
     ResetRequest,
     ShelveRequest,
 )
-from monitor.system.user_name import user_name
 from monitor.transport.security.key_files import keys_of
-from monitor.transport.zeromq.request_client import RequestClient, requests_url
+from monitor.transport.zeromq.request_client import RequestClient, requests_url, user_name
 
 Asked = TypeVar("Asked")
 

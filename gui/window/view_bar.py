@@ -8,12 +8,11 @@ from PySide6.QtWidgets import QComboBox, QSizePolicy, QToolBar, QToolButton, QWi
 
 from gui.model.history.history import History
 from gui.plots.view import View
-from gui.widgets.level_colour import level_colour
-from gui.widgets.plain_text import PlainLabel
-from gui.widgets.theme import Theme
+from gui.widgets.labels import PlainLabel
+from gui.widgets.theme import Theme, level_colour
 from gui.window.actions import Actions
 from gui.wording.level import Level
-from gui.wording.quantities import duration_text
+from gui.wording.numbers import duration_text
 
 _SPANS = (1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from gui.wording.instant_text import instant_text
 from gui.wording.level import Level
-from gui.wording.numbers import DASH
-from gui.wording.quantities import bytes_text, duration_text
+from gui.wording.numbers import DASH, bytes_text, duration_text, instant_text
 from gui.wording.quantity_names import QUANTITIES
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.headline import HEADLINE

@@ -1,8 +1,9 @@
-"""Numbers as text of a fixed width: what means nothing is a dash, never a number."""
+"""Numbers, counts, durations, bytes and instants as text; what means nothing is a dash, never a number."""
 
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
 DASH = "—"
 
@@ -27,3 +28,54 @@ def count(value: int) -> str:
 def shortened(text: str, width: int) -> str:
     """Return `text`, or its end after an ellipsis where it has no room."""
     return text if len(text) <= width else "…" + text[len(text) - max(0, width - 1) :]
+
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def duration_text(seconds: float) -> str:
+    """Return ``45 s``, ``12 min``, ``3 h 20 min`` or ``5 days``; never more than there is."""
+    whole = int(max(0.0, seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes = whole // 60
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{hours // 24:,} days"
+
+
+def bytes_text(amount: int) -> str:
+    """Return ``1.2 GB``: two or three figures, in powers of 1000."""
+    value = float(max(0, amount))
+    for unit in _UNITS:
+        # 999.5 would be written as 1000
+        if value < 999.5 or unit == _UNITS[-1]:
+            return f"{value:.1f} {unit}" if value < 9.95 and unit != "B" else f"{value:,.0f} {unit}"
+        value /= 1000.0
+    raise AssertionError
+
+
+def is_dated(time: float) -> bool:
+    """Whether the times of a rig count from 1970 (those from 1973 to 5138 do) and not from a start of its own."""
+    return 1e8 <= time < 1e11
+
+
+def instant_text(time: float, decimals: int | None = None) -> str:
+    """Return ``14:03:22`` in local time, or ``12.5 s``; a dash for what is no time.
+
+    Parameters
+    ----------
+    time : s, of the rig.
+    decimals : of the seconds, up to 6; by default none in a time of day, and as many as there are in seconds.
+    """
+    if not math.isfinite(time):
+        return DASH
+    if not is_dated(time):
+        # plus zero: nothing is ever "-0.00"
+        return f"{time:.7g} s" if decimals is None else f"{round(time, decimals) + 0.0:.{decimals}f} s"
+    # a clock does not round up: its second is over when the next one begins
+    when = datetime.fromtimestamp(time)
+    return f"{when:%H:%M:%S}" + (f".{when.microsecond:06d}"[: decimals + 1] if decimals else "")

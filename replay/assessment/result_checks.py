@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
-from replay.assessment.headline import delay_changes, phase_at_dominant
-from replay.assessment.results import PairAssessment, RecordWarning
+from replay.assessment.results import PairAssessment, RecordWarning, delay_changes, phase_at_dominant
 
 # an amplitude that is so many times the other one: nothing that tracks
 _UNLIKE = 10.0

@@ -1,16 +1,33 @@
-"""The values of an assessment."""
+"""What an assessment holds: headline, statistics, series and warnings of each actuator."""
 
 from __future__ import annotations
 
+import cmath
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.config import IndicatorSettings
+from monitor.indicators.benchmark_criteria import BenchmarkCriteria
+from monitor.indicators.frequency_evaluation import FrequencyEvaluation
 from monitor.messages.blocks import Column, Pair, Samples, Stream
 from monitor.messages.transfer import TransferBlock
-from replay.formats.whole_record import WholeRecord
+
+
+@dataclass(frozen=True)
+class WholeRecord:
+    """FEI and J1 to J3 of one actuator; ``left_out`` samples were no numbers, or stood beyond such a gap.
+
+    ``fei_tapered`` is FEI under a Hann taper: a record that breaks off in mid-motion leaks into ``fei`` as published.
+    """
+
+    fei: FrequencyEvaluation
+    fei_tapered: FrequencyEvaluation
+    criteria: BenchmarkCriteria
+    left_out: int
+
 
 # part of the instants at which an indicator contradicts the headline
 _OFTEN = 0.1
@@ -134,3 +151,38 @@ class Assessment:
     def warnings_of(self, actuator: str | None) -> tuple[RecordWarning, ...]:
         """Return the warnings about one actuator; None: about the record as a whole."""
         return tuple(warning for warning in self.warnings if warning.actuator == actuator)
+
+
+def delay_changes(found: PairAssessment) -> bool:
+    """Whether the headline's delay is not the same throughout the record."""
+    return found.headline is not None and found.headline.delay_range is not None
+
+
+def milliseconds(seconds: float) -> str:
+    """Return a delay in ms with one decimal, and no minus before a zero."""
+    return f"{round(1e3 * seconds, 1) + 0.0:.1f}"
+
+
+def farthest_delay(found: PairAssessment) -> float:
+    """Return the headline's delay [s]; where it changes, the end of its range that is farther from zero."""
+    if found.headline is None:
+        return math.nan
+    if found.headline.delay_range is None:
+        return found.headline.delay
+    return max(found.headline.delay_range, key=abs)
+
+
+def phase_at_dominant(found: PairAssessment) -> tuple[float, float]:
+    """Return the phase [rad] that the farthest delay is at the dominant frequency, and that frequency [Hz]."""
+    spread = found.spreads.get("fdb_frequency")
+    if spread is None:
+        return math.nan, math.nan
+    return -2.0 * math.pi * spread.median * farthest_delay(found), spread.median
+
+
+def synchronization_error(found: PairAssessment) -> float:
+    """Return |measured - command| over |command| that the headline makes of the dominant motion; NaN: unknown."""
+    phase, _ = phase_at_dominant(found)
+    if found.headline is None or not math.isfinite(phase * found.headline.ratio):
+        return math.nan
+    return abs(cmath.rect(1.0 / found.headline.ratio, phase) - 1.0)

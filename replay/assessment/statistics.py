@@ -1,4 +1,4 @@
-"""The values of one actuator over time -> its headline, the spread of each, and which contradict the headline."""
+"""The values of one actuator over time -> headline, spread of each, contradictions; whole-record indices."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.messages.blocks import Pair
+from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
+from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
+from monitor.messages.blocks import Pair, units_differ
 from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
-from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread
-from replay.formats.whole_record import WholeRecord
+from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread, WholeRecord
+from replay.formats import Recording
+from replay.formats.parts import longest_segment
 
 # s, part of the delay and part of the ratio, by which they change at least
 _DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
@@ -20,6 +23,31 @@ _SURE = 3.0
 _CERTAIN = 3.0
 
 Values = Mapping[str, NDArray[np.float64]]
+
+
+def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRecord:
+    """Evaluate the longest segment of a recording that has no gap.
+
+    Parameters
+    ----------
+    max_delay : s, the largest delay that J1 looks for.
+    """
+    segment = longest_segment(recording, pair)
+    left_out = segment.left_out
+    x_c, x_m = segment.samples[:, 0], segment.samples[:, 1]
+    if not len(x_c):
+        nothing = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
+        return WholeRecord(nothing, nothing, BenchmarkCriteria(np.nan, np.nan, np.nan), left_out)
+    rate, channels = recording.stream.sample_rate, recording.stream.channels
+    criteria = benchmark_criteria(x_c, x_m, rate, max_delay=max_delay)
+    if units_differ(channels[pair.command], channels[pair.measured]):
+        criteria = criteria._replace(j2=np.nan, j3=np.nan)
+    return WholeRecord(
+        frequency_evaluation_index(x_c, x_m, rate),
+        frequency_evaluation_index(x_c, x_m, rate, taper="hann"),
+        criteria,
+        left_out,
+    )
 
 
 def assess_pair(whole: WholeRecord, pair: Pair, values: Values, relative_gate: float) -> PairAssessment:

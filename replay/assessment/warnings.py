@@ -1,16 +1,123 @@
-"""What keeps the figures of a record from being what they seem: every check, over every actuator and the record."""
+"""Warnings of an assessment: every check, over every actuator and the record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from monitor.config import IndicatorSettings
-from replay.assessment.delay_checks import actuator_warnings, delay_warnings
-from replay.assessment.record_signals import RecordSignals, read_signals
+from monitor.messages.headline import LABELS
+from replay.assessment.delay_steps import plateaus
 from replay.assessment.result_checks import result_warnings
-from replay.assessment.results import PairAssessment, RecordWarning, Series
-from replay.assessment.signal_checks import signal_warnings
+from replay.assessment.results import (
+    Contradiction,
+    PairAssessment,
+    RecordWarning,
+    Series,
+    delay_changes,
+    milliseconds,
+)
+from replay.assessment.signal_checks import RecordSignals, read_signals, signal_warnings
 from replay.formats import Recording
+
+# of the dominant motion, from which a difference between two indicators matters
+_SYNCHRONIZATION_ERROR = 0.01
+_MOST_STEPS = 8
+# part of the windows in which the delay must stand, for the steps to tell its course
+_STANDS = 0.6
+
+# s, and standard deviations of both, from which two delays are different
+_APART, _APART_SDS = 1e-3, 3.0
+
+
+def delay_warnings(
+    found: PairAssessment, time: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]], window: float
+) -> Iterator[RecordWarning]:
+    """Check the delays of one actuator over the record.
+
+    Parameters
+    ----------
+    time : (n,) s after the record's first sample, of the results.
+    values : (n,) by the name of the column.
+    window : s.
+    """
+    headline = found.headline
+    against = {LABELS[name]: how for name, how in found.contradicts.items() if how.often and _matters(found, how)}
+    if against:
+        names = ", ".join(f"{name} (by {1e3 * c.delay:.2g} ms, {100 * c.ratio:.2g} %)" for name, c in against.items())
+        most = f"{'up to ' if len(against) > 1 else ''}{100 * max(c.fraction for c in against.values()):.0f} %"
+        yield RecordWarning(
+            "contradicted",
+            f"{names} {'differ' if len(against) > 1 else 'differs'} from the broadband delay and ratio by more than "
+            f"the bands in {most} of the instants: {_why(found, against)}; believe the broadband delay; "
+            "see docs/indicators.md",
+            found.pair.actuator,
+        )
+    if headline is not None and headline.delay_range is not None:
+        low, high = headline.delay_range
+        course = _course(headline.delay_sd, high - low, time, values["broadband_delay"], window)
+        yield RecordWarning(
+            "delay_changes",
+            f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{course}: "
+            "assess its parts with --start and --stop, or look at --series",
+            found.pair.actuator,
+        )
+    if headline is not None and headline.ratio_range is not None:
+        low, high = headline.ratio_range
+        yield RecordWarning(
+            "ratio_changes",
+            f"the amplitude ratio changes from {low:.3f} to {high:.3f} within the record: the gain or the specimen "
+            "changes, the gain depends on a frequency that changes, or a limit is reached; assess its parts with "
+            "--start and --stop, or look at --series",
+            found.pair.actuator,
+        )
+
+
+def actuator_warnings(pairs: Sequence[PairAssessment]) -> Iterator[RecordWarning]:
+    """Say that the actuators of a record are not equally late; those whose own delay changes are left out."""
+    known = sorted(
+        ((p.pair.actuator, p.headline) for p in pairs if p.headline is not None and not delay_changes(p)),
+        key=lambda each: each[1].delay,
+    )
+    known = [(name, headline) for name, headline in known if math.isfinite(headline.delay)]
+    if len(known) < 2:
+        return
+    (first, least), (last, most) = known[0], known[-1]
+    apart = most.delay - least.delay
+    if apart > max(_APART, _APART_SDS * math.hypot(least.delay_sd, most.delay_sd)):
+        yield RecordWarning(
+            "actuators_differ",
+            f"the actuators are not equally late: {first} {milliseconds(least.delay)} ms, {last} "
+            f"{milliseconds(most.delay)} ms, {milliseconds(apart)} ms apart; compensate each by its own delay",
+        )
+
+
+def _why(found: PairAssessment, against: Mapping[str, Contradiction]) -> str:
+    if delay_changes(found):
+        return "the delay changes within the record, and each sees it over a window of its own"
+    if list(against) == [LABELS["paei_adaptive"]]:
+        return "its window is one cycle, in which noise and a delay that depends on frequency weigh more"
+    return "the actuator's delay or gain depends on frequency or amplitude, or changes within the window"
+
+
+def _matters(found: PairAssessment, how: Contradiction) -> bool:
+    """Whether a difference is worth a line: it would make an error of so much of the dominant motion."""
+    spread = found.spreads.get("fdb_frequency")
+    phase = 2.0 * np.pi * how.delay * (spread.median if spread is not None else np.inf)
+    return bool(max(phase, how.ratio) > _SYNCHRONIZATION_ERROR)
+
+
+def _course(sd: float, extent: float, time: NDArray[np.float64], delay: NDArray[np.float64], window: float) -> str:
+    """Return where a delay of an extent [s] stands at which value; empty where it does not stand."""
+    stands, part = plateaus(time, delay, window, max(3.0 * sd, 0.05 * extent))
+    if not 2 <= len(stands) <= _MOST_STEPS or part < _STANDS:
+        return ""
+    listed = ", ".join(f"{milliseconds(p.delay)} ms from {p.start:.4g} to {p.stop:.4g} s" for p in stands)
+    return f" ({listed})"
+
 
 WORST_FIRST = (
     "dead_channel",

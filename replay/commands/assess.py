@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _part(path: Path, recording: Recording, arguments: argparse.Namespace) -> Recording:
-    from replay.formats.recording_part import RecordingPart
+    from replay.formats.parts import RecordingPart
 
     if arguments.start is None and arguments.stop is None:
         return recording
@@ -74,7 +74,7 @@ def _part(path: Path, recording: Recording, arguments: argparse.Namespace) -> Re
 
 def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[IndicatorSettings, list[str]]:
     from monitor.config import SettingsError, load_settings
-    from replay.assessment.window_choice import choose_window
+    from replay.assessment.run import choose_window
 
     # a run file is assessed as it was watched, unless told otherwise
     recorded: object = getattr(recording, "settings", {}).get("indicators")

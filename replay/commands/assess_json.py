@@ -9,14 +9,14 @@ import numpy as np
 
 from monitor.commands.json_values import criteria_json, number
 from monitor.messages.headline import HEADLINE
-from replay.commands.result_groups import group_of
+from replay.commands.assess_table import group_of
 
 if TYPE_CHECKING:
     from monitor.indicators.frequency_evaluation import FrequencyEvaluation
     from monitor.messages.blocks import Column
     from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, Headline, PairAssessment, Spread
-    from replay.formats.whole_record import WholeRecord
+    from replay.assessment.results import WholeRecord
 
 
 def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:

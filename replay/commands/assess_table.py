@@ -1,9 +1,10 @@
-"""An assessment as tables for a reader."""
+"""An assessment as tables."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,32 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.messages.headline import QUANTITIES
+from monitor.messages.blocks import Column
+from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
-from replay.commands.assess_comparison import comparison_table, worst_actuator
-from replay.commands.assess_words import headline_words
-from replay.commands.result_groups import group_of, headline_first
+from replay.commands.assess_headline import comparison_table, headline_words, worst_actuator
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column
     from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
+
+
+_ORDER = (HEADLINE, *BESIDE, "xcorr", "hsem")
+# paei_adaptive_delay begins with paei too
+_LONGEST_FIRST = sorted(_ORDER, key=len, reverse=True)
+
+
+def group_of(name: str) -> str:
+    """Return the indicator that a result is of, by its name: the headline's, one beside it, xcorr, hsem; or empty."""
+    return next((group for group in _LONGEST_FIRST if f"{name}_".startswith(f"{group}_")), "")
+
+
+def headline_first(columns: Iterable[Column]) -> list[Column]:
+    """Return the columns with the headline's first, then those of the indicators beside it, then the rest."""
+    order = {group: i for i, group in enumerate((*_ORDER[:-1], "", "hsem"))}
+    return sorted(columns, key=lambda column: order[group_of(column.name)])
+
 
 _DEGREES = 180.0 / math.pi
 _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES)}

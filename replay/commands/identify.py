@@ -46,8 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fit every actuator of every file and print what was found; return 2 if one of them could not be fitted."""
     from monitor.commands.json_values import print_records
-    from replay.commands.identify_json import as_json
-    from replay.commands.identify_table import print_fits
+    from replay.commands.identify_report import as_json, print_fits
     from replay.identification.actuators import check_settings
 
     selection = column_selection(arguments)

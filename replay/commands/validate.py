@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from monitor.commands.options import add_limit_option, limits_given, positive
 
 if TYPE_CHECKING:
-    from replay.validation.site import Site
+    from replay.validation.validation import Site
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,8 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge, print, and draw where asked."""
-    from replay.commands.validate_json import as_json
-    from replay.commands.validate_table import print_validation
+    from replay.commands.validate_report import as_json, print_validation
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
 
@@ -129,9 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _sites(arguments: argparse.Namespace) -> list[Site]:
     from monitor.reliability.gaussian import Errors
     from replay.validation.model import read_model
-    from replay.validation.records import read_record
-    from replay.validation.run_records import is_run, read_run
-    from replay.validation.site import Site
+    from replay.validation.records import is_run, read_record, read_run
+    from replay.validation.validation import Site
 
     models, measured = arguments.model, arguments.measured
     if len(models) == 1:

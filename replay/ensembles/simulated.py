@@ -1,4 +1,4 @@
-"""Simulated ensembles, made on all cores and written as they come."""
+"""Simulated ensembles: the models by name, realizations on all cores, written as they come."""
 
 from __future__ import annotations
 
@@ -6,13 +6,42 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from monitor.ensembles.writer import EnsembleWriter
 from monitor.messages.blocks import Samples
-from sim.ensemble import BLOCK, EnsembleModel, realization_block
+from sim.ensemble import BLOCK, EnsembleModel, Experiment, realization_block
+
+_HOMES = {
+    "beam": ("sim.models.beam", "StochasticBeam"),
+    "sandia": ("sim.models.sandia", "SandiaStructure"),
+    "thermal": ("sim.models.thermal_experiment", "ThermalExperiment"),
+}
+
+
+def model_names() -> tuple[str, ...]:
+    """Return the names of all models."""
+    return tuple(_HOMES)
+
+
+def ensemble_model(name: str, horizon: float | None = None) -> Experiment:
+    """Return a model with its standard parameters, over its own time or up to `horizon` [s].
+
+    Raises
+    ------
+    ValueError : there is none of that name; the text lists those there are.
+    """
+    if name not in _HOMES:
+        *others, last = _HOMES
+        raise ValueError(f"there is no model {name!r}: choose {', '.join(others)} or {last}")
+    module, kind = _HOMES[name]
+    build = getattr(import_module(module), kind)
+    model: Experiment = build() if horizon is None else build(horizon=horizon)
+    return model
+
 
 Progress = Callable[[str, int, int], None]
 

@@ -1,4 +1,4 @@
-"""The run files that the monitor records."""
+"""Run files that the monitor records: channels, epochs, notes and alarm transitions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,55 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from monitor.alarms.text import in_words, transition_of
+from monitor.messages.alarms import Severity, Transition
 from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
-from replay.formats.alarm_steps import alarm_steps
 from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
     from monitor.recording.columns import Numbering
+
+
+_MOST_TRIPS, _MOST_WARNS = 50, 10
+
+
+def alarm_steps(events: Iterable[Event]) -> list[str]:
+    """Return a line for each step, trips first; of more than 50 (of warnings: 10) a line for each alarm.
+
+    No alarm is left out: its line has the number of its steps, and the first and the last of them.
+    """
+    trips: list[tuple[str, Event]] = []
+    warns: list[tuple[str, Event]] = []
+    for event in events:
+        if event.kind is EventKind.ALARM:
+            step = transition_of(event)
+            warning = step is not None and step.severity is Severity.WARN
+            (warns if warning else trips).append((_name(step), event))
+    return [*_lines(trips, _MOST_TRIPS), *_lines(warns, _MOST_WARNS)]
+
+
+def _lines(steps: list[tuple[str, Event]], most: int) -> list[str]:
+    if len(steps) <= most:
+        return [f"alarm at {_said(event)}" for _, event in steps]
+    of_each: dict[str, list[Event]] = {}
+    for name, event in steps:
+        of_each.setdefault(name, []).append(event)
+    return [
+        f"alarm {name}: {len(found)} steps, the first at {_said(found[0])}; the last at {_said(found[-1])}"
+        if len(found) > 1
+        else f"alarm at {_said(found[0])}"
+        for name, found in of_each.items()
+    ]
+
+
+def _said(event: Event) -> str:
+    return f"{event.time:.7g} s: {in_words(event)}"
+
+
+def _name(step: Transition | None) -> str:
+    return "of another form" if step is None else step.name
+
 
 _MOST_NOTES = 10
 _MOST_NUMBER = 1 << 53  # more would be no number of samples, but damage

@@ -1,18 +1,84 @@
-"""One actuator's record -> a fit of gain, delay, lag, offset and drift: as it is computed, and as it is told."""
+"""The record and the regression model that an actuator is fitted by."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from monitor.messages.blocks import Samples
+from monitor.messages.blocks import Pair, Samples
+from replay.formats import Recording
+from replay.formats.parts import Segment, longest_segment
 from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import Fit, fit
+from sim.identification.fit import Fit, fit, restated
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy, Regression
-from sim.identification.reparameterization import restated
+
+# a signal that varies by less than this share of its largest value stands still, but for rounding
+_STILL = 1e-12
+_FAINTEST = 1e-50
+# samples of a segment, and of those that are left to compare
+_FEWEST, _COMPARED = 32, 24
+
+
+def enough_for(n: int, max_delay: float, dt: float, with_lag: bool) -> bool:
+    """Return whether a segment of n samples leaves enough to compare; with a lag four times max_delay is left out."""
+    return max_delay <= _longest_delay(n, dt, with_lag)
+
+
+def _longest_delay(n: int, dt: float, with_lag: bool) -> float:
+    # a lag forgets the beginning in three times as long
+    return (n - _COMPARED) * dt / (4.0 if with_lag else 2.0)
+
+
+def fitted_segment(recording: Recording, pair: Pair, max_delay: float, with_lag: bool) -> Segment:
+    """Return the longest segment without a gap.
+
+    Raises
+    ------
+    ValueError : there are too few samples, or one of the two stands still.
+    """
+    segment = longest_segment(recording, pair)
+    n, dt = len(segment.samples), 1.0 / recording.stream.sample_rate
+    if n < _FEWEST:
+        raise ValueError(
+            f"the longest segment of numbers without a gap has {n} of {recording.n_samples} samples: "
+            f"a fit needs {_FEWEST}"
+        )
+    if not enough_for(n, max_delay, dt, with_lag):
+        advised = min(_longest_delay(n, dt, with_lag), 0.5 * n * dt / (4.0 if with_lag else 2.0))
+        digit = 10.0 ** (math.floor(math.log10(advised)) - 1)
+        otherwise = ", or leave --lag out" if with_lag and enough_for(n, max_delay, dt, False) else ""
+        raise ValueError(
+            f"{n * dt:.3g} s without a gap are too short to seek a delay of up to {max_delay:g} s"
+            f"{' and a lag' if with_lag else ''}: give "
+            f"--max-delay {math.floor(advised / digit) * digit:.2g} or less{otherwise}"
+        )
+    for name, signal in zip(("command", "measured signal"), segment.samples.T, strict=True):
+        if np.ptp(signal) <= max(_STILL * float(np.abs(signal).max()), _FAINTEST):
+            raise ValueError(f"the {name} stands still, at {signal[0] + 0.0:.4g}: a dead channel, or a wrong column")
+    return segment
+
+
+def frozen_samples(command: Samples, measured: Samples, reach: int) -> int:
+    """Return for how many samples the measured signal keeps one value while the command crosses half of its range.
+
+    Parameters
+    ----------
+    reach : samples at each end of such a time in which the command may move: the delay.
+    """
+    changes = np.concatenate([[0], np.flatnonzero(np.diff(measured)) + 1, [len(measured)]])
+    lengths = np.diff(changes)
+    half = 0.5 * float(np.ptp(command))
+    longest = 0
+    for i in np.flatnonzero(lengths > 2 * reach + 1).tolist():
+        within = command[changes[i] + reach : changes[i + 1] - reach]
+        if float(np.ptp(within)) > half:
+            longest = max(longest, int(lengths[i]))
+    return longest
+
 
 # more do not make the estimates better by anything that matters
 _MOST_ROWS = 100_000
@@ -22,15 +88,15 @@ _AS_GOOD, _ERRORS = 0.01, 10.0
 
 @dataclass(frozen=True, eq=False)
 class ActuatorRegression:
-    """What is fitted to a stretch of a record: an actuator, and a polynomial in time beside it.
+    """What is fitted to a segment of a record: an actuator, and a polynomial in time beside it.
 
     Inside, command and measured signal are without their means, which an offset takes up, and the polynomial's time
     runs from -1 to 1: a large offset hides nothing behind rounding.
 
     Parameters
     ----------
-    command, measured : (n_samples,), the stretch.
-    start : samples, of the stretch in the record.
+    command, measured : (n_samples,), the segment.
+    start : samples, of the segment in the record.
     dt, max_delay : s.
     with_lag : whether a first-order lag is fitted.
     n_drift : terms of the polynomial.
@@ -60,7 +126,7 @@ class ActuatorRegression:
 
     @cached_property
     def observed(self) -> Samples:
-        """(n,), what is compared, without the mean of the stretch."""
+        """(n,), what is compared, without the mean of the segment."""
         return np.asarray(self.measured[self.actuator.rows] - self._means[1])
 
     @cached_property

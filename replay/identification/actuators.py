@@ -9,10 +9,9 @@ import numpy as np
 from monitor.messages.blocks import Pair, Samples
 from replay.ensembles.simulated import Progress, silent
 from replay.formats import Recording
-from replay.identification.actuator_regression import ActuatorRegression
+from replay.identification.actuator_regression import ActuatorRegression, fitted_segment
 from replay.identification.doubts import notes_on, warnings_of
 from replay.identification.lag_choice import Chosen, with_a_lag_if_seen
-from replay.identification.record import fitted_stretch
 from sim.actuator import LONGEST
 from sim.identification.fit import Fit
 
@@ -102,10 +101,10 @@ def check_settings(max_delay: float, n_drift: int) -> None:
 
 
 def _identify(recording: Recording, pair: Pair, max_delay: float, with_lag: bool, n_drift: int) -> ActuatorFit:
-    stretch = fitted_stretch(recording, pair, max_delay, with_lag)
-    command, measured = np.ascontiguousarray(stretch.samples.T)
+    segment = fitted_segment(recording, pair, max_delay, with_lag)
+    command, measured = np.ascontiguousarray(segment.samples.T)
     dt = 1.0 / recording.stream.sample_rate
-    plain = ActuatorRegression(command, measured, stretch.start, dt, max_delay, False, n_drift)
+    plain = ActuatorRegression(command, measured, segment.start, dt, max_delay, False, n_drift)
     chosen = Chosen(plain, *plain.fitted())
     # without a lag, which of one frequency would leave every gain possible
     _refuse(chosen.fit, max_delay)
@@ -119,7 +118,7 @@ def _identify(recording: Recording, pair: Pair, max_delay: float, with_lag: bool
         regression.told(chosen.fit),
         chosen.rivals,
         len(observed),
-        stretch.left_out,
+        segment.left_out,
         explained,
         warnings_of(chosen, explained, channels),
         notes_on(chosen, recording.n_samples, channels[1].unit),

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, units_differ
-from replay.identification.lag_choice import Chosen
-from replay.identification.record import frozen_samples
-from replay.identification.trials import suggestions
+from replay.identification.actuator_regression import frozen_samples
+from replay.identification.lag_choice import Chosen, suggestions
 from sim.actuator import LONGEST
-from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.delay_correlation import delay_correlation
+from sim.identification.actuator_response import ActuatorResponse, delay_correlation
 from sim.identification.fit import Fit
 
 # an actuator's gain is near one where command and measured signal have one unit
@@ -60,15 +58,15 @@ def notes_on(chosen: Chosen, n_samples: int, unit: str) -> tuple[str, ...]:
     unit : of the measured signal.
     """
     notes, fitted, regression = [], chosen.fit, chosen.regression
-    n_stretch, n_compared = len(regression.measured), len(regression.observed)
-    if n_stretch < n_samples:
-        notes.append(f"only the longest stretch without a hole is fitted: {n_stretch} of {n_samples} samples")
+    n_segment, n_compared = len(regression.measured), len(regression.observed)
+    if n_segment < n_samples:
+        notes.append(f"only the longest segment without a gap is fitted: {n_segment} of {n_samples} samples")
     if regression.every > 1:
         notes.append(f"a long record: every {regression.every}-th sample is compared")
-    elif n_compared < 0.5 * n_stretch:
+    elif n_compared < 0.5 * n_segment:
         times = "three times that " if regression.with_lag else ""
         notes.append(
-            f"{n_compared} of {n_stretch} samples are compared: --max-delay is left out at the end, and {times}"
+            f"{n_compared} of {n_segment} samples are compared: --max-delay is left out at the end, and {times}"
             "at the beginning; a smaller one leaves more"
         )
     if fitted.sigma <= _ROUNDING * float(regression.observed.std()):

@@ -26,7 +26,7 @@ _JUDGED = {
 
 
 def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
-    from replay.ensembles.models import ensemble_model
+    from replay.ensembles.simulated import ensemble_model
     from sim.ensemble import replicates
 
     longest = _EXPERIMENTS[model][1]

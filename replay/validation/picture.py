@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from monitor.reliability.curves import NAMES, Reliability
 from monitor.reliability.ensemble import Ensemble
-from replay.validation.site import SiteResult
-from replay.validation.validation import Validation
+from replay.validation.validation import SiteResult, Validation
 
 COLOURS = {"instantaneous": "0.65", "first_passage": "tab:red", "accumulated": "tab:blue", "windowed": "tab:green"}
 _STYLES = {"first_passage": "--", "windowed": "-."}

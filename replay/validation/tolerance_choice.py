@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.ensembles.tolerance_table import read_tolerance_table
+from monitor.ensembles.plan_files import read_tolerance_table
 from monitor.messages.blocks import Samples
 from monitor.reliability.amount import read_amount
 from monitor.reliability.tolerance import RELATIVE, Policy, Tolerance, ToleranceError, of_records

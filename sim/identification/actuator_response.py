@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
 
 from sim.actuator import LONGEST
 from sim.arrays import Samples
-from sim.identification.delay_correlation import delay_correlation, peaks
-from sim.identification.first_order_lag import lagged
 from sim.ranges import check_positive
 
+# what varies less than this share of the command, as a variance, is rounding
+_STILL = 1e-12
+# samples; of a shorter lag the first terms of its series are exact to a billionth
+_SHORT = 1e-3
 _STARTS = 4
 # what is less alike, for this share, is no start: the fit would only fall back to a better one
 _NEARLY_AS_ALIKE = 0.7
@@ -126,3 +130,97 @@ class ActuatorResponse:
         # what is late is so by delay, or by lag
         lags = self.dt, 0.5 * self.max_delay
         return np.vstack([np.column_stack([gain, delay - lag, np.full(len(best), lag)]) for lag in lags])
+
+
+def delay_correlation(command: Samples, measured: Samples, reach: int) -> Samples:
+    """Return (2 reach + 1,): the correlation coefficients at delays of -reach to reach samples.
+
+    The same samples of the measured signal, all but `reach` at each end, are compared with the command as it was
+    so long before; each time with its own mean and size, so that the square is the share of the variance that a gain,
+    an offset and this delay explain.
+
+    Parameters
+    ----------
+    command, measured : (n_samples,).
+    reach : samples, less than half of them.
+
+    Raises
+    ------
+    ValueError : fewer than two samples are left.
+    """
+    n = len(command) - 2 * reach
+    if reach < 0 or n < 2:
+        raise ValueError(f"{len(command)} samples are too few for a delay of up to {reach} samples")
+    reference = command - command.mean()
+    kept = measured[reach : reach + n] - measured[reach : reach + n].mean()
+    # the earliest stretch of the command stands first, which is the longest delay
+    length = next_fast_len(len(command), real=True)
+    products = irfft(rfft(reference, length) * rfft(kept, length).conj(), length)[2 * reach :: -1]
+    sums, squares = (np.concatenate([[0.0], np.cumsum(reference**power)]) for power in (1, 2))
+    sizes = ((squares[n:] - squares[:-n]) - (sums[n:] - sums[:-n]) ** 2 / n)[::-1]
+    moving = sizes > _STILL * sizes.max()
+    size = float(kept @ kept)
+    found = np.zeros(2 * reach + 1)
+    if size > 0.0:
+        np.divide(products, np.sqrt(size * np.where(moving, sizes, 1.0)), out=found, where=moving)
+    return found
+
+
+def peaks(heights: Samples) -> NDArray[np.intp]:
+    """Return where a curve is highest locally, the highest first; an end can be such a place."""
+    padded = np.concatenate([[-np.inf], heights, [-np.inf]])
+    places = np.flatnonzero((padded[1:-1] > padded[:-2]) & (padded[1:-1] >= padded[2:]))
+    return np.asarray(places[np.argsort(-heights[places], kind="stable")])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lagged:
+    """The lagged curve at some instants, (n,): its values, and their derivatives by time and by the lag."""
+
+    value: Samples
+    by_time: Samples
+    by_lag: Samples
+
+
+def lagged(pieces: Samples, lag: float, which: slice, within: float) -> _Lagged:
+    """Return what a lag makes of a curve: z of `lag z' + z = u`, at rest on the curve's first value.
+
+    Parameters
+    ----------
+    pieces : (4, n), the derivatives 0 to 3 of the curve at the beginning of each piece; a sample is the unit of time.
+    lag : samples, zero or more.
+    which : pieces in which values are wanted.
+    within : samples from the beginning of each of them on, 0 to 1.
+    """
+    here = pieces[:, which]
+    value, slope, bend, third = _shift(within) @ here
+    if lag < _SHORT:
+        # what is left of a corner between pieces is gone sooner than any sample sees it
+        z = value - lag * slope + lag**2 * bend - lag**3 * third
+        return _Lagged(z, slope - lag * bend + lag**2 * third, -slope + 2.0 * lag * bend - 3.0 * lag**2 * third)
+    from scipy.signal import lfilter
+
+    whole = _transition(lag, 1.0)
+    forcing = whole[:, 2:] @ pieces
+    decay = [1.0, -whole[1, 1]]
+    z = lfilter([1.0], decay, np.append(pieces[0, 0], forcing[1, :-1]))
+    scaled = lfilter([1.0], decay, np.append(0.0, whole[0, 1] * z[:-1] + forcing[0, :-1]))
+    part = _transition(lag, within)
+    scaled, z = part[:, :2] @ np.array([scaled[which], z[which]]) + part[:, 2:] @ here
+    return _Lagged(z, (value - z) / lag, scaled / lag)
+
+
+def _shift(within: float) -> Samples:
+    """Return (4, 4): Taylor's series, the derivatives so much later."""
+    one, two, three = within, within**2 / 2.0, within**3 / 6.0
+    return np.array([[1.0, one, two, three], [0.0, 1.0, one, two], [0.0, 0.0, 1.0, one], [0.0, 0.0, 0.0, 1.0]])
+
+
+def _transition(lag: float, time: float) -> Samples:
+    """Return (2, 6): lag dz/dlag and z after a time, from both and the curve's derivatives before it."""
+    from scipy.linalg import expm
+
+    rate = np.diag(np.array([0.0, 0.0, 1.0, 1.0, 1.0]), 1)
+    rate[0, :3] = np.array([-1.0, 1.0, -1.0]) / lag
+    rate[1, :3] = np.array([0.0, -1.0, 1.0]) / lag
+    return np.asarray(expm(time * rate)[:2], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How far estimates can be trusted: what observations tell of parameters, and the covariances that follow."""
+"""Covariances of estimates, for white errors and for autocorrelated ones, as those of a real actuator are."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from sim.arrays import Flags, Samples
 _WORST_CONDITION = 1e13
 # a parameter has a part in such a direction if this share of it lies there; less is rounding
 _SHARE = 1e-4
+# with fewer degrees of freedom nothing is given
+_FEWEST_DEGREES = 5.0
+_STRETCHES, _FEWEST_STRETCHES = 32, 10
+# how many times longer a stretch is than the errors are correlated
+_STRETCH = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,3 +84,72 @@ def information(normal: Samples, held: Flags, matrix: Samples) -> Information:
         np.asarray(unidentified),
         normal.shape[1] - null.sum(axis=1),
     )
+
+
+def correlated_covariance(
+    told: Information, sensitivities: Samples, residual: Samples, white: Samples
+) -> tuple[Samples, float]:
+    """Return the covariance, (p, p), for errors that are autocorrelated, and its degrees of freedom.
+
+    Between the inverses of J'J stands J'GJ, with G the residuals' own autocovariances up to where these first change
+    sign (Newey and West 1987, with their first zero for the lag at which to stop). It takes the errors for
+    stationary, and so it holds for a motion that is one event, too. Where the standard errors of white errors are
+    larger, or those from how the scores of consecutive stretches scatter (the batch means of simulations; errors that
+    grow with the motion make them larger), these are taken, with the correlations left as they are.
+
+    Parameters
+    ----------
+    told : of one problem.
+    sensitivities : (n, p), by the coordinates.
+    residual : (n,); NaN is returned where this is correlated over too much of its length.
+    white : (p, p), the covariance for white errors.
+    """
+    n, rank = len(residual), int(told.rank[0])
+    gamma = _autocovariance(residual)
+    # so many independent errors would tell as much of their mean
+    effective = n * gamma[0] / (2.0 * gamma.sum() - gamma[0]) if gamma[0] > 0.0 else float(n)
+    degrees = effective - rank
+    if not degrees >= _FEWEST_DEGREES:
+        return told.sandwich(np.full((1, *white.shape), np.nan))[0], float(degrees)
+    # residuals are smaller than errors, by what was fitted
+    stationary = told.sandwich(_stationary(sensitivities, gamma)[None] * (effective / degrees))[0]
+    stretches = _stretches(sensitivities, residual, int(effective / _STRETCH))
+    others = [white, told.sandwich(stretches[None])[0]] if stretches is not None else [white]
+    own = np.diag(stationary)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        larger = np.sqrt([np.fmax(np.diag(each) / own, 1.0) for each in others]).max(axis=0)
+    # what is zero or infinite has no ratio
+    larger[~np.isfinite(larger)] = 1.0
+    return stationary * np.outer(larger, larger), float(degrees)
+
+
+def _autocovariance(residual: Samples) -> Samples:
+    """Return the autocovariances, (k,), from lag zero to before the first that is not positive."""
+    n = len(residual)
+    padded = 1 << (2 * n - 1).bit_length()
+    products = np.fft.irfft(np.abs(np.fft.rfft(residual, padded)) ** 2, padded)[:n] / n
+    positive = np.logical_and.accumulate(products > 0.0)
+    return products[: max(int(positive.sum()), 1)]
+
+
+def _stationary(sensitivities: Samples, gamma: Samples) -> Samples:
+    """Return J'GJ, (p, p), with the Toeplitz matrix of these autocovariances, by Fourier transforms."""
+    n = len(sensitivities)
+    padded = 1 << (2 * n - 1).bit_length()
+    circle = np.zeros(padded)
+    circle[: len(gamma)] = gamma
+    circle[padded - len(gamma) + 1 :] = gamma[:0:-1]
+    # cut off, autocovariances can be those of no process: no frequency has less than no power
+    power = np.maximum(np.fft.rfft(circle).real, 0.0)
+    spread = np.fft.irfft(power[:, None] * np.fft.rfft(sensitivities, padded, axis=0), padded, axis=0)[:n]
+    return np.asarray(sensitivities.T @ spread)
+
+
+def _stretches(sensitivities: Samples, residual: Samples, most: int) -> Samples | None:
+    """Return the products of the scores, (p, p), of consecutive stretches; None where these are too few."""
+    number = min(_STRETCHES, most)
+    if number < _FEWEST_STRETCHES:
+        return None
+    edges = np.linspace(0, len(residual), number + 1).astype(np.int64)[:-1]
+    scores = np.add.reduceat(sensitivities * residual[:, None], edges, axis=0)
+    return np.asarray(scores.T @ scores * (number / (number - 1.0)))

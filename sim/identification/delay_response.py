@@ -1,14 +1,20 @@
-"""The delay equation as something that can be fitted, with its disturbance as a parameter: the paper's Method 2."""
+"""Regressions of delay equations and delay systems; fits that are kept stable."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sim.arrays import Samples
-from sim.identification.regression import unbounded
+from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, Regression, unbounded
 from sim.models.delay_equation import PARAMETERS, DelayEquation, solve
+from sim.models.delay_system import DelaySystem
+
+# of a parameter or of one, whichever is larger: where the errors of third order and of rounding are alike
+_SHARE = 1e-5
+MARGIN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,3 +69,89 @@ class DelayResponse:
     def at(self, parameters: Samples) -> DelayEquation:
         """Return the equation with these free parameters, (p,)."""
         return replace(self.equation, **dict(zip(self.free, parameters.tolist(), strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class SystemResponse:
+    """The output of a delay system whose matrices depend on parameters (Burns, Cliff and Farlow, eq. 5 to 7).
+
+    Derivatives are central differences, of two solves for each parameter. Several outputs stand one after the other,
+    first all instants of the first, and so must what was observed of them: `observed.T.ravel()` of (n, n_outputs).
+
+    Parameters
+    ----------
+    build : the system of the parameters, (p,).
+    time : (n,), s, rising.
+    names, lower, upper : of the parameters; bounds must keep what is built sound, also a step beyond them.
+    """
+
+    build: Callable[[Samples], DelaySystem]
+    time: Samples
+    names: tuple[str, ...]
+    lower: Samples
+    upper: Samples
+
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return the outputs one after the other, (m, n_outputs n), and their derivatives."""
+        parameters = np.atleast_2d(parameters)
+        response = np.array([self._output(each) for each in parameters])
+        sensitivities = np.empty((*response.shape, parameters.shape[1]))
+        for i in range(parameters.shape[1]):
+            for j, each in enumerate(parameters):
+                step = np.zeros(len(each))
+                step[i] = _SHARE * max(abs(each[i]), 1.0)
+                both = self._output(each + step), self._output(each - step)
+                sensitivities[j, :, i] = (both[0] - both[1]) / (2.0 * step[i])
+        return response, sensitivities
+
+    def at(self, parameters: Samples) -> DelaySystem:
+        """Return the system with these parameters, (p,); solve it as far as is wanted."""
+        return self.build(parameters)
+
+    def _output(self, parameters: Samples) -> Samples:
+        return self.build(parameters).solve(float(self.time[-1])).output(self.time).T.ravel()
+
+
+def stable(regression: DelayResponse | PolynomialDiscrepancy, margin: float = MARGIN) -> InCoordinates:
+    """Return the same within q0 + |q1| <= -margin, from which q0 < 0 follows; it is enough whatever the delay.
+
+    With q0 and q1 free their coordinates are s = -(q0 + q1) and d = -(q0 - q1), in the same places, each with the
+    margin as its lower bound. With one of them free it is bounded by the other, in the ordinary case q0 by zero.
+
+    Parameters
+    ----------
+    regression : a delay response (Method 2), also with a polynomial beside it (Method 1).
+    margin : 1/s; without any, a steady state may lie at infinity.
+
+    Raises
+    ------
+    ValueError : it is no delay response, the margin is out of range, or what is not free leaves nothing stable.
+    """
+    if not 0.0 <= margin < np.inf:
+        raise ValueError(f"fit margin {margin}: must be zero or more, in 1/s")
+    names, equation = list(regression.names), _delay_response(regression).equation
+    lower, upper, matrix = regression.lower.copy(), regression.upper.copy(), np.eye(len(names))
+    free = [name for name in ("q0", "q1") if name in names]
+    if len(free) == 2:
+        both = [names.index(name) for name in free]
+        matrix[np.ix_(both, both)] = [[-0.5, -0.5], [-0.5, 0.5]]
+        lower[both], upper[both] = margin, np.inf
+        names[both[0]], names[both[1]] = "-(q0 + q1)", "-(q0 - q1)"
+    elif free == ["q0"]:
+        upper[names.index("q0")] = -abs(equation.q1) - margin
+    else:
+        largest = -equation.q0 - margin
+        if largest < (0.0 if free else abs(equation.q1)):
+            raise ValueError(f"fit kept stable: with q0 {equation.q0:g} and q1 {equation.q1:g} held, none is stable")
+        if free:
+            lower[names.index("q1")], upper[names.index("q1")] = -largest, largest
+    return InCoordinates(regression, matrix, tuple(names), lower, upper)
+
+
+def _delay_response(regression: Regression) -> DelayResponse:
+    inner = regression
+    while isinstance(inner, PolynomialDiscrepancy):
+        inner = inner.regression
+    if not isinstance(inner, DelayResponse):
+        raise ValueError("fit kept stable: give a delay response, or one with a polynomial beside it")  # noqa: TRY004
+    return inner

@@ -1,20 +1,24 @@
-"""The fit of one experiment, or of repeated ones: estimates, how far to trust them, and what went wrong."""
+"""Fits of one experiment or of repeated ones: estimates, covariances, distinct minima, and what went wrong."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from sim.arrays import Flags, Samples
-from sim.identification.coordinates import own_parameters
-from sim.identification.correlated_errors import correlated_covariance
-from sim.identification.covariance import information
-from sim.identification.least_squares import minimize
-from sim.identification.local_minima import distinct
-from sim.identification.regression import Regression
+from sim.identification.covariance import correlated_covariance, information
+from sim.identification.least_squares import Minimum, minimize
+from sim.identification.regression import Regression, own_parameters
 from sim.identification.residual_checks import ResidualChecks, check_residuals
+
+# minima less than so many standard errors apart are the same, if they are as good as each other, too: searches end a
+# hundredth beside one that is a kink
+_APART = 0.05
+# of the observations' squares: what is less is rounding
+_OBSERVED_ROUNDING = 1e-20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +144,7 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
     degrees = observed.size - rank
     white = told.covariance(np.array([squares / degrees / repeated]))[0]
     correlated, correlated_degrees = correlated_covariance(told, sensitivities[0], (mean - response)[0], white)
-    minima = distinct(found, mean)
+    minima = distinct_minima(found, mean)
     return Fit(
         names,
         (at @ matrix.T)[0],
@@ -168,3 +172,84 @@ def refuse_unfitted(observations: int, parameters: int, squares: float) -> None:
         )
     if not np.isfinite(squares):
         raise ValueError("fit: the response at the start is not finite, begin elsewhere")
+
+
+def distinct_minima(found: Minimum, observed: Samples) -> NDArray[np.int64]:
+    """Return which of the starts led to minima of their own, (k,) indices, the least sum of squares first.
+
+    The best start stands first, whether it converged or not; of the others those that did.
+
+    Two that are equally good are two minima nevertheless, unless the data do not tell them apart.
+
+    Parameters
+    ----------
+    found : of one problem from each start.
+    observed : (n,).
+    """
+    order = np.argsort(found.sum_of_squares)
+    scale = _OBSERVED_ROUNDING * float(observed @ observed)
+    kept = order[:1].tolist()
+    for i in order[found.converged[order]].tolist():
+        if not any(_are_same_minimum(found, i, j, len(observed), scale) for j in kept):
+            kept.append(i)
+    return np.array(kept, dtype=np.int64)
+
+
+def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> bool:
+    least = found.sum_of_squares[j]
+    # in directions in which the data tell nothing no distance counts
+    apart = found.parameters[i] - found.parameters[j]
+    limit = _APART**2 * least / max(n - len(apart), 1) + scale
+    return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)
+
+
+def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) -> Samples:
+    """Return (number, p) starts that fill a box evenly: a Latin hypercube.
+
+    Parameters
+    ----------
+    lower, upper : (p,), of the box.
+    number : each parameter has one start in each of so many parts of its side.
+    seed : of the random places within.
+
+    Raises
+    ------
+    ValueError : the box has no inside, or no start is asked for.
+    """
+    if number < 1 or not (np.isfinite(lower) & np.isfinite(upper) & (lower < upper)).all():
+        raise ValueError("fit starts: need one at least, and a box with finite lower and upper ends")
+    generator = np.random.default_rng(seed)
+    parts = generator.permuted(np.tile(np.arange(number), (len(lower), 1)), axis=1).T
+    share = (parts + generator.random(parts.shape)) / number
+    return np.asarray(lower + share * (upper - lower))
+
+
+def restated(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
+    """Return the same fit of parameters = matrix @ fitted + shift.
+
+    A parameter is unknown where one that it is made of is, and at a bound where one of them stands there.
+
+    Parameters
+    ----------
+    matrix : (p, p).
+    shift : (p,).
+    """
+    return replace(
+        fit,
+        parameters=matrix @ fit.parameters + shift,
+        minima_at=fit.minima_at @ matrix.T + shift,
+        covariance=_restated(fit.covariance, matrix),
+        correlated_covariance=_restated(fit.correlated_covariance, matrix),
+        at_bound=((matrix != 0.0) & fit.at_bound).any(axis=1),
+    )
+
+
+def _restated(covariance: Samples, matrix: Samples) -> Samples:
+    variance, part = np.diag(covariance), matrix != 0.0
+    known = np.isfinite(variance)
+    found = matrix @ np.where(known[:, None] & known, covariance, 0.0) @ matrix.T
+    unknown = (part & ~known).any(axis=1)
+    found[unknown[:, None] | unknown] = np.nan
+    infinite, missing = ((part & which).any(axis=1) for which in (np.isinf(variance), np.isnan(variance)))
+    np.einsum("pp->p", found)[infinite & ~missing] = np.inf
+    return np.asarray(found)

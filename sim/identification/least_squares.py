@@ -1,4 +1,4 @@
-"""Nonlinear least squares within bounds, many problems side by side: Levenberg and Marquardt's method."""
+"""Nonlinear least squares within bounds, vectorised over problems: the Levenberg-Marquardt method."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from math import sqrt
 import numpy as np
 
 from sim.arrays import Flags, Samples
-from sim.identification.kink_check import BESIDE, places_beside
 from sim.identification.regression import Regression, evaluated
-from sim.identification.steps import damped_step
 
+# what keeps a matrix of alike columns from being singular
+_RIDGE = 1e-13
+# how far to each side to look, in standard errors
+_BESIDE = 0.01
 # done where the next step is shorter than so many standard errors: the relative offset of Bates and Watts (1981)
 _OFFSET = 1e-5
 # or takes away less than the rounding of the observations, or than that of the sum of squares lets see
@@ -88,7 +90,7 @@ def minimize(
         here, g, h = at[live], gradient[live], normal[live]
         held = ((here <= low[live]) & (g <= 0.0)) | ((here >= high[live]) & (g >= 0.0))
         blocked[live] = held
-        free_decrease = np.einsum("mp,mp->m", g, damped_step(h, g, held, np.zeros(len(live))))
+        free_decrease = np.einsum("mp,mp->m", g, _damped_step(h, g, held, np.zeros(len(live))))
         rounding = _ROUNDING * scale[live] + _UNSEEN * np.sqrt(squares[live] * scale[live])
         enough = share * squares[live] + rounding
         done = free_decrease <= enough
@@ -96,12 +98,12 @@ def minimize(
         stalled = ~done & (damping[live] > _MOST_DAMPING)
         for i in live[stalled].tolist():
             variance = squares[i] / max(n - p, 1)
-            beside = places_beside(at[i], normal[i], gradient[i], blocked[i], sqrt(variance))
+            beside = _places_beside(at[i], normal[i], gradient[i], blocked[i], sqrt(variance))
             beside = np.clip(beside, low[i], high[i])
             found, slopes, products = _products(*_residuals(regression, observed[i], beside))
             found[~_finite(found, products)] = np.inf
             best = int(np.argmin(found))
-            converged[i] = not found[best] < squares[i] - BESIDE**2 * variance
+            converged[i] = not found[best] < squares[i] - _BESIDE**2 * variance
             if not converged[i]:
                 at[i], squares[i], gradient[i], normal[i] = beside[best], found[best], slopes[best], products[best]
                 damping[i], growth[i] = _LEAST_DAMPING, 2.0
@@ -112,7 +114,7 @@ def minimize(
         if stalled.any():
             continue
         g, h, held = g[~done], h[~done], held[~done]
-        trial = np.clip(at[live] + damped_step(h, g, held, damping[live]), low[live], high[live])
+        trial = np.clip(at[live] + _damped_step(h, g, held, damping[live]), low[live], high[live])
         trial = np.where(np.isfinite(trial), trial, at[live])
         moved = trial - at[live]
         found, slopes, products = _products(*_residuals(regression, observed[live], trial))
@@ -128,6 +130,53 @@ def minimize(
         damping[refused] *= growth[refused]
         growth[refused] *= 2.0
     return Minimum(at, squares, normal, blocked, converged)
+
+
+def _damped_step(normal: Samples, gradient: Samples, held: Flags, damping: Samples) -> Samples:
+    """Return the damped step of each, (m, p), in which what is held stays; without damping Gauss and Newton's.
+
+    Parameters
+    ----------
+    normal : (m, p, p), J'J.
+    gradient : (m, p), J' times the residual.
+    held : (m, p).
+    damping : (m,), beside a diagonal of one.
+    """
+    size = np.sqrt(np.einsum("mpp->mp", normal))
+    size[size == 0.0] = 1.0
+    scaled = normal / size[:, :, None] / size[:, None, :]
+    scaled[held[:, :, None] | held[:, None, :]] = 0.0
+    diagonal = np.einsum("mpp->mp", scaled)
+    diagonal[:] = np.where(held, 1.0, diagonal + np.maximum(damping, _RIDGE)[:, None])
+    # a parameter without any effect has no diagonal
+    diagonal[diagonal == 0.0] = 1.0
+    push = np.where(held, 0.0, gradient / size)
+    return np.asarray(np.linalg.solve(scaled, push[..., None])[..., 0] / size)
+
+
+def _places_beside(at: Samples, normal: Samples, gradient: Samples, held: Flags, sigma: float) -> Samples:
+    """Return (3 p, p) parameters beside one set, among which there is a better one unless it is a minimum.
+
+    The minimum may be a kink: a solution with a delay has one wherever the delay is an observed instant, and a step
+    along the gradient ends on the wrong side of it, however short. So each parameter is taken a hundredth of its
+    standard error up and down, the others following as in a linear model; and each is kept, the others as in one.
+
+    Parameters
+    ----------
+    at, gradient, held : (p,); what is held by a bound stays.
+    normal : (p, p), J'J.
+    sigma : standard deviation of the errors.
+    """
+    p = len(at)
+    one = np.eye(p)
+    normal, held = np.broadcast_to(normal, (p, p, p)), np.broadcast_to(held, (p, p))
+    # the columns of the inverse of J'J
+    columns = _damped_step(normal, one, held, np.zeros(p))
+    variance = np.diag(columns)
+    size = np.where(variance > 0.0, _BESIDE * sigma / np.sqrt(np.where(variance > 0.0, variance, 1.0)), 0.0)
+    aside = columns * size[:, None]
+    others = _damped_step(normal, np.broadcast_to(gradient, (p, p)), held | (one > 0.0), np.zeros(p))
+    return np.asarray(at + np.concatenate([aside, -aside, others]))
 
 
 def _residuals(regression: Regression, observed: Samples, parameters: Samples) -> tuple[Samples, Samples]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.arrays import Flags, Samples
-from sim.identification.coordinates import own_parameters
 from sim.identification.covariance import information
 from sim.identification.fit import refuse_unfitted
 from sim.identification.least_squares import minimize
-from sim.identification.regression import Regression
+from sim.identification.regression import Regression, own_parameters
 
 
 @dataclass(frozen=True, slots=True, eq=False)

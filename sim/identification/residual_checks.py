@@ -8,9 +8,10 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, stdtr
 
 from sim.arrays import Samples
-from sim.identification.normality import normality
 
 _LAGS = 10
+# values that the test of normality needs
+_FEWEST = 20
 # a direction that the derivatives show so many times less than the best is not seen, as for the covariance
 _WORST_CONDITION = 3e6
 
@@ -70,10 +71,19 @@ def check_residuals(residuals: Samples, sensitivities: Samples, sigma: float | N
     return ResidualChecks(
         float(2.0 * stdtr(degrees, -abs(student))),
         float(chdtrc(lags, box)) if lags else np.nan,
-        normality(everything),
+        _normality(everything),
         2.0 * min(low, 1.0 - low) if sigma else np.nan,
         float(correlations[0]) if lags else np.nan,
     )
+
+
+def _normality(sample: Samples) -> float:
+    """Return the p-value of D'Agostino and Pearson's test; NaN for fewer than twenty values, or for equal ones."""
+    from scipy.stats import normaltest  # slow to import
+
+    if len(sample) < _FEWEST or np.std(sample) <= 1e-14 * abs(np.mean(sample)):
+        return np.nan
+    return float(normaltest(sample).pvalue)
 
 
 def _basis(sensitivities: Samples) -> Samples:

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from replay.ensembles.models import ensemble_model
-from replay.ensembles.simulated import simulate_ensemble
+from replay.ensembles.simulated import ensemble_model, simulate_ensemble
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +55,7 @@ def test_same_words_same_content_and_more_realizations_go_on(tmp_path):
     np.testing.assert_array_equal(few, many[:, :1500])
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_is_gone_on_with_and_nothing_shows(start, tmp_path, capsys):
     path, part = tmp_path / "e.h5", tmp_path / "e.h5.part"
     words = ["simulate", "sandia", "--realizations", "6000", "--out"]

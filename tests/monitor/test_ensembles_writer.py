@@ -13,7 +13,6 @@ import h5py
 import numpy as np
 import pytest
 
-from monitor.ensembles import empty
 from monitor.ensembles.reader import read_ensemble
 from monitor.reliability.ensemble import EnsembleError
 from tests.oracles.ensemble_files import (
@@ -245,7 +244,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_laid_out(tmp_path, monkeypa
     def refuse(*_):
         raise RuntimeError("Unable to flush file\n, errno = 28")
 
-    monkeypatch.setattr(empty, "_lay_out", refuse)
+    monkeypatch.setattr("monitor.ensembles.writer._lay_out", refuse)
     with pytest.raises(EnsembleError, match="Unable to flush file , errno = 28"):
         writer_at(tmp_path / "a.h5")
     assert not [*tmp_path.iterdir()]

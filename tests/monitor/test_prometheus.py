@@ -22,8 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health
 from monitor.transport.base import TransportError
-from monitor.transport.viewers.metrics import metrics_of
-from monitor.transport.viewers.prometheus import PrometheusSink
+from monitor.transport.viewers.prometheus import PrometheusSink, metrics_of
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

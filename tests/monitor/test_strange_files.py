@@ -10,8 +10,8 @@ import pytest
 
 from monitor.__main__ import main, parser_for
 from monitor.config import SettingsError, load_settings
+from monitor.ensembles.plan_files import read_tolerance_table
 from monitor.ensembles.reader import read_ensemble
-from monitor.ensembles.tolerance_table import read_tolerance_table
 from monitor.messages.blocks import Column
 from monitor.recording import RunFileError, RunReader
 from monitor.reliability.ensemble import EnsembleError

@@ -10,7 +10,7 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess, run
-from replay.assessment.window_choice import choose_window
+from replay.assessment.run import choose_window
 from replay.commands.assess_table import print_assessment
 from replay.formats import ArrayRecording
 

@@ -10,7 +10,7 @@ from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import Assessment, assess
 from replay.assessment.warnings import WORST_FIRST, worst
 from replay.formats import ArrayRecording
-from replay.formats.recording_part import RecordingPart
+from replay.formats.parts import RecordingPart
 from sim.excitation import Earthquake
 
 RATE, N = 500.0, 20_000

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from monitor.ensembles.reader import read_ensemble
-from replay.ensembles.models import ensemble_model, model_names
-from replay.ensembles.simulated import realizations, simulate_ensemble
+from replay.ensembles.simulated import ensemble_model, model_names, realizations, simulate_ensemble
 from replay.simulations import simulation
 from sim.ensemble import BLOCK, realization_block, replicates
 from sim.models.beam import StochasticBeam

@@ -5,8 +5,8 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
+from replay.identification.actuator_regression import frozen_samples
 from replay.identification.actuators import identify
-from replay.identification.record import frozen_samples
 
 RATE = 250.0
 TIME = np.arange(3000) / RATE
@@ -49,10 +49,10 @@ def holes(signal, every):
         (0.01 * NOISE, COMMAND, "does not follow the command"),
         (np.where(TIME == 4.0, 1e6, MEASURED), COMMAND, "does not follow the command"),
         (np.full(3000, np.nan), COMMAND, "has 0 of 3000 samples: a fit needs 32"),
-        (holes(MEASURED, 7), COMMAND, "without a hole has 6 of 3000 samples: a fit needs 32"),
+        (holes(MEASURED, 7), COMMAND, "without a gap has 6 of 3000 samples: a fit needs 32"),
         (1e200 * MEASURED, COMMAND, "has 0 of 3000 samples"),
-        (MEASURED[:60], COMMAND[:60], r"0.24 s without a hole are too short .* give --max-delay 0.06 or less"),
-        (MEASURED[:40], COMMAND[:40], r"0.16 s without a hole are too short .* give --max-delay 0.032 or less"),
+        (MEASURED[:60], COMMAND[:60], r"0.24 s without a gap are too short .* give --max-delay 0.06 or less"),
+        (MEASURED[:40], COMMAND[:40], r"0.16 s without a gap are too short .* give --max-delay 0.032 or less"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(measured, command, complaint):

@@ -1,13 +1,18 @@
-"""Run files are recordings: gaps, restarts and all."""
+"""Run files as recordings, and the alarm transitions they hold."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from monitor.alarms.text import event_of
+from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.formats import RecordingError, Selection, open_recording
+from replay.formats.run_file import alarm_steps
 from replay.playback.players import RecordingPlayer
 
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
@@ -89,3 +94,29 @@ def test_the_notes_of_a_run_are_told(tmp_path):
     told = open_recording(tmp_path / "run.h5").notes
     assert told[0] == "2 older notes are in the file"
     assert told[1:] == tuple(f"note at {50.25 + 0.05 * i:.7g} s: note {i}" for i in range(2, 12))
+
+
+def step(name: str, number: int, severity: Severity) -> Event:
+    states = (AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED)
+    made = Transition(number, f"{name}.{severity}", severity, AlarmAction.OCCUR, *states, float(number), number)
+    return event_of(made)
+
+
+def test_no_warning_hides_a_trip_and_many_are_told_alarm_by_alarm() -> None:
+    trip = step("dead_stream", 0, Severity.TRIP)
+    warns = [step("ab"[i % 2], i, Severity.WARN) for i in range(1, 41)]
+    assert alarm_steps([trip, *warns, Event(EventKind.GAP, 1.0, 1, 3, "")]) == [
+        "alarm at 0 s: dead_stream.trip unacknowledged: ",
+        *(
+            f"alarm {n}.warn: 20 steps, the first at {one} s: {n}.warn unacknowledged: "
+            f"; the last at {last} s: {n}.warn unacknowledged: "
+            for n, one, last in (("b", 1, 39), ("a", 2, 40))
+        ),
+    ]
+    assert len(alarm_steps(warns[:10])) == 10
+
+
+def test_fifty_trips_are_listed_and_of_more_each_alarm() -> None:
+    trips = [step("x", i, Severity.TRIP) for i in range(51)]
+    assert len(alarm_steps(trips[:50])) == 50
+    assert [line.split(",")[0] for line in alarm_steps(trips)] == ["alarm x.trip: 51 steps"]

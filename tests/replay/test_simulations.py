@@ -17,8 +17,7 @@ from monitor.reliability.instants import instants_of
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
 from replay.assessment.truth import compare
-from replay.ensembles.models import ensemble_model, model_names
-from replay.ensembles.simulated import realizations
+from replay.ensembles.simulated import ensemble_model, model_names, realizations
 from replay.formats import RecordingError
 from replay.simulations import names, simulation, simulations
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error

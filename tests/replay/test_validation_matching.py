@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.formats import RecordingError
-from replay.validation.matching import match
+from replay.validation.alignment import match
 from replay.validation.records import MeasuredRecord
 
 INSTANTS = 0.02 * np.arange(101)

@@ -14,13 +14,12 @@ from monitor.reliability.decision import Limits, Verdict
 from monitor.reliability.ensemble import sort_ensemble
 from replay.comparison.area_metric import area_metric
 from replay.formats import RecordingError
-from replay.validation import site as site_module
+from replay.validation import validation as site_module
 from replay.validation.model import Prediction
 from replay.validation.picture import draw
 from replay.validation.records import MeasuredRecord
-from replay.validation.site import Site
 from replay.validation.tolerance_choice import read_tolerance
-from replay.validation.validation import validate
+from replay.validation.validation import Site, validate
 
 TIME = 0.02 * np.arange(201)
 

@@ -1,4 +1,4 @@
-"""What is said of a record as a whole: of its longest stretch without a hole."""
+"""What is said of a record as a whole: of its longest segment without a gap."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
+from replay.assessment.statistics import whole_record
 from replay.formats.base import ArrayRecording
-from replay.formats.whole_record import whole_record
 
 RATE, N = 200.0, 2000
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))

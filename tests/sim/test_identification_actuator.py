@@ -1,16 +1,111 @@
-"""Gain, delay and lag of an actuator that is known, from what it makes of its command."""
+"""An actuator's response: where a fit begins, its lag as the solution of an equation, and what the fit finds."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
 from scipy.signal import butter, lfilter, sosfiltfilt
 
 from sim.actuator import ActuatorState, Schedule, frequency_response
-from sim.identification.actuator_response import ActuatorResponse
+from sim.identification.actuator_response import ActuatorResponse, delay_correlation, lagged, peaks
 from sim.identification.fit import fit
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy
+
+
+@given(
+    seed=st.integers(0, 1000),
+    reach=st.integers(0, 20),
+    offset=st.floats(-1e3, 1e3),
+    scale=st.sampled_from([1e-12, 1.0, 1e12]),
+)
+def test_it_is_the_coefficient_of_what_overlaps(seed, reach, offset, scale):
+    generator = np.random.default_rng(seed)
+    command, measured = scale * (offset + generator.standard_normal(120)), generator.standard_normal(120)
+    middle = measured[reach : 120 - reach]
+    shifts = range(-reach, reach + 1)
+    known = [np.corrcoef(command[reach - delay : 120 - reach - delay], middle)[0, 1] for delay in shifts]
+    np.testing.assert_allclose(delay_correlation(command, measured, reach), known, atol=1e-9)
+
+
+def test_a_late_copy_is_alike_at_its_delay_and_turned_the_opposite():
+    signal = np.random.default_rng(1).standard_normal(500)
+    found = delay_correlation(signal[20:], -signal[13:-7], 10)
+    assert found[10 + 7] == pytest.approx(-1.0, abs=1e-9)
+    assert peaks(np.abs(found))[0] == 10 + 7
+
+
+def test_where_the_command_stands_still_nothing_is_alike():
+    command = np.concatenate([np.zeros(60), np.arange(40.0)])
+    found = delay_correlation(command, np.random.default_rng(1).standard_normal(100), 45)
+    assert found[-1] == 0.0 and np.isfinite(found).all()
+    np.testing.assert_array_equal(delay_correlation(command, np.ones(100), 5), np.zeros(11))
+
+
+def test_peaks_may_stand_at_the_ends_and_the_highest_is_first():
+    np.testing.assert_array_equal(peaks(np.array([3.0, 1.0, 2.0, 2.0, 0.0, 4.0])), [5, 0, 2])
+
+
+def test_too_few_samples_are_refused():
+    with pytest.raises(ValueError, match="10 samples are too few for a delay of up to 5 samples"):
+        delay_correlation(np.zeros(10), np.zeros(10), 5)
+
+
+SAMPLES = np.cumsum(np.random.default_rng(4).standard_normal(60))
+CURVE = CubicSpline(np.arange(60), SAMPLES)
+PIECES = np.array([CURVE(np.arange(59), derivative) for derivative in range(4)])
+PIECES[3] = 6.0 * CURVE.c[0]
+
+
+def solved(lag, instants):
+    """z, and its derivative by the lag, of lag z' + z = u."""
+
+    def rate(t, state):
+        z, by_lag = state
+        speed = (CURVE(t) - z) / lag
+        return [speed, -(speed + by_lag) / lag]
+
+    found, values = np.array([CURVE(0.0), 0.0]), []
+    # the third derivative jumps at every sample: no step goes across
+    for begin, end in zip(np.append(0.0, instants[:-1]), instants, strict=True):
+        stops = [begin, *np.arange(np.floor(begin) + 1, np.ceil(end)), end]
+        for start, stop in pairwise(stops):
+            found = solve_ivp(rate, (start, stop), found, "Radau", rtol=1e-9, atol=1e-11).y[:, -1]
+        values.append(found)
+    return np.array(values).T
+
+
+@pytest.mark.parametrize("lag", [0.3, 2.5, 40.0])
+def test_it_solves_the_differential_equation(lag):
+    which, within = slice(4, 40, 5), 0.37
+    instants = np.arange(59)[which] + within
+    z, by_lag = solved(lag, instants)
+    found = lagged(PIECES, lag, which, within)
+    np.testing.assert_allclose(found.value, z, atol=1e-7)
+    np.testing.assert_allclose(found.by_lag, by_lag, atol=1e-6)
+    np.testing.assert_allclose(found.by_time, (CURVE(instants) - z) / lag, atol=1e-6 / lag)
+
+
+@pytest.mark.parametrize("within", [0.0, 0.6])
+def test_no_lag_is_the_curve(within):
+    instants = np.arange(59) + within
+    found = lagged(PIECES, 0.0, slice(0, 59), within)
+    np.testing.assert_allclose(found.value, CURVE(instants), atol=1e-12)
+    np.testing.assert_allclose(found.by_time, CURVE(instants, 1), atol=1e-12)
+    np.testing.assert_allclose(found.by_lag, -CURVE(instants, 1), atol=1e-12)
+
+
+def test_a_short_lag_joins_a_longer_one():
+    below, above = (lagged(PIECES, lag, slice(5, 59), 0.5) for lag in (0.000999, 0.001001))
+    for name in ("value", "by_time", "by_lag"):
+        np.testing.assert_allclose(getattr(below, name), getattr(above, name), atol=1e-4)
+    middle = lagged(PIECES, 0.001, slice(5, 59), 0.5).by_lag
+    np.testing.assert_allclose((above.value - below.value) / 2e-6, middle, rtol=1e-5, atol=1e-6)
+
 
 RATE, NOISE = 500.0, 1e-4
 WHITE = np.random.default_rng(3).standard_normal(6000)

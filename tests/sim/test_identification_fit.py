@@ -7,12 +7,11 @@ import pytest
 from scipy.stats import linregress
 from scipy.stats import t as student
 
-from sim.identification.delay_response import DelayResponse
+from sim.identification.delay_response import DelayResponse, SystemResponse
 from sim.identification.fit import fit
 from sim.identification.many_fits import fit_many
 from sim.identification.profile import profile
 from sim.identification.regression import PolynomialDiscrepancy, unbounded
-from sim.identification.system_response import SystemResponse
 from sim.models.delay_equation import DelayEquation
 from sim.models.delay_system import DelaySystem
 from tests.oracles.linear_model import slope

@@ -8,10 +8,8 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 
 from sim.identification.delay_response import DelayResponse
-from sim.identification.fit import fit
-from sim.identification.initial_guesses import spread_starts
+from sim.identification.fit import distinct_minima, fit, spread_starts
 from sim.identification.least_squares import minimize
-from sim.identification.local_minima import distinct
 from sim.identification.regression import unbounded
 from sim.models.delay_equation import DelayEquation
 
@@ -119,4 +117,4 @@ def test_the_least_minimum_is_told_though_its_search_did_not_converge():
     found = minimize(Sine(), np.tile(np.sin(7.3 * TIME) + noise(0.05, 151), (3, 1)), np.array([[7.2], [2.0], [7.4]]))
     stuck = dataclasses.replace(found, converged=np.array([False, True, False]))
     best = int(np.argmin(stuck.sum_of_squares))
-    assert distinct(stuck, np.sin(7.3 * TIME)).tolist() == [best, 1]
+    assert distinct_minima(stuck, np.sin(7.3 * TIME)).tolist() == [best, 1]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sim.identification.delay_response import DelayResponse
-from sim.identification.fit import fit
-from sim.identification.initial_guesses import spread_starts
+from sim.identification.fit import fit, spread_starts
 from sim.identification.many_fits import fit_many
 from sim.identification.profile import profile
 from sim.identification.regression import PolynomialDiscrepancy

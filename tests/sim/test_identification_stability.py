@@ -5,14 +5,12 @@ import pytest
 from scipy.optimize import LinearConstraint, least_squares, minimize_scalar
 from scipy.optimize import minimize as scipy_minimize
 
-from sim.identification.coordinates import InCoordinates, own_parameters
-from sim.identification.delay_response import DelayResponse
+from sim.identification.delay_response import DelayResponse, stable
 from sim.identification.fit import fit
 from sim.identification.least_squares import minimize
 from sim.identification.many_fits import fit_many
 from sim.identification.profile import profile
-from sim.identification.regression import PolynomialDiscrepancy
-from sim.identification.stability import stable
+from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, own_parameters
 from sim.models.delay_equation import DelayEquation
 
 TIME = np.linspace(0.0, 3.0, 61)

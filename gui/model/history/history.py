@@ -1,4 +1,4 @@
-"""All that the views keep of what a service publishes."""
+"""History: the signals, results, events and alarms of a service on one time axis, in bounded memory."""
 
 from __future__ import annotations
 
@@ -6,19 +6,93 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
-from gui.model.alarm_limits import WatchedLimits, watched_limits
+import numpy as np
+
 from gui.model.alarm_summary import AlarmSummary, summary
-from gui.model.history.contiguous_run import Block, ContiguousRun
 from gui.model.history.results import ResultHistory
 from gui.model.history.signals import SignalHistory
 from gui.model.history.timeline import Timeline
+from gui.model.limits import WatchedLimits, watched_limits
 from gui.model.link import ReceivedMessages
 from gui.model.service_state import ServiceState, service_state
 from monitor.messages.alarms import Alarm
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
+
+# s by which the time of a block may be off where it still goes on from the one before
+_LATE = 0.1
+
+Block = TypeVar("Block", SignalBlock, ResultBlock)
+
+
+class _ContiguousRun(Generic[Block]):
+    """Rows from one x on, without a hole."""
+
+    def __init__(self) -> None:
+        self._stream: Stream | ResultStream | None = None
+        self._rows: list[Samples] = []
+        self._x = self._step = self._time = self._late = 0.0
+        self._epoch: int | None = None
+        self._every = 1
+        self._index = self._n_rows = 0
+
+    def goes_on(self, block: Block) -> bool:
+        """Whether `block` follows without a gap, a jump of the clock or a change."""
+        return (
+            block.stream is self._stream
+            and block.index == self._index
+            and -self._late <= block.time - self._time <= self._late
+        )
+
+    def goes_back(self, block: Block) -> bool:
+        """Whether `block` lies before what has come: a service says nothing twice without a restart."""
+        return block.stream.epoch == self._epoch and block.index < self._index
+
+    def begin(self, block: Block, x: float) -> None:
+        """Let rows go on from those of `block`, the first of which stands at `x`; all before it were taken."""
+        stream = self._stream = block.stream
+        self._every = stream.every if isinstance(stream, ResultStream) else 1
+        self._step = self._every / stream.sample_rate
+        self._late = max(_LATE, 2.5 / stream.sample_rate)
+        self._epoch = stream.epoch
+        self._x, self._index, self._n_rows = x, block.index, 0
+
+    def add(self, block: Block) -> None:
+        """Take a block that goes on, or the one that `begin` was told."""
+        rows = block.samples if isinstance(block, SignalBlock) else block.values
+        self._rows.append(rows)
+        self._n_rows += len(rows)
+        self._index = block.index + len(rows) * self._every
+        self._time = block.time + len(rows) * self._step
+
+    @property
+    def newest(self) -> int:
+        """Index of the newest sample."""
+        return self._index - self._every
+
+    def taken(self) -> tuple[float, Samples] | None:
+        """Return x of the first row and the rows, (n_rows, n_columns), and forget them; None where there are none.
+
+        What is added next may go on from them.
+        """
+        if not self._rows:
+            return None
+        x, rows = self._x, self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows)
+        self._x += self._n_rows * self._step
+        self._rows, self._n_rows = [], 0
+        return x, rows
+
+    def pause(self) -> None:
+        """Let what comes next begin anew, though it may follow."""
+        self._stream = None
+
+    def forget(self) -> None:
+        """Let nothing that comes next lie before what was."""
+        self._stream = self._epoch = None
+
 
 _MOST_EVENTS = 10_000
 _FOR_RESULTS = 4
@@ -66,7 +140,7 @@ class History:
         self._events: deque[PlacedEvent] = deque(maxlen=_MOST_EVENTS)
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
-        self._signals, self._results = ContiguousRun[SignalBlock](), ContiguousRun[ResultBlock]()
+        self._signals, self._results = _ContiguousRun[SignalBlock](), _ContiguousRun[ResultBlock]()
 
     @property
     def state(self) -> ServiceState:
@@ -136,7 +210,7 @@ class History:
         if limits != self.limits:
             self.limits = limits
 
-    def _take(self, block: Block, stretch: ContiguousRun[Block]) -> None:
+    def _take(self, block: Block, stretch: _ContiguousRun[Block]) -> None:
         if not stretch.goes_on(block):
             self._keep()
             self._follow(block)

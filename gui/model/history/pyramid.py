@@ -1,4 +1,4 @@
-"""Rows of numbers at several resolutions, so that any span is drawn from few numbers."""
+"""Pyramid of ring buffers: rows as they came, and min/max buckets at coarser resolutions, within bounded memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,123 @@ from collections.abc import Sequence
 import numpy as np
 
 from gui.model.history.envelope import Envelope, bucket_rows, halved
-from gui.model.history.ring import Ring
 from monitor.messages.blocks import Samples
+
+_FACTOR = 16
+_HOUR, _DAY = 3600.0, 86_400.0
+_LEAST_ROWS = 1 << 14
+_FOR_COARSE = 8
+_NUMBER = 8
+
+
+def signal_levels(sample_rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
+    """Return the rows or buckets of each level: as they came, for an hour by 16, for a day by 256 and by 4096.
+
+    The last makes a view of hours as quick as one of minutes, for a sixteenth of the memory of the one before.
+    """
+    return _levels(sample_rate, width, minutes, memory, (_HOUR, _DAY, _DAY))
+
+
+def result_levels(rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
+    """Return the instants or buckets of each level: as they came, for two hours by 16, for a day by 256."""
+    return _levels(rate, width, minutes, memory, (2.0 * _HOUR, _DAY))
+
+
+def _levels(rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...]) -> tuple[int, ...]:
+    """Return the lengths of the levels.
+
+    Where memory is short the coarse ones shrink, all by the same share, until an eighth of it is left for them; then
+    the finest. A slow stream, of which `minutes` are few rows, is kept as it came for some thousand rows.
+    """
+    row = _NUMBER * max(1, width)
+    wanted = max(round(60.0 * minutes * rate), min(_LEAST_ROWS, round(spans[-1] * rate)))
+    finest = max(_FACTOR, min(wanted, (memory - memory // _FOR_COARSE) // row))
+    coarse = [span * rate / _FACTOR ** (k + 1) for k, span in enumerate(spans)]
+    # each bucket has a least and a greatest value
+    share = min(1.0, max(0, memory - finest * row) / (2.0 * row * sum(coarse)))
+    return finest, *(max(_FACTOR, int(share * length)) for length in coarse)
+
+
+class _Ring:
+    """Buckets of `rows` rows each, the newest `length` of them, with the least and greatest value of every column.
+
+    Buckets are numbered: bucket b has the rows from ``b * rows`` on. With one row a bucket both are one array.
+
+    Parameters
+    ----------
+    width : columns.
+    length : buckets that are kept.
+    rows : rows a bucket.
+    """
+
+    def __init__(self, width: int, length: int, rows: int) -> None:
+        self.length, self.rows = length, rows
+        self.low: Samples = np.full((length, width), np.nan)
+        self.high: Samples = self.low if rows == 1 else np.full((length, width), np.nan)
+        self.end = 0  # number of the bucket after the newest
+
+    @property
+    def begin(self) -> int:
+        """Number of the oldest bucket that is kept."""
+        return max(0, self.end - self.length)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it holds, from the start on."""
+        return self.low.nbytes * (1 if self.rows == 1 else 2)
+
+    def append(self, first: int, low: Samples, high: Samples) -> None:
+        """Take the buckets from `first` on, at least one; the first may go on with the newest that is there.
+
+        Buckets that are left out before `first` are without a number.
+        """
+        if first < self.end:
+            place = first % self.length
+            np.fmin(self.low[place], low[0], out=self.low[place])
+            np.fmax(self.high[place], high[0], out=self.high[place])
+            first, low, high = first + 1, low[1:], high[1:]
+        self._clear(max(self.end, first - self.length), first)
+        over = max(0, len(low) - self.length)
+        self._write(self.low, first + over, low[over:])
+        if self.high is not self.low:
+            self._write(self.high, first + over, high[over:])
+        self.end = first + len(low)
+
+    def renew(self, low: Samples, high: Samples) -> None:
+        """Replace the newest bucket: (width,) each."""
+        place = (self.end - 1) % self.length
+        self.low[place], self.high[place] = low, high
+
+    def read(self, start: int, stop: int, columns: Sequence[int] | None = None) -> tuple[Samples, Samples]:
+        """Return copies of low and high of buckets that are kept, up to `stop` - 1; one array where high is low."""
+        low = self._read(self.low, start, stop, columns)
+        return low, low if self.high is self.low else self._read(self.high, start, stop, columns)
+
+    def _clear(self, start: int, stop: int) -> None:
+        for part, _ in self._parts(start, stop):
+            self.low[part] = np.nan
+            self.high[part] = np.nan
+
+    def _write(self, ring: Samples, start: int, values: Samples) -> None:
+        for part, source in self._parts(start, start + len(values)):
+            ring[part] = values[source]
+
+    def _read(self, ring: Samples, start: int, stop: int, columns: Sequence[int] | None) -> Samples:
+        # take, unlike an index, leaves the rows in one piece, which all that follows wants
+        chosen = np.arange(ring.shape[1]) if columns is None else np.array(columns, dtype=np.intp)
+        parts = [ring[part].take(chosen, axis=1) for part, _ in self._parts(start, stop)]
+        return parts[0] if len(parts) == 1 else np.concatenate([ring[:0].take(chosen, axis=1), *parts])
+
+    def _parts(self, start: int, stop: int) -> list[tuple[slice, slice]]:
+        """Return where the buckets ``start .. stop - 1`` are: slices of the ring, and of the buckets themselves."""
+        n = stop - start
+        if n <= 0:
+            return []
+        place = start % self.length
+        until = min(n, self.length - place)
+        whole = [(slice(place, place + until), slice(0, until))]
+        return whole if until == n else [*whole, (slice(0, n - until), slice(until, n))]
+
 
 __all__ = ["Envelope", "Pyramid"]
 
@@ -36,7 +151,7 @@ class Pyramid:
             raise ValueError(f"levels {tuple(levels)}: one is needed, and {factor} buckets in all but the last")
         self.width = width
         self._factor = factor
-        self._rings = tuple(Ring(width, length, factor**k) for k, length in enumerate(levels))
+        self._rings = tuple(_Ring(width, length, factor**k) for k, length in enumerate(levels))
         self._first = 0
 
     @property
@@ -121,7 +236,7 @@ class Pyramid:
         low, high = pieces[0] if len(pieces) == 1 else (np.concatenate(part) for part in zip(*pieces, strict=True))
         return Envelope(edges, low, high, w)
 
-    def _preferred(self, w: int) -> list[Ring]:
+    def _preferred(self, w: int) -> list[_Ring]:
         """Return the coarsest level that suffices for buckets of `w` rows, then finer ones, then coarser ones."""
         enough = [ring for ring in self._rings if ring.rows <= w]
         return [*reversed(enough), *self._rings[len(enough) :]]
@@ -135,7 +250,7 @@ def _joined(first: int, low: Samples, high: Samples, factor: int) -> tuple[Sampl
     return np.fmin.reduceat(low, starts), np.fmax.reduceat(high, starts)
 
 
-def _buckets(ring: Ring, start: int, stop: int, w: int, columns: Sequence[int]) -> tuple[Samples, Samples]:
+def _buckets(ring: _Ring, start: int, stop: int, w: int, columns: Sequence[int]) -> tuple[Samples, Samples]:
     """Return low and high of the buckets ``start .. stop - 1`` of `w` rows from one ring."""
     if ring.rows > w:
         inside = np.arange(start, stop) * w // ring.rows

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.model.history.envelope import Envelope
-from gui.model.history.pyramid import Pyramid
-from gui.model.history.sizes import result_levels
+from gui.model.history.pyramid import Pyramid, result_levels
 from monitor.messages.blocks import Column, ResultStream, Samples
 
 RATE = 25.0

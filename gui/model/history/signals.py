@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gui.model.history.envelope import Envelope
-from gui.model.history.pyramid import Pyramid
-from gui.model.history.sizes import signal_levels
+from gui.model.history.pyramid import Pyramid, signal_levels
 from monitor.messages.blocks import Channel, Pair, Samples, Stream
 
 _MOST = 1 << 20

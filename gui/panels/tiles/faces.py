@@ -7,19 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gui.model.alarm_limits import level_of, limits_of, own_limits_hold
 from gui.model.alarm_summary import worst_of
-from gui.model.contradiction import contradiction_mark
 from gui.model.history.history import History
-from gui.model.limits import Limits
-from gui.model.verdict import NO_VALUE, Verdict, amplitude_word, verdict
+from gui.model.limits import Limits, level_of, limits_of, own_limits_hold
+from gui.model.verdict import NO_VALUE, Verdict, amplitude_word, contradiction_mark, verdict
 from gui.panels.moment import TileMoment
 from gui.wording.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
 from monitor.messages.headline import LABELS, first_indicator, read_headline
 
-WIDTH = 6
+_WIDTH = 6
 """Characters of a number on a tile, at least."""
 
 
@@ -91,14 +89,14 @@ class TileFace:
         return "; ".join(part for part in parts if part)
 
 
-def spread_text(deviation: float, decimals: int) -> str:
+def _spread_text(deviation: float, decimals: int) -> str:
     """Return ``± 0.2``; nothing where it is not known."""
     if not math.isfinite(deviation):
         return ""
     least = 10.0**-decimals
     if 0.0 < deviation < 0.5 * least:
         return f"± <{least:.{decimals}f}"
-    return f"± {number(deviation, WIDTH, decimals)}"
+    return f"± {number(deviation, _WIDTH, decimals)}"
 
 
 _OF_PHASE = ("fdb", "paei", "paei_adaptive")
@@ -181,10 +179,10 @@ def _unit(history: History, owner: str, name: str) -> str:
 
 
 def _reading(label: str, value: float, deviation: float, unit: str, level: Level, decimals: int = 1) -> Reading:
-    text = number(value, WIDTH, decimals)
+    text = number(value, _WIDTH, decimals)
     if text == DASH:
         return Reading(label, DASH, unit)
-    return Reading(label, text, unit, spread_text(deviation, decimals), level)
+    return Reading(label, text, unit, _spread_text(deviation, decimals), level)
 
 
 def _over(limits: Limits, quantity: str, value: float) -> Level:
@@ -248,7 +246,7 @@ def site_face(history: History, site: str, at: TileMoment) -> TileFace:
         return at.value(history, site, f"reliability_{name}")
 
     readings = tuple(
-        Reading(label, number(value(name), WIDTH, 3), "", spread_text(value(f"{name}_se"), 4))
+        Reading(label, number(value(name), _WIDTH, 3), "", _spread_text(value(f"{name}_se"), 4))
         for name, label in (("accumulated", "accumulated"), ("first_passage", "first-passage"))
     )
     known = math.isfinite(value("accumulated"))

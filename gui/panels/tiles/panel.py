@@ -16,7 +16,7 @@ from gui.panels.moment import tile_moment
 from gui.panels.tiles.faces import actuator_face, site_face
 from gui.panels.tiles.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, Tile, letter_size
 from gui.plots.view import View
-from gui.widgets.plain_text import PlainLabel
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 _GAP = 4

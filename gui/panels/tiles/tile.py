@@ -8,16 +8,14 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from gui.model.contradiction import SIGN, contradiction_reason
-from gui.model.verdict import NO_VALUE
+from gui.model.verdict import NO_VALUE, SIGN, contradiction_reason
 from gui.panels.tiles.faces import Reading, TileFace
 from gui.plots.ticks import MINUS
-from gui.widgets.level_colour import level_colour
 from gui.widgets.painting import painting
-from gui.widgets.theme import Theme
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
 
-SMALLEST = 6
+_SMALLEST = 6
 """Pixels of a letter that can still be read."""
 _TABULAR = QFont.Tag("tnum")
 _FIGURES = str.maketrans("012345679", "888888888")
@@ -36,9 +34,9 @@ def fitted(text: str, font: QFont, pixels: float, width: float, *, bold: bool = 
 @lru_cache(4096)
 def _fitting(text: str, family: str, pixels: float, width: float, bold: bool) -> tuple[int, bool]:
     for _ in range(3):
-        size = int(max(SMALLEST, pixels))
+        size = int(max(_SMALLEST, pixels))
         needed = QFontMetricsF(_font(family, size, bold)).horizontalAdvance(text)
-        if needed <= width or size <= SMALLEST:
+        if needed <= width or size <= _SMALLEST:
             break
         pixels = size * width / needed
     return size, needed <= width

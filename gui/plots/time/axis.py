@@ -15,7 +15,7 @@ import numpy as np
 from gui.plots.ticks import MINUS, decimals_of, nice_step, prefixed_unit, ticks, unit_text
 from gui.plots.time.rows import Row
 from gui.plots.value_range import ValueRange
-from gui.wording.instant_text import instant_text, is_dated
+from gui.wording.numbers import instant_text, is_dated
 from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from gui.plots.time.layout import MARGIN
 from gui.plots.time.rows import Frame, Row, RowData, Trace
 from gui.plots.time.scene import Scene
 from gui.plots.value_range import ValueRange
-from gui.widgets.level_colour import level_colour
-from gui.widgets.theme import Theme
+from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_word
 
 if TYPE_CHECKING:

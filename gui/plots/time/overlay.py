@@ -18,7 +18,7 @@ from gui.plots.time.readings import DELTA, Entry, Heading, Reading, heading
 from gui.plots.time.scene import Scene
 from gui.widgets.theme import Theme
 from gui.wording.event_text import kind_word, sentence
-from gui.wording.instant_text import instant_text
+from gui.wording.numbers import instant_text
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -26,7 +26,7 @@ _SAMPLE = 12.0
 _GAP = 12.0
 
 
-def draw_heading(painter: QPainter, box: QRectF, heading: Heading, theme: Theme) -> None:
+def _draw_heading(painter: QPainter, box: QRectF, heading: Heading, theme: Theme) -> None:
     """Draw the heading of a row into `box`; entries without room are counted."""
     metrics, found = TextMetrics(painter.font()), heading.entries
     number = _number_width(metrics, heading.widest, found)
@@ -138,7 +138,7 @@ def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading], 
         row, place = scene.rows[i], places.rows[i]
         box = QRectF(MARGIN, place.top - scene.scrolled, right - MARGIN, place.plot_top - place.top)
         shown = heading(row, readings[i], scene.unit(i), scene.ranges[row.key])
-        draw = partial(draw_heading, heading=shown, theme=theme)
+        draw = partial(_draw_heading, heading=shown, theme=theme)
         pixmaps.draw(painter, ("heading", row.key), (shown, theme), box, QColor(theme.window), draw)
     painter.restore()
 

@@ -13,7 +13,7 @@ from gui.plots.time.layout import StackLayout
 from gui.plots.time.rows import Frame, Row, RowData
 from gui.plots.value_range import ValueRange
 from gui.widgets.theme import Theme
-from gui.wording.instant_text import instant_text
+from gui.wording.numbers import instant_text
 
 _ALIKE = 1e-9
 

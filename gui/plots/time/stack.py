@@ -19,8 +19,8 @@ from gui.plots.time.readings import Reading, ReadoutThrottle, entries, readings
 from gui.plots.time.rows import Frame, Row
 from gui.plots.time.scene import AxisRanges, Scene
 from gui.plots.view import View
+from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
-from gui.widgets.plain_text import plain_tip
 from gui.widgets.theme import Theme
 
 _NOTCH = 1.25  # times as long a span, a notch of the wheel

@@ -15,7 +15,7 @@ from gui.plots.xy.plot import XYPlot
 from monitor.messages.blocks import Samples
 
 
-class Band(QGraphicsPathItem):
+class _Band(QGraphicsPathItem):
     """A translucent band between two curves, open where either is NaN."""
 
     def restyle(self, colour: str, opacity: float = 0.18) -> None:
@@ -40,7 +40,7 @@ class CoherentCurve:
 
     def __init__(self, plot: XYPlot) -> None:
         self._view_box = plot.view_box
-        self.band = Band()
+        self.band = _Band()
         self.weak, self.strong = pg.PlotCurveItem(skipFiniteCheck=False), pg.PlotCurveItem(skipFiniteCheck=False)
         for item in (self.band, self.weak, self.strong):
             self._view_box.addItem(item, ignoreBounds=True)

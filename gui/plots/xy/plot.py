@@ -17,7 +17,7 @@ from gui.plots.xy.axes import NumberAxis, fixed, pen, tabular
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples
 
-LABEL_WIDTH = 62
+_LABEL_WIDTH = 62
 """px beside every plot, so that plots above each other align."""
 _ANNOTATION = 26, 6  # letters of a line in the corner, and lines, or fewer
 _ANNOTATION_SHARE = 0.65, 0.6  # of the plot's width and height, that they may take
@@ -79,7 +79,7 @@ class XYPlot(pg.PlotItem):
             axis.setTickDensity(0.8)
             # the grid is drawn by the axes: behind curves and words
             axis.setZValue(-1.0)
-        self.getAxis("left").setWidth(LABEL_WIDTH)
+        self.getAxis("left").setWidth(_LABEL_WIDTH)
         self._annotation = pg.TextItem(anchor=(0.0, 0.0))
         self._annotation.setParentItem(self.view_box)
         self._annotation_width = 0.0

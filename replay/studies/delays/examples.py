@@ -10,10 +10,8 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from sim.arrays import Flags
-from sim.identification.coordinates import InCoordinates
-from sim.identification.delay_response import DelayResponse
-from sim.identification.regression import PolynomialDiscrepancy, Regression
-from sim.identification.stability import stable
+from sim.identification.delay_response import DelayResponse, stable
+from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, Regression
 from sim.models.delay_equation import DelayEquation, is_stable, steady_state
 
 # 151 instants on [0, 3 r], as in the paper

@@ -11,8 +11,7 @@ from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
-from replay.ensembles.models import ensemble_model
-from replay.ensembles.simulated import Progress, realizations, silent
+from replay.ensembles.simulated import Progress, ensemble_model, realizations, silent
 from replay.studies.reliability.oracle import Oracle, oracle
 from sim.ensemble import EnsembleModel, replicates
 

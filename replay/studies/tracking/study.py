@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Samples
 from replay.assessment import Assessment, assess
-from replay.assessment.window_choice import choose_window
+from replay.assessment.run import choose_window
 from replay.studies.tracking.cases import case_recording
 from replay.studies.tracking.paei_noise import NoisyPhase, paei_in_noise
 from replay.studies.tracking.plant import PlantStudy, study_plant

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gui.model.alarm_limits import WatchedLimit
 from gui.model.history.history import History
-from gui.model.limits import DEFAULT
+from gui.model.limits import DEFAULT, WatchedLimit
 from gui.model.link import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import alarm_lines

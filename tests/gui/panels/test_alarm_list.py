@@ -13,8 +13,7 @@ from gui.model.link import ReceivedMessages
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View
-from gui.widgets.level_colour import level_colour
-from gui.widgets.theme import DARK, LIGHT
+from gui.widgets.theme import DARK, LIGHT, level_colour
 from gui.wording.alarm_text import headline
 from gui.wording.numbers import DASH
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity

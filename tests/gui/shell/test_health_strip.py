@@ -17,7 +17,7 @@ from gui.widgets.theme import DARK, LIGHT
 from gui.window.health_items import HealthItem, disk_seconds, fit, health_items
 from gui.window.health_strip import HealthStrip
 from gui.wording.level import Level
-from gui.wording.quantities import bytes_text, duration_text
+from gui.wording.numbers import bytes_text, duration_text
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Counts, Health
 

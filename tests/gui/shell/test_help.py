@@ -12,12 +12,12 @@ from gui.panels.tiles.panel import TileBoard
 from gui.plots.time.rows import Row
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
-from gui.sources.description import Description, Overview
 from gui.sources.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
 from gui.window.actions import Actions
 from gui.window.commands import COMMANDS
 from gui.window.help import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS, ShortcutList
+from monitor.messages.recordings import Description, Overview
 
 
 @pytest.fixture

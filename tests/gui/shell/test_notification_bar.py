@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.labels import ElidedLabel
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.notification_bar import INFO_STANDS, MOST, Notices, NotificationBar
 from gui.wording.level import Level

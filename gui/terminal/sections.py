@@ -1,0 +1,232 @@
+"""Sections of the dashboard, a few lines each: alarms, contradictions, transfer functions, model reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+from gui.model.alarm_summary import in_order, summary
+from gui.model.history.results import ResultHistory
+from gui.model.verdict import COHERENT, contradiction_mark
+from gui.wording.alarm_text import counted_before, severity_shape, severity_word
+from gui.wording.numbers import DASH, instant_text, number, shortened
+from monitor.alarms.text import reading
+from monitor.messages.alarms import Alarm, Severity
+from monitor.messages.blocks import Samples
+from monitor.messages.headline import HEADLINE, LABELS, contradicting
+from monitor.messages.transfer import TransferBlock
+
+# no full block: it would touch the line above
+_BARS = "▁▂▃▄▅▆▇"
+_BLANK = " "
+
+
+@dataclass(frozen=True, slots=True)
+class _Sparkline:
+    """The curve, and the values at its lowest and highest bar; NaN when there is no value in it."""
+
+    text: str
+    low: float
+    high: float
+
+
+def sparkline(trace: Samples, width: int, least_span: float = 0.0) -> _Sparkline:
+    """Draw a trace in `width` characters, each the mean of what is valid in its part.
+
+    Parameters
+    ----------
+    trace : (n,), oldest first; NaN where nothing is to be drawn.
+    width : characters.
+    least_span : what the height of a line stands for at least, lest noise look like a storm.
+    """
+    parts = np.array_split(trace, width)
+    means = np.array([part[~np.isnan(part)].mean() if (~np.isnan(part)).any() else np.nan for part in parts])
+    valid = ~np.isnan(means)
+    if not valid.any():
+        return _Sparkline(_BLANK * width, float("nan"), float("nan"))
+    low, high = float(means[valid].min()), float(means[valid].max())
+    widen = max(0.0, least_span - (high - low)) / 2.0
+    low, high = low - widen, high + widen
+    share = (means - low) / (high - low) if high > low else np.full(width, 0.5)
+    levels = np.where(valid, np.rint(share * (len(_BARS) - 1)), -1.0).astype(int)
+    return _Sparkline("".join(_BLANK if level < 0 else _BARS[level] for level in levels), low, high)
+
+
+_ALARM_STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
+
+
+def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str = "") -> Iterator[Text]:
+    """Give a heading, and the alarms that matter most; nothing where none stands, or there is no room for a line.
+
+    Parameters
+    ----------
+    alarms : all of the service.
+    width : characters.
+    room : lines at the most.
+    silent : a word that says that the alarms are old; empty when they are not.
+    """
+    found = summary(alarms)
+    if not found.stands or room < 1:
+        return
+    heading = f"─ alarms: {found.words}"
+    if found.unacknowledged:
+        heading += f", {found.unacknowledged} unacknowledged"
+    if silent:
+        heading += f" ({silent})"
+    style = _ALARM_STYLES[Severity.TRIP if found.trips else Severity.WARN]
+    yield _cut(Text(f"{heading} ".ljust(width, "─"), style=style), width)
+    for alarm in in_order(alarm for alarm in alarms if alarm.standing)[: room - 1]:
+        line = Text(f"{instant_text(alarm.time):>10}  ", style="dim")
+        line.append(
+            f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}  ",
+            style=f"not dim {_ALARM_STYLES[alarm.severity]}",
+        )
+        line.append(alarm.name.removesuffix(f".{alarm.severity}"), style="not dim bold")
+        line.append(f"{_value(alarm)}  {alarm.state.replace('_', ' ')}", style="not dim")
+        yield _cut(line, width)
+
+
+def _value(alarm: Alarm) -> str:
+    if alarm.last is None or counted_before(alarm):
+        return ""
+    sides = (("<", alarm.low), (">", alarm.high))
+    limits = " or ".join(f"{sign} {reading(limit, alarm.unit)}" for sign, limit in sides if limit is not None)
+    return f"  {reading(alarm.last, alarm.unit)}" + (f" (alarm {limits})" if limits else "")
+
+
+def _cut(line: Text, width: int) -> Text:
+    line.no_wrap, line.overflow = True, "ellipsis"
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+_MAX_NAMED = 3  # actuators by name
+
+
+def contradiction_lines(results: ResultHistory, width: int) -> Iterator[Text]:
+    """Yield one line where there is a contradiction, and none where there is not."""
+    found = ((name, contradiction_mark(contradicting(partial(results.value, name)))) for name in results.actuators)
+    marks = [f"{name} {mark}" for name, mark in found if mark]
+    if not marks:
+        return
+    more = f" and {len(marks) - _MAX_NAMED} more" if len(marks) > _MAX_NAMED else ""
+    said = f"{'; '.join(marks[:_MAX_NAMED])}{more}"
+    why = f": believe {LABELS[HEADLINE]}; several frequencies, or a delay that changes"
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(said, style="cyan")
+    text.append(why, style="dim")
+    text.truncate(width, overflow="ellipsis")
+    yield text
+
+
+_NAME_WIDTH = 14
+_DELAY_WIDTH = 20  # characters of "12.34 Hz 1234.5 ms, "
+
+
+def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
+    """Give a heading, and for each actuator the delay at as many coherent frequencies as have room in `width`."""
+    # slower than the table above: an operator sees one change before the other
+    heading = "─ delay by frequency, averaged over many cycles "
+    yield Text(heading.ljust(width, "─"), style="dim", no_wrap=True, overflow="crop")
+    shown = max(1, (width - _NAME_WIDTH - 1) // _DELAY_WIDTH)
+    frequency = transfer.frequency
+    for actuator in transfer.stream.actuators:
+        delay = 1e3 * transfer.of(actuator, "delay")
+        chosen = _spread_out(transfer.of(actuator, "coherence"), shown)
+        line = Text(
+            f"{shortened(actuator, _NAME_WIDTH):<{_NAME_WIDTH}} ", style="bold", no_wrap=True, overflow="ellipsis"
+        )
+        cells = [f"{frequency[i]:5.3g} Hz {number(float(delay[i]), 7, 1)} ms" for i in chosen.tolist()]
+        yield line.append(", ".join(cells) or "no coherent motion yet", style="not bold" if cells else "dim not bold")
+
+
+def _spread_out(coherence: Samples, count: int) -> NDArray[np.intp]:
+    """Return the positions of at most `count` coherent frequencies, evenly spread over those there are."""
+    good = np.flatnonzero(np.nan_to_num(coherence) > COHERENT)
+    if len(good) <= count:
+        return good
+    return good[np.linspace(0, len(good) - 1, count).round().astype(np.intp)]
+
+
+_COLUMNS = (("first_passage", "first-passage"), ("accumulated", "accumulated"), ("windowed", "windowed"))
+_VALUE_WIDTH = 13  # characters of "0.987 ±0.0012"
+_GAP = "  "
+_MIN_CURVE = 8  # at least, and three times that at the most
+_LEAST_SPAN = 0.1
+_DECISIONS = {1.0: ("●", "accept", "green"), 0.0: ("▲", "watch", "yellow"), -1.0: ("■", "reject", "red")}
+# a publisher may send anything
+_NO_DECISION = (" ", DASH, "default")
+_DECISION_WIDTH = 8
+
+
+def decision(results: ResultHistory, site: str) -> str:
+    """Return accept, watch or reject, a dash for what is none of these; empty while nothing has been decided."""
+    verdict = results.last_valid(site, "reliability_decision")
+    return _DECISIONS.get(verdict, _NO_DECISION)[1] if verdict == verdict else ""
+
+
+def reliability_lines(results: ResultHistory, width: int, *, silent: str = "") -> Iterator[Text]:
+    """Give a heading, and for each site its reliabilities with their standard errors, the decision and a curve.
+
+    What has no room is left out: first the curve, which is the accumulated reliability's, then the columns from the
+    right. Values of an instant before the newest, as after the ensemble's end, are dim.
+
+    Parameters
+    ----------
+    results : what to show; it has one site or more.
+    width : characters.
+    silent : a word to show instead of values that are old; empty when they are not.
+    """
+    sites = results.sites
+    name = min(_NAME_WIDTH, max(8, *map(len, sites)))
+    decided = any(decision(results, site) for site in sites)
+    left = width - name - (len(_GAP) + _DECISION_WIDTH if decided else 0)
+    columns = _COLUMNS[: max(1, min(len(_COLUMNS), left // (_VALUE_WIDTH + len(_GAP))))]
+    left -= len(columns) * (_VALUE_WIDTH + len(_GAP)) + len(_GAP)
+    yield _heading(name, columns, width)
+    for site in sites:
+        line = Text(f"{shortened(site, name):<{name}}", style="bold", no_wrap=True, overflow="ellipsis")
+        if silent:
+            yield line.append(_GAP + silent, style="not bold bold red")
+            continue
+        for column, _ in columns:
+            line.append_text(_cell(results, site, column))
+        if decided:
+            line.append_text(_verdict(results, site))
+        if left >= _MIN_CURVE:
+            line.append(_GAP + _curve(results, site, min(3 * _MIN_CURVE, left)), style="not bold cyan")
+        yield line
+
+
+def _heading(name: int, columns: tuple[tuple[str, str], ...], width: int) -> Text:
+    rule = "─ model ".ljust(name, "─") + "".join(f"{_GAP}{words:<{_VALUE_WIDTH}}" for _, words in columns) + _GAP
+    return Text(rule.ljust(width, "─"), style="dim", no_wrap=True, overflow="crop")
+
+
+def _cell(results: ResultHistory, site: str, name: str) -> Text:
+    """Return the newest value that meant something, with its standard error where that is known."""
+    value, error = (results.last_valid(site, f"reliability_{name}{suffix}") for suffix in ("", "_se"))
+    said = f"{value:.3f}" + (f" ±{error:.4f}" if error == error else "") if value == value else DASH
+    now = results.value(site, f"reliability_{name}")
+    return Text(f"{_GAP}{said:<{_VALUE_WIDTH}}", style="not bold" if now == now else "not bold dim")
+
+
+def _verdict(results: ResultHistory, site: str) -> Text:
+    verdict = results.last_valid(site, "reliability_decision")
+    if verdict != verdict:
+        return Text(_GAP + " " * _DECISION_WIDTH)
+    mark, word, colour = _DECISIONS.get(verdict, _NO_DECISION)
+    return Text(f"{_GAP}{f'{mark} {word}':<{_DECISION_WIDTH}}", style=f"bold {colour}")
+
+
+def _curve(results: ResultHistory, site: str, width: int) -> str:
+    """Draw from the first value on: a test may be shorter than what the history holds."""
+    trace: Samples = results.trace(site, "reliability_accumulated")
+    known = np.flatnonzero(~np.isnan(trace))
+    first = min(int(known[0]) if len(known) else len(trace), max(0, len(trace) - width))
+    return sparkline(trace[first:], width, _LEAST_SPAN).text

@@ -1,0 +1,60 @@
+"""Labels and tool tips that show text literally, and a label that elides."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from gui.widgets.painting import painting
+
+
+def plain_tip(text: str) -> str:
+    """Return a tool tip that shows `text` literally, its line breaks kept."""
+    # without these Qt finds no HTML: most tips stay as they are
+    if not {"<", "&"} & set(text):
+        return text
+    return f'<p style="white-space: pre-wrap">{escape(text)}</p>'
+
+
+class PlainLabel(QLabel):
+    """A label that shows its text literally, as every label of the window does."""
+
+    def __init__(self, *arguments: object, **keywords: object) -> None:
+        super().__init__(*arguments, textFormat=Qt.TextFormat.PlainText, **keywords)  # type: ignore[call-overload]
+
+
+class ElidedLabel(QWidget):
+    """Shrinks to nothing; as wide as its text where it may."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.text = ""
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.set_text(text)
+
+    def set_text(self, text: str) -> None:
+        """Show this text."""
+        if text != self.text:
+            self.text = text
+            self.setToolTip(plain_tip(text))
+            self.setAccessibleName(text)
+            self.updateGeometry()
+            self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of the whole text."""
+        metrics = self.fontMetrics()
+        return QSize(metrics.horizontalAdvance(self.text), metrics.height())
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return its height."""
+        return QSize(0, self.fontMetrics().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
+        """Draw as much as there is room for."""
+        with painting(self) as painter:
+            text = self.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, self.width())
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)

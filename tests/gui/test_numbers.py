@@ -1,0 +1,72 @@
+"""Numbers as text, and the time of a rig in words: seconds since its start, or the time of day."""
+
+import math
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gui.wording.numbers import DASH, instant_text, is_dated, number, shortened
+
+
+@pytest.mark.parametrize(
+    ("seconds", "decimals", "text"),
+    [
+        (12.5, None, "12.5 s"),
+        (12.3456, 2, "12.35 s"),
+        (-0.0001, 2, "0.00 s"),
+        (0.0, 0, "0 s"),
+        (99_999_999.0, 1, "99999999.0 s"),
+        (math.nan, 2, "—"),
+        (math.inf, None, "—"),
+    ],
+)
+def test_seconds_since_a_start(seconds, decimals, text):
+    assert instant_text(seconds, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("decimals", "fraction"), [(None, ""), (0, ""), (1, ".9"), (2, ".98"), (3, ".987"), (6, ".987500")]
+)
+def test_a_clock_does_not_round_up(decimals, fraction):
+    seconds = 1_700_000_000.9875
+    assert instant_text(seconds, decimals) == time.strftime("%H:%M:%S", time.localtime(1_700_000_000)) + fraction
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True), st.one_of(st.none(), st.integers(0, 6)))
+def test_any_number_is_a_time_or_none(seconds, decimals):
+    text = instant_text(seconds, decimals)
+    if not math.isfinite(seconds):
+        assert text == "—"
+    elif is_dated(seconds):
+        assert re.fullmatch(r"\d\d:\d\d:\d\d(\.\d+)?", text)
+    else:
+        told = float(text.removesuffix(" s"))
+        assert told == pytest.approx(
+            seconds, abs=0.5 if decimals == 0 else 0.05 if decimals == 1 else 0.006, rel=1e-6
+        )
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True), st.integers(4, 9), st.integers(0, 4))
+def test_a_number_has_room(value, width, decimals):
+    text = number(value, width, decimals)
+    assert len(text) <= width
+    if not math.isfinite(value):
+        assert text == DASH
+    elif abs(value) < 10.0 ** (width - 2):
+        assert float(text) == pytest.approx(value, abs=0.51)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(12.345, "12.3"), (-0.04, "0.0"), (12345.6, "12346"), (-1234567.0, "<-9999"), (1e9, ">99999")],
+)
+def test_numbers_as_people_read_them(value, text):
+    assert number(value, 6, 1) == text
+
+
+def test_a_path_keeps_its_end():
+    assert shortened("runs/demo.h5", 20) == "runs/demo.h5"
+    assert shortened("/a/very/long/way/demo.h5", 8) == "…demo.h5"
