@@ -20,9 +20,9 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
-from gui.sources.catalogue import Catalogue
-from gui.sources.playback import PlaySimulation
-from gui.sources.session import Source
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.playback import PlaySimulation
+from gui.sources.processes.session import Source
 from gui.window.actions import Actions
 from gui.window.bindings import bind_panels, bind_replay, bind_view, seek
 from gui.window.commands import COMMANDS, simulation_commands

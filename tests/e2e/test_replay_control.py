@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import zmq
 
-from gui.sources.loopback import free_endpoint
+from gui.sources.processes.session import free_endpoint
 from monitor.messages.blocks import SignalBlock
 from monitor.messages.requests import (
     Answer,

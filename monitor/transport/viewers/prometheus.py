@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
-from threading import Thread
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -20,12 +20,11 @@ from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health
 from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PROMETHEUS
 from monitor.transport.base import TransportError
-from monitor.transport.viewers.metrics_server import PageServer
 
 STREAM_STATES = ("waiting", "receiving", "stale", "ended")
 
 _VERSION = metadata.version("synchroscope")
-_P = "synchroscope_"
+_PREFIX = "synchroscope_"
 _COUNTS = {
     "samples_received": ("received", "Samples that were taken."),
     "samples_lost": ("lost", "Samples that never came."),
@@ -48,13 +47,13 @@ def metrics_of(health: Health | None, alarms: Sequence[Alarm], silence: float) -
     alarms : as they were told last.
     silence : s since the service told anything.
     """
-    yield InfoMetricFamily(_P + "build", "The program.", {"version": _VERSION})
+    yield InfoMetricFamily(_PREFIX + "build", "The program.", {"version": _VERSION})
     yield _gauge(
         "service_silence_seconds", "Since the service last said how it is, as it does five times a second.", silence
     )
     if health is None:
         return
-    yield InfoMetricFamily(_P + "stream", "What is watched.", {"rig": health.rig})
+    yield InfoMetricFamily(_PREFIX + "stream", "What is watched.", {"rig": health.rig})
     yield from _stream(health, silence)
     yield from _counts(health.counts)
     yield from _latency(health)
@@ -90,7 +89,7 @@ def _latency(health: Health) -> Iterator[Metric]:
         total += count
         buckets.append((bound, float(total)))
     yield HistogramMetricFamily(
-        _P + "latency_seconds",
+        _PREFIX + "latency_seconds",
         "From the arrival of a block's newest sample until its results were published.",
         buckets=buckets,
         sum_value=health.latency_sum,
@@ -143,16 +142,17 @@ def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:
 
 def _gauge(name: str, text: str, value: float | None = None, labels: Sequence[str] = ()) -> GaugeMetricFamily:
     if labels:
-        return GaugeMetricFamily(_P + name, text, labels=labels)
-    return GaugeMetricFamily(_P + name, text, value)
+        return GaugeMetricFamily(_PREFIX + name, text, labels=labels)
+    return GaugeMetricFamily(_PREFIX + name, text, value)
 
 
 def _counter(name: str, text: str, value: int) -> CounterMetricFamily:
-    return CounterMetricFamily(_P + name, text, float(value))
+    return CounterMetricFamily(_PREFIX + name, text, float(value))
 
 
 _ADDRESS = re.compile(r"(?:http://)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})(?:/metrics)?/?")
-_BREATH = 1e-4  # s between two metrics
+_YIELD = 1e-4  # s between two metrics
+_ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  bound only where it is said
 
 
 class PrometheusSink:
@@ -182,10 +182,16 @@ class PrometheusSink:
         self._heard = clock()
         registry = CollectorRegistry()
         registry.register(_Newest(self._metrics))
-        self._server: PageServer | None = PageServer(*_checked(address, insecure), registry)
-        self.url = self._server.url
-        self._thread = Thread(target=self._server.serve_forever, args=(0.1,), name="prometheus", daemon=True)
-        self._thread.start()
+        host, port = _checked(address, insecure)
+        try:
+            self._server, self._thread = start_http_server(port, host, registry)
+        except OSError as problem:
+            taken = problem.errno in (errno.EADDRINUSE, errno.EACCES)
+            why = "is in use, or not for this user: choose another port" if taken else problem.strerror
+            raise TransportError(f"{address} {why}") from problem
+        self._closed = False
+        shown = "*" if host == _ALL_ADDRESSES else f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._server.server_port}/metrics"
 
     def _metrics(self) -> Iterator[Metric]:
         # values that never change: whatever is newest is whole
@@ -212,13 +218,12 @@ class PrometheusSink:
         """Keep nothing."""
 
     def close(self) -> None:
-        """End every thread and connection; a second call does nothing."""
-        if self._server is None:
-            return
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-        self._server = None
+        """Serve no more; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
 
 
 class _Newest(Collector):
@@ -229,7 +234,7 @@ class _Newest(Collector):
         for metric in self._metrics():
             yield metric
             # the interpreter's lock is given up, or the service would wait until it is taken away
-            time.sleep(_BREATH)
+            time.sleep(_YIELD)
 
     def describe(self) -> tuple[Metric, ...]:
         # or the registry would collect to see the names
@@ -248,4 +253,4 @@ def _checked(address: str, insecure: bool) -> tuple[str, int]:
         local = host == "localhost"
     if not local and not insecure:
         raise TransportError(f"{address} would be open to other machines: take 127.0.0.1 or say --insecure")
-    return "" if host == "*" else host, int(match["port"])
+    return _ALL_ADDRESSES if host == "*" else host, int(match["port"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QObject, QSettings, Signal
 
-from gui.sources.player import Player
+from gui.sources.processes.player import Player
 from monitor.messages.requests import Answer, PlayerState, StateRequest
 
 
@@ -112,7 +112,7 @@ def controls(monkeypatch):
         made.append(FakeClient(url))
         return made[-1]
 
-    monkeypatch.setattr("gui.sources.playback_session.RequestClient", make)
+    monkeypatch.setattr("gui.sources.processes.playback.RequestClient", make)
     return made
 
 

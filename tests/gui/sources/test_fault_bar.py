@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
-from gui.sources.fault_bar import FaultBar
-from gui.sources.hand_faults import KINDS, HandFaults, read_hand_faults
+from gui.sources.replay_bar.fault_bar import KINDS, FaultBar, HandFaults, read_hand_faults
 from gui.widgets.theme import LIGHT
 from replay.faults import Faults, parse_faults
 

@@ -7,16 +7,16 @@ import pytest
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
-from gui.sources.catalogue import Catalogue
-from gui.sources.column_choice import ColumnChoice
-from gui.sources.column_chooser import ColumnChooser
-from gui.sources.connect_dialog import ConnectDialog
-from gui.sources.fault_bar import FaultBar
-from gui.sources.first_page import FirstPage
-from gui.sources.open_dialog import Opener
-from gui.sources.playback import PlaySimulation
-from gui.sources.player import Player
-from gui.sources.replay_bar import ReplayBar
+from gui.sources.opening.column_choice import ColumnChoice
+from gui.sources.opening.column_chooser import ColumnChooser
+from gui.sources.opening.connect_dialog import ConnectDialog
+from gui.sources.opening.first_page import FirstPage
+from gui.sources.opening.open_dialog import Opener
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.playback import PlaySimulation
+from gui.sources.processes.player import Player
+from gui.sources.replay_bar.fault_bar import FaultBar
+from gui.sources.replay_bar.replay_bar import ReplayBar
 from gui.widgets.theme import LIGHT
 from monitor.messages.recordings import read_description
 from monitor.transport.zeromq.request_client import RequestClient

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources.player import Player
+from gui.sources.processes.player import Player
 from monitor.messages.recordings import Overview, read_description
 from monitor.messages.requests import StateRequest
 from monitor.transport.zeromq.request_client import RequestClient

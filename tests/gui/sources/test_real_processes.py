@@ -13,11 +13,11 @@ import pytest
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
-from gui.sources.catalogue import Catalogue
-from gui.sources.child_process import ChildProcess, finish
-from gui.sources.loopback import ANY, free_endpoint
-from gui.sources.open_dialog import Opener
-from gui.sources.player import Player
+from gui.sources.opening.open_dialog import Opener
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.child_process import ChildProcess, finish
+from gui.sources.processes.player import Player
+from gui.sources.processes.session import ANY, free_endpoint
 from gui.widgets.theme import LIGHT
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
@@ -200,7 +200,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
 WINDOW = """
     import os, sys
     from PySide6.QtWidgets import QApplication
-    from gui.sources.rig import ServeRig
+    from gui.sources.processes.rig import ServeRig
 
     application = QApplication([])
     session = ServeRig(sys.argv[1], record=sys.argv[2]).session()

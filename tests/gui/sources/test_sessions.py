@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from gui.sources import loopback
-from gui.sources.catalogue import ModelUnderTest
-from gui.sources.connection import ConnectToService
-from gui.sources.ensemble_cache import EnsembleCache
-from gui.sources.playback import PlayFile, PlaySimulation
-from gui.sources.playback_session import PlaybackSession
-from gui.sources.rig import ServeRig
+from gui.sources.processes.catalogue import ModelUnderTest
+from gui.sources.processes.jobs import EnsembleCache
+from gui.sources.processes.playback import PlaybackSession, PlayFile, PlaySimulation
+from gui.sources.processes.rig import ConnectToService, ServeRig
+from gui.sources.processes.session import ANY, free_endpoint, usual_or_any
 from monitor.__main__ import parser_for
 from monitor.messages.recordings import read_description
+from monitor.system.default_endpoints import RESULTS
 
 READY = "listening on x; results on tcp://127.0.0.1:40123"
 STATE = {"duration": 10.0, "subscribed": True}
@@ -50,7 +49,7 @@ def test_a_connection_starts_nothing(qtbot, launch, heard, ended):
 
 
 def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, ended, monkeypatch):
-    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.RESULTS)
+    monkeypatch.setattr("gui.sources.processes.rig.usual_or_any", lambda: RESULTS)
     source = ServeRig("tcp://rig:5555", config=Path("lab.toml"), words=("--window", "2"), record="runs/")
     session = source.session(launch=launch)
     ready, told, over = heard(session.ready), heard(session.told), ended(session)
@@ -58,7 +57,7 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
     given = options(launch[0].words)
     assert (given.connect, given.bind, given.record, given.window) == (["tcp://rig:5555"], None, "runs/", 2.0)
     assert given.config == Path("lab.toml")
-    assert given.publish == loopback.RESULTS
+    assert given.publish == RESULTS
     assert given.until_closed is not launch[0].outlives
     launch[0].line.emit(READY)
     assert ready == ["tcp://127.0.0.1:40123"]
@@ -70,7 +69,7 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
 
 
 def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monkeypatch):
-    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.ANY)
+    monkeypatch.setattr("gui.sources.processes.rig.usual_or_any", lambda: ANY)
     session = ServeRig(bind="tcp://127.0.0.1:7000").session(launch=launch)
     told = heard(session.told)
     session.start()
@@ -81,10 +80,10 @@ def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monke
 
 
 def test_ports_of_loopback_are_free():
-    first, second = loopback.free_endpoint(), loopback.free_endpoint()
+    first, second = free_endpoint(), free_endpoint()
     assert first.startswith("tcp://127.0.0.1:")
     assert first != second
-    assert loopback.usual_or_any() in (loopback.RESULTS, loopback.ANY)
+    assert usual_or_any() in (RESULTS, ANY)
 
 
 @pytest.fixture
@@ -97,7 +96,7 @@ def test_a_file_is_played_by_a_service_and_a_player_that_meet(played, launch, he
     played.start()
     serve, play = (options(launch.of(word).words) for word in ("monitor", "replay"))
     assert serve.connect == [play.bind]
-    assert (serve.record, serve.rig, serve.publish) == ("", "", loopback.ANY)
+    assert (serve.record, serve.rig, serve.publish) == ("", "", ANY)
     assert serve.until_closed
     assert (play.source, play.command, play.measured) == ("/data/x.csv", ["p"], ["q"])
     assert play.control
