@@ -107,7 +107,7 @@ def _events(run: RunRecording) -> tuple[RecordedEvent, ...]:
 def injections(recording: Recording) -> tuple[RecordedEvent, ...]:
     """Return what a simulation injects, as notes at the time of each change: the delay and the ratio of an actuator.
 
-    They are read from ``<actuator>.true_delay`` and ``.true_ratio``, where these stay the same for a while; a tracking
+    They are read from ``<actuator>.true_delay`` and ``.true_ratio`` where these stay the same for a while; an
     error that changes all the time, as in a sweep, is not told.
     """
     if not isinstance(recording, ArrayRecording) or recording.index is not None:
