@@ -18,12 +18,12 @@ from PySide6.QtWidgets import QWidget
 from benchmarks.figures import MS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 
-SUMMARY = "a frame of 8 pairs of 60 s at 1 kHz in a window of 1600 x 1000, no GPU, against pyqtgraph given the same envelopes"
+SUMMARY = "a frame of 8 pairs, 60 s at 1 kHz, 1600 x 1000 pixels, no GPU, against pyqtgraph with the same envelopes"
 MOST = 40.0
 """ms: 25 frames a second."""
 

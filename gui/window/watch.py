@@ -1,4 +1,4 @@
-"""What is watched: a service's feed, the history of it, and the span that is looked at."""
+"""What is watched: the receiver of a service's messages, their history, and the visible time range."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from functools import partial
 
 from PySide6.QtCore import QObject
 
-from gui.model.feed import Feed
 from gui.model.history.history import History
-from gui.model.link import ResultLink
+from gui.model.receiver import ReceiverThread, ResultLink
 from gui.plots.view import View
 
 
@@ -35,7 +34,7 @@ class Watch(QObject):
         self.url = self.keys = ""
         self.history = History(memory, minutes)
         self.configured = False
-        self._feed: Feed | None = None
+        self._feed: ReceiverThread | None = None
 
     @property
     def watching(self) -> bool:
@@ -56,7 +55,7 @@ class Watch(QObject):
         """Listen to the service at `url`, with the keys in that folder, and begin a new history."""
         self.forget()
         self.url, self.keys = url, keys
-        self._feed = Feed(partial(ResultLink.connect, url, signals=True, keys=keys))
+        self._feed = ReceiverThread(partial(ResultLink.connect, url, signals=True, keys=keys))
 
     def tick(self) -> bool:
         """Take what has come; return whether anything has."""
