@@ -17,8 +17,8 @@ from monitor.engine.monitor import MOST_ROWS
 from monitor.messages.blocks import Event, EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.results import ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher
 
 SUMMARY = "64 pairs at 1.5 times the rate that can be followed, ten samples a message, recorded"
 N_PAIRS, ROWS, WINDOW = 64, 10, 1.0

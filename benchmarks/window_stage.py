@@ -16,7 +16,7 @@ from benchmarks.throughput import make_samples, make_stream
 from gui.model.history.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.plots.view import View
-from gui.sources.catalogue import Catalogue
+from gui.sources.processes.catalogue import Catalogue
 from gui.widgets.theme import LIGHT, paint
 from gui.window.layouts import Layouts
 from gui.window.watch import Watch

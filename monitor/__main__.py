@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
-    from gui.sources.catalogue import Catalogue
+    from gui.sources.processes.catalogue import Catalogue
 
 COMMANDS = {
     "demo": ("gui.commands.demo", "run a simulated hybrid test over real sockets and watch it live"),
@@ -109,7 +109,7 @@ def offers() -> Catalogue:
     """Return the kinds of files and the simulations that the window offers."""
     from dataclasses import asdict
 
-    from gui.sources.catalogue import Catalogue, FileKind, ModelUnderTest, SimulationOffer
+    from gui.sources.processes.catalogue import Catalogue, FileKind, ModelUnderTest, SimulationOffer
     from replay.formats import file_kinds
     from replay.simulations import simulations
 

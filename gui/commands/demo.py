@@ -19,7 +19,7 @@ from gui.commands.child import Child, ChildDied
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gui.sources.catalogue import Catalogue
+    from gui.sources.processes.catalogue import Catalogue
     from gui.terminal.dashboard import Dashboard
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.commands.options import add_column_options, add_keys_option, client_security
 
 if TYPE_CHECKING:
-    from gui.sources.catalogue import Catalogue
+    from gui.sources.processes.catalogue import Catalogue
     from gui.window.opening import Opening
 
 _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}

@@ -104,7 +104,7 @@ class ResultLink:
         KeyFileError : the keys are missing or not safe.
         """
         from monitor.transport.security.key_files import keys_of
-        from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+        from monitor.transport.zeromq.results import ResultSubscriber
 
         kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))
         return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)))

@@ -13,7 +13,7 @@ from gui.window.actions import Actions
 from gui.window.asking import Asking
 from gui.window.window import MainWindow
 from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
-from monitor.system.user_name import user_name
+from monitor.transport.zeromq.request_client import user_name
 
 _LINGER = 0.5  # s that a request has to leave at the end
 

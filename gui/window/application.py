@@ -14,7 +14,7 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui.sources.catalogue import Catalogue
+from gui.sources.processes.catalogue import Catalogue
 from gui.window.opening import Opening
 from gui.window.program import Program
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.plots.view import View
-from gui.sources.replay_bar import LEAD, STEP, ReplayBar
+from gui.sources.replay_bar.replay_bar import LEAD, STEP, ReplayBar
 from gui.window.actions import Actions
 from gui.window.sessions import Sessions
 from gui.window.view_bar import actuators_of

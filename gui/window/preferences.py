@@ -16,7 +16,7 @@ from gui.panels.tiles.panel import TilesPanel
 from gui.settings.dialog import SettingsDialog
 from gui.settings.files import ExportError, read_settings, write_settings
 from gui.settings.window_settings import WindowSettings, keep_window_settings, load_window_settings
-from gui.sources.open_dialog import Opener
+from gui.sources.opening.open_dialog import Opener
 from gui.widgets.theme import Choice, paint, theme_of
 from gui.window.actions import Actions
 from gui.window.bindings import connect_all

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QSettings
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
-from gui.sources.catalogue import Catalogue
+from gui.sources.processes.catalogue import Catalogue
 from gui.window.actions import Actions
 from gui.window.alarm_requests import AlarmRequests
 from gui.window.bindings import bind_panels, bind_replay, bind_view, connect_all, seek

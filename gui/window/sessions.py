@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from gui.sources.player import Player
-from gui.sources.session import Session, Source
+from gui.sources.processes.player import Player
+from gui.sources.processes.session import Session, Source
 
 
 class Sessions(QObject):

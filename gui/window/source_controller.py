@@ -10,15 +10,14 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Qt
 from PySide6.QtWidgets import QMessageBox
 
-from gui.sources.catalogue import Catalogue
-from gui.sources.child_process import finish
-from gui.sources.connect_dialog import ConnectDialog
-from gui.sources.connection import ConnectToService
-from gui.sources.first_page import recent_files
-from gui.sources.open_dialog import Opener
-from gui.sources.playback import PlayFile, PlaySimulation
-from gui.sources.rig import ServeRig
-from gui.sources.session import Source
+from gui.sources.opening.connect_dialog import ConnectDialog
+from gui.sources.opening.first_page import recent_files
+from gui.sources.opening.open_dialog import Opener
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.child_process import finish
+from gui.sources.processes.playback import PlayFile, PlaySimulation
+from gui.sources.processes.rig import ConnectToService, ServeRig
+from gui.sources.processes.session import Source
 from gui.window.actions import Actions
 from gui.window.bindings import connect_all
 from gui.window.opening import Opening

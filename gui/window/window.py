@@ -9,10 +9,10 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from gui.plots.view import View
-from gui.sources.catalogue import Catalogue
-from gui.sources.fault_bar import FaultBar
-from gui.sources.first_page import FirstPage
-from gui.sources.replay_bar import ReplayBar
+from gui.sources.opening.first_page import FirstPage
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.replay_bar.fault_bar import FaultBar
+from gui.sources.replay_bar.replay_bar import ReplayBar
 from gui.widgets.theme import Theme
 from gui.window.alarm_banner import AlarmBanner
 from gui.window.detail import DetailLoader

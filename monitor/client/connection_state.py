@@ -11,14 +11,14 @@ from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
-from monitor.transport.zeromq.result_subscriber import Published
-from monitor.transport.zeromq.socket_monitor import refusal
+from monitor.transport.zeromq.handshake import rejection_reason
+from monitor.transport.zeromq.results import Published
 
 _KEPT_EVENTS = 1000
 _REFUSALS = {
-    refusal(event, zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, secured=secured)
+    rejection_reason(event, zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, encrypted=encrypted)
     for event in (zmq.Event.HANDSHAKE_FAILED_AUTH, zmq.Event.HANDSHAKE_FAILED_PROTOCOL)
-    for secured in (False, True)
+    for encrypted in (False, True)
 }
 
 

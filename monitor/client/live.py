@@ -11,7 +11,6 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from monitor.client.asking import PATIENCE, ask
 from monitor.client.connection_state import ConnectionState, ServiceLostError, is_of
 from monitor.client.rows import Row, RowReader
 from monitor.messages.alarms import Alarm
@@ -20,7 +19,8 @@ from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
 from monitor.system.default_endpoints import RESULTS
 from monitor.transport.security.key_files import keys_of
-from monitor.transport.zeromq.result_subscriber import Kind, Published, ResultSubscriber
+from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, ask
+from monitor.transport.zeromq.results import Kind, Published, ResultSubscriber
 
 _TICK = 0.1  # s of one wait, after which it is seen whether somebody closed
 _PAUSE = 0.005  # s between two looks of an asynchronous loop
@@ -243,7 +243,7 @@ class Live:
         return bool(items)
 
     def _ask(self, request: Request) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWER_TIMEOUT
         while self.health is None:
             if self._over or time.monotonic() > deadline:
                 raise ServiceLostError(f"no data from the service at {self.url}: there is nobody to ask")

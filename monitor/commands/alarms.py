@@ -17,12 +17,11 @@ from monitor.commands.note import answer_of, requests_of
 from monitor.commands.options import add_keys_option, client_security, positive
 from monitor.messages.alarms import Alarm, Severity
 from monitor.system.default_endpoints import RESULTS
-from monitor.system.user_name import user_name
 
 if TYPE_CHECKING:
     from monitor.messages.alarms import Alarm, AlarmReport
     from monitor.messages.requests import AlarmRequest
-    from monitor.transport.security.curve import Keys
+    from monitor.transport.security.key_files import Keys
 
 
 _STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
@@ -130,6 +129,7 @@ def _tell(arguments: argparse.Namespace, names: list[str], security: Keys | None
 
 def _request(arguments: argparse.Namespace) -> AlarmRequest:
     from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
+    from monitor.transport.zeromq.request_client import user_name
 
     name, by = arguments.name, user_name() if arguments.by is None else arguments.by
     if (arguments.seconds is not None) != (arguments.action == "shelve"):
@@ -169,7 +169,7 @@ def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
 def _report(results: str, security: Keys | None) -> AlarmReport:
     from monitor.messages.alarms import AlarmReport
     from monitor.messages.blocks import Event, EventKind
-    from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+    from monitor.transport.zeromq.results import ResultSubscriber
 
     subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
     try:

@@ -70,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.recording.disk_space import DiskSpace
     from monitor.service.service import Service
     from monitor.transport.base import Troubled
-    from monitor.transport.zeromq.result_sink import ZmqResultSink
-    from monitor.transport.zeromq.signal_source import ZmqSource
+    from monitor.transport.zeromq.results import ZmqResultSink
+    from monitor.transport.zeromq.signals import ZmqSource
     from monitor.wire.native import Encoder
 
     say = (lambda _text: None) if arguments.quiet else _say

@@ -11,7 +11,7 @@ from monitor.system.default_endpoints import RESULTS
 
 if TYPE_CHECKING:
     from monitor.messages.requests import Answer, Request
-    from monitor.transport.security.curve import Keys
+    from monitor.transport.security.key_files import Keys
 
 
 _PATIENCE = 5.0  # s for a service to say how it is, and again for it to answer
@@ -42,7 +42,7 @@ def requests_of(results: str, security: Keys | None) -> str:
     """Return the endpoint that the service at `results` names in its health."""
     from monitor.messages.blocks import Event, EventKind
     from monitor.messages.health import Health
-    from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+    from monitor.transport.zeromq.results import ResultSubscriber
 
     subscriber = ResultSubscriber(results, kinds=("health",), security=security)
     try:
@@ -63,7 +63,7 @@ def answer_of(url: str, request: Request, security: Keys | None) -> Answer:
     """Send a request, and return what the service says."""
     from monitor.transport.zeromq.request_client import RequestClient
 
-    client = RequestClient(url, patience=_PATIENCE, security=security)
+    client = RequestClient(url, timeout=_PATIENCE, security=security)
     try:
         client.send(request)
         while not (answers := client.answers(_PATIENCE)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monitor.reliability.decision import Limits
-    from monitor.transport.security.curve import Keys
+    from monitor.transport.security.key_files import Keys
 
 
 def add_setting(

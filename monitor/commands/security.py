@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import zmq
 
     from monitor.config import Settings
-    from monitor.transport.security.curve import Keys
+    from monitor.transport.security.key_files import Keys
 
 _IO_THREADS = 4  # signals, results, requests and the gatekeeper do not wait for each other
 
@@ -51,8 +51,8 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
 
     import zmq
 
-    from monitor.transport.security.allow_list import AllowList
     from monitor.transport.security.key_files import CLIENTS, SERVICE, service_keys
+    from monitor.transport.security.key_folder import AllowList
     from monitor.transport.security.zap_authenticator import ZapAuthenticator
 
     keys = service_keys(Path(folder), Path(peer) if peer else None)

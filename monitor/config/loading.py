@@ -19,7 +19,7 @@ from monitor.config.connections import (
     ViewerSettings,
 )
 from monitor.config.section import Section, field_at, problem_text, setting
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 
 _MOST_BYTES = 1 << 20
 _MOST_VALUE = 40  # characters of a value in a sentence

@@ -15,7 +15,7 @@ from monitor.reliability.decision import Limits
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.plan import PlannedSite, ReliabilityPlan
 from monitor.reliability.tolerance import Policy, Tolerance, ToleranceError
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 
 # nothing is converted here: a header in other words may mean other units
 _HEADERS = (["time", "tolerance"], ["time[s]", "tolerance"])

@@ -11,8 +11,8 @@ import numpy as np
 from monitor.ensembles.layout import DAMAGE, ORDER, PAGE, PART, PROGRESS, QUANTITY, RESPONSE, TIME, UNIT, reason, text
 from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import Ensemble, EnsembleError, Ranks, sort_ensemble
+from monitor.system.files import check_regular
 from monitor.system.hdf5_file import is_inside, is_stored_inside
-from monitor.system.regular_file import check_regular
 from monitor.system.safe_text import printable
 
 _HARMLESS = 1 << 28

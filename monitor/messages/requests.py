@@ -1,4 +1,4 @@
-"""What a client may ask of a running service, and what it is answered: values and their JSON form.
+"""Requests to a running service or to a replay, and their answers: values and their JSON form.
 
 docs/wire-format.md is the contract. Every request is a struct with a tag of its own, in the union `Request`.
 """
@@ -6,7 +6,7 @@ docs/wire-format.md is the contract. Every request is a struct with a tag of its
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -97,15 +97,104 @@ class ShelveRequest(_OfAlarm, frozen=True, kw_only=True, tag="shelve"):
 
 
 AlarmRequest = AcknowledgeRequest | ResetRequest | ShelveRequest
-Request = NoteRequest | AlarmRequest
+
+_Positive = Annotated[float, msgspec.Meta(gt=0.0)]
+_NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
+
+
+class PauseRequest(_Numbered, frozen=True, tag="pause"):
+    """Pause a replay."""
+
+
+class ResumeRequest(_Numbered, frozen=True, tag="resume"):
+    """Resume a replay that is paused."""
+
+
+class StepRequest(_Numbered, frozen=True, kw_only=True, tag="step"):
+    """Send the samples of the next so many seconds, then pause."""
+
+    seconds: _Positive
+
+
+class SeekRequest(_Numbered, frozen=True, kw_only=True, tag="seek"):
+    """Go to a position, s after the recording's first sample; the `lead` s before it are sent at once."""
+
+    seconds: _NotNegative
+    lead: _NotNegative = 0.0
+
+
+class SpeedRequest(_Numbered, frozen=True, kw_only=True, tag="speed"):
+    """Play so many times as fast as it was recorded, or as fast as possible."""
+
+    speed: _Positive | Literal["max"]
+
+
+class FaultsRequest(_Numbered, frozen=True, kw_only=True, tag="faults"):
+    """Inject these faults from now on, written as for ``replay --faults``; their times count from now."""
+
+    text: str
+
+
+class LoopRequest(_Numbered, frozen=True, kw_only=True, tag="loop"):
+    """Begin again at the end, or stop there."""
+
+    loop: bool
+
+
+class StateRequest(_Numbered, frozen=True, tag="state"):
+    """Ask where a replay is; every answer of a replay says so."""
+
+
+ReplayRequest = (
+    PauseRequest
+    | ResumeRequest
+    | StepRequest
+    | SeekRequest
+    | SpeedRequest
+    | FaultsRequest
+    | LoopRequest
+    | StateRequest
+)
+Request = NoteRequest | AlarmRequest | ReplayRequest
+
+
+class PlayerState(msgspec.Struct, frozen=True, kw_only=True):
+    """State of a replay.
+
+    Parameters
+    ----------
+    position, duration : s after the recording's first sample.
+    sample_rate : Hz.
+    playing : time runs.
+    ended : the last sample is sent; a seek goes on from there.
+    speed : times real time, or as fast as possible.
+    loop : it begins again at the end.
+    faults : those that are injected, as they were written.
+    epoch : of the stream that is sent.
+    sent : samples so far.
+    subscribed : a monitor is connected.
+    """
+
+    position: float = 0.0
+    duration: float = 0.0
+    sample_rate: float = 0.0
+    playing: bool = False
+    ended: bool = False
+    speed: float | Literal["max"] = 1.0
+    loop: bool = False
+    faults: str = ""
+    epoch: int = 0
+    sent: int = 0
+    subscribed: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a request: carried out, or refused for a reason that is one line."""
+    """Result of a request: carried out, or refused for a reason that is one line; `state` is that of a replay."""
 
     ok: bool
     reason: str = ""
     id: Number = 0
+    state: PlayerState | None = None
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -140,7 +229,7 @@ def decode_request(payload: bytes) -> Request:
 
 
 def decode_answer(payload: bytes) -> Answer:
-    """Return what a service answers; raises `RequestError` for anything else."""
+    """Return what a service or a replay answers; raises `RequestError` for anything else."""
     try:
         return _answers.decode(payload)
     except _UNREADABLE as problem:

@@ -19,7 +19,7 @@ from monitor.recording.checksums import CHECK_TYPE
 from monitor.recording.layout import RunFileError
 from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
 from monitor.recording.verification import Checks
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
 
 _SLICE = 1 << 20

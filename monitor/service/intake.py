@@ -9,7 +9,7 @@ from time import monotonic
 import numpy as np
 
 from monitor.messages.blocks import Event, SignalBlock, Stream
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
 
 _MOST_ROWS, _LONGEST = 64, 0.05  # samples, s of the stream: health and requests are not to wait for more
 _ROUNDING = 8.0  # units in the last place: times that differ by less are the same

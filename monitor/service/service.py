@@ -13,12 +13,12 @@ from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Broker, Counts, Health, Recording
-from monitor.messages.requests import NoteRequest, Request
+from monitor.messages.requests import AlarmRequest, NoteRequest, Request
 from monitor.service.distribution import Distribution, LoadShedding
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.intake import RestartLimiter, StopDeadlines, joined
 from monitor.transport.base import LiveSource, RequestServer, Sink
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
 
 _LONGEST_WAIT = 0.1
 _HEALTH_INTERVAL = 0.2
@@ -197,8 +197,10 @@ class Service:
             at = at if request.time is None else request.time
             index = index if request.index is None else request.index
             self._note(Event(EventKind.NOTE, at, index, 0, request.text))
-        else:
+        elif isinstance(request, AlarmRequest):
             self._alarmed(self._alarms.obey(request, at, index))
+        else:
+            raise ValueError("a monitor takes notes and what concerns alarms: this is for a replay")  # noqa: TRY004
 
     def _alarmed(self, transitions: Sequence[Transition]) -> None:
         if not transitions:

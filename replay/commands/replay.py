@@ -6,7 +6,6 @@ import argparse
 import signal
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,11 @@ from monitor.system.default_endpoints import SIGNALS
 from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
-    from monitor.transport.zeromq.signal_publisher import SignalPublisher
+    from monitor.messages.recordings import Description
+    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.signals import SignalPublisher
     from replay.formats import Recording
     from replay.playback.controlled_source import ControlledSource
-    from replay.playback.description import Description
 
 _LINGER = 30.0  # s, for a monitor that lags
 _QUEUE, _SHORT_QUEUE = 5.0, 0.1  # s
@@ -52,8 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_insecure_option(parser)
     add_column_options(parser)
     group = parser.add_argument_group("for programs")
-    group.add_argument("--controlled", action="store_true", help="obey commands, one JSON object a line, on stdin")
-    group.add_argument("--paused", action="store_true", help="with --controlled: start paused")
+    group.add_argument("--control", action="store_true", help="take requests: pause, seek, speed and the like")
+    group.add_argument(
+        "--requests",
+        metavar="URL",
+        help="with --control: endpoint of the requests (default: a free local port)",
+    )
+    group.add_argument("--paused", action="store_true", help="with --control: start paused")
     group.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     group.add_argument("--describe", action="store_true", help="print what the source holds, as JSON, and end")
     group.add_argument(
@@ -63,33 +68,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play until the end, or until told to stop."""
-    if arguments.paused and not arguments.controlled:
-        raise ValueError("--paused: nobody could make it go on; it needs --controlled")
-    if arguments.until_closed and arguments.controlled:
-        raise ValueError("--until-closed: --controlled ends so already, leave it out")
+    for name in ("paused", "requests"):
+        if getattr(arguments, name) and not arguments.control:
+            raise ValueError(f"--{name}: needs --control as well, or nobody could resume it")
     if arguments.describe:
         return _describe(arguments)
-    stop = StopSignals(signal.SIGINT, *([signal.SIGTERM] if arguments.controlled else []))
+    stop = StopSignals(signal.SIGINT, *([signal.SIGTERM] if arguments.control else []))
     if arguments.until_closed:
         stop_when_closed(signal.SIGINT)
     try:
         with ExitStack() as stack:
             with stop.at_once():
-                description, source, publisher = _set_up(arguments, stack)
-                if not arguments.controlled:
+                source, publisher, requests = _set_up(arguments, stack)
+                if requests is None:
                     _send_all(source, publisher, arguments.no_wait, stop)
-            if arguments.controlled:
-                from replay.commands.replay_control import steer
+            if requests is not None:
+                from replay.commands.replay_control import play_controlled
 
-                steer(source, publisher, description, arguments.no_wait, stop)
+                play_controlled(source, publisher, requests, arguments.no_wait, stop)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return 0
 
 
-def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Description, ControlledSource, SignalPublisher]:
+def _set_up(
+    arguments: argparse.Namespace, stack: ExitStack
+) -> tuple[ControlledSource, SignalPublisher, ZmqRequestServer | None]:
     from monitor.transport.security.key_files import keys_of
-    from monitor.transport.zeromq.signal_publisher import SignalPublisher
+    from monitor.transport.zeromq.signals import SignalPublisher
     from replay.faults import parse_faults
     from replay.playback.controlled_source import ControlledSource
     from replay.playback.players import RecordingPlayer
@@ -119,16 +125,30 @@ def _set_up(arguments: argparse.Namespace, stack: ExitStack) -> tuple[Descriptio
         "" if arguments.connect else arguments.bind or SIGNALS,
         connect=arguments.connect or "",
         reliable=True,
-        # what waits in a queue cannot be taken back by who steers
-        queue_seconds=_SHORT_QUEUE if arguments.controlled else _QUEUE,
+        # what waits in a queue cannot be taken back by a seek
+        queue_seconds=_SHORT_QUEUE if arguments.control else _QUEUE,
         insecure=arguments.insecure,
         security=keys_of(arguments.keys or "") if arguments.connect else guard.keys,
         context=guard.context,
     )
     # told to stop, it does not wait for those who lag
     stack.callback(publisher.close, 0.0)
-    _say(f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}")
-    return description, source, publisher
+    requests = None
+    if arguments.control:
+        from monitor.transport.zeromq.request_server import ZmqRequestServer
+        from replay.commands.replay_control import REQUEST_RATE
+
+        requests = ZmqRequestServer(
+            arguments.requests or "tcp://127.0.0.1:*",
+            insecure=arguments.insecure,
+            security=guard.keys,
+            context=guard.context,
+            rate=REQUEST_RATE,
+        )
+        stack.callback(requests.close)
+    control = "" if requests is None else f"; requests at {requests.endpoint}"
+    _say(f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}{control}")
+    return source, publisher, requests
 
 
 def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: bool, stop: StopSignals) -> None:
@@ -158,16 +178,8 @@ def _describe(arguments: argparse.Namespace) -> int:
     if arguments.overview < 0:
         raise ValueError(f"--overview {arguments.overview}: give a number of columns, or 0")
     description, _ = _open(arguments, arguments.overview)
-    told = msgspec.to_builtins(replace(description, overview=None))
-    found = description.overview
-    if found is not None:
-        names = [channel.name for channel in description.channels]
-        told["overview"] = {"seconds": found.seconds.tolist()} | {
-            side: dict(zip(names, values.T.tolist(), strict=True))
-            for side, values in (("low", found.low), ("high", found.high))
-        }
     # what is not a number becomes null
-    print(msgspec.json.encode(told).decode())
+    print(msgspec.json.encode(description).decode())
     return 0
 
 

@@ -1,62 +1,52 @@
-"""`synchroscope replay --controlled`: the loop between a program that steers, the player and the wire."""
+"""`synchroscope replay --control`: the loop between requests, the player and the wire."""
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from monitor.messages.blocks import SignalBlock
-from replay.commands.line_pipes import LineReader, LineWriter
-from replay.playback.control_commands import LONGEST_LINE, Seek, decode
+from monitor.messages.requests import Answer, Request, SeekRequest
 from replay.playback.controlled_source import ControlledSource
-from replay.playback.states import Opened, Refused, State, encode
 
 if TYPE_CHECKING:
     from monitor.commands.process import StopSignals
-    from monitor.transport.zeromq.signal_publisher import SignalPublisher
-    from replay.playback.description import Description
+    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.signals import SignalPublisher
 
-_LOOK = 0.02  # s, the longest that a command waits
-_FULL = 0.002  # s until a full queue is tried again
-_EVERY = 0.1  # s between states while it plays
-_PATIENCE = 1.0  # s for the last block, at the end
+REQUEST_RATE = 200.0
+"""Requests a second that a replay carries out in the long run: a window asks for the state ten times a second."""
+
+_POLL_INTERVAL = 0.02  # s, the longest that a request waits
+_RETRY_INTERVAL = 0.002  # s until a full queue is tried again
+_FINISH_TIMEOUT = 1.0  # s for the last block, at the end
 
 
-def steer(
+def play_controlled(
     source: ControlledSource,
     publisher: SignalPublisher,
-    description: Description,
+    requests: ZmqRequestServer,
     at_once: bool,
     stop: StopSignals,
 ) -> None:
-    """Play what `source` gives, and obey the lines on standard input until they end.
+    """Play what `source` gives and carry out requests, until a signal says to stop.
 
     Parameters
     ----------
     source, publisher : what is played, and where to.
-    description : of what is played, for who steers.
+    requests : takes requests, and gives each its answer.
     at_once : do not wait for a subscriber before the first sample.
-    stop : signals that end it as well.
+    stop : signals that end it.
     """
-    lines, words = LineReader(sys.stdin.fileno(), LONGEST_LINE), LineWriter(sys.stdout.fileno())
-    words.write(encode(Opened(publisher.endpoint, description)))
     sender = _Sender(source, publisher, at_once)
-    teller = _Teller(words)
-    teller.tell(sender.state())
-    try:
-        while not (stop.told or lines.closed or source.stopped):
-            line = lines.take(sender.leisure)
-            refusal = sender.obey(line) if line else ""
-            if refusal:
-                words.write(encode(Refused(refusal)))
-            sender.turn(0.0 if line else _LOOK)
-            teller.tell(sender.state(), bool(line) and not refusal)
-        sender.finish()
-        teller.tell(sender.state(), True)
-    finally:
-        words.close()
+    while not stop.told:
+        if requests.trouble:
+            raise ValueError(requests.trouble)
+        requests.wait(sender.idle_time)
+        requests.serve(sender.carry_out)
+        sender.send_due(_POLL_INTERVAL)
+    sender.finish()
 
 
 class _Sender:
@@ -70,35 +60,30 @@ class _Sender:
         self._moving = True
 
     @property
-    def leisure(self) -> float:
-        """How long to wait for a command, s."""
+    def idle_time(self) -> float:
+        """How long to wait for a request, s."""
         if self._waiting:
-            return _FULL
-        return 0.0 if self._moving else _LOOK
+            return _RETRY_INTERVAL
+        return 0.0 if self._moving else _POLL_INTERVAL
 
-    def state(self) -> State:
-        """Return where things are."""
-        return self._source.state(self._sent, self._publisher.subscribed)
-
-    def obey(self, line: bytes) -> str:
-        """Do what the line says; return why not, in one line, where it cannot be done."""
+    def carry_out(self, request: Request) -> Answer:
+        """Do what is requested, and answer with the state after it; raises ValueError, one line, where that fails."""
         try:
-            command = decode(line)
-            self._source.obey(command)
+            self._source.carry_out(request)
         except (ValueError, OSError) as problem:
-            return " ".join(str(problem).split())
-        if isinstance(command, Seek):
+            raise ValueError(" ".join(str(problem).split())) from problem
+        if isinstance(request, SeekRequest):
             self._waiting.clear()  # of the place that was left
-        return ""
+        return Answer(ok=True, state=self._source.state(self._sent, self._publisher.subscribed))
 
-    def turn(self, timeout: float) -> None:
-        """Send what is due, waiting at most `timeout` s for it."""
+    def send_due(self, timeout: float) -> None:
+        """Send what is due, waiting at most `timeout` s for it while it plays."""
         self._begun = self._begun or self._publisher.subscribed
         self._moving = False
         if not self._begun and self._publisher.refused:
             raise ValueError(f"{self._publisher.endpoint}: {self._publisher.refused}")
         if self._begun and self._empty():
-            # a source whose time stands, or that has ended, is looked at without waiting: commands are waited for
+            # a source that is paused or has ended is looked at without waiting: requests are waited for
             items = self._source.receive(timeout if self._source.playing else 0.0)
             self._moving = self._source.playing or bool(items)
             self._waiting += [item for item in items if isinstance(item, SignalBlock)]
@@ -108,32 +93,13 @@ class _Sender:
     def finish(self) -> None:
         """Send the end of the stream, if there is somebody who takes it."""
         self._waiting += [item for item in self._source.finish() if isinstance(item, SignalBlock)]
-        deadline = monotonic() + _PATIENCE
+        deadline = monotonic() + _FINISH_TIMEOUT
         while not self._empty() and monotonic() < deadline:
-            sleep(_FULL)
-        self._publisher.close(_PATIENCE)
+            sleep(_RETRY_INTERVAL)
+        self._publisher.close(_FINISH_TIMEOUT)
 
     def _empty(self) -> bool:
         """Send what waits, as far as there is room, and tell whether all of it is out."""
         while self._waiting and self._publisher.send(self._waiting[0], wait=False):
             self._sent += len(self._waiting.popleft())
         return not self._waiting
-
-
-class _Teller:
-    """Says what has changed: at once what matters, the rest not too often."""
-
-    def __init__(self, words: LineWriter) -> None:
-        self._words = words
-        self._state: State | None = None
-        self._when = 0.0
-
-    def tell(self, state: State, at_once: bool = False) -> None:
-        """Say where things are, if that is news."""
-        before, now = self._state, monotonic()
-        if before is not None and not at_once:
-            matters = (state.ended, state.subscribed) != (before.ended, before.subscribed)
-            if state == before or not (matters or now - self._when >= _EVERY):
-                return
-        self._state, self._when = state, now
-        self._words.write(encode(state))

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from monitor.commands.json_values import json_values
-from replay.studies.result import Found
+from replay.studies import StudyResult
 
 # every study, where it is, and the options that are its own
 _STUDIES = {
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             # whether there may be pictures at all is known before the study, which takes its time
             TemporaryFile(dir=folder).close()
-    found: Found = import_module(f"replay.studies.{module}.command").run(arguments)
+    found: StudyResult = import_module(f"replay.studies.{module}").run(arguments)
     # what was found is told before anything is drawn: a disk may be full
     if arguments.json:
         json.dump(json_values(found.as_json()), sys.stdout, indent=2)

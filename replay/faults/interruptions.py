@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monitor.messages.blocks import SignalBlock, Stream
-from replay.faults.disturbance import Passing, sample_at
-from replay.faults.sample_count import SampleCount
+from replay.faults.disturbances import Passing, SampleCount, sample_at
 
 
 class Gap(Passing):

@@ -9,10 +9,17 @@ import numpy as np
 
 from monitor.messages.blocks import Event, SignalBlock
 from monitor.transport.base import Source
-from replay.faults.delay_step import DelayStep
-from replay.faults.disturbance import Disturbance
+from replay.faults.disturbances import (
+    DelayStep,
+    Disturbance,
+    Drop,
+    Duplicate,
+    Generator,
+    Jitter,
+    MissingValues,
+    Reorder,
+)
 from replay.faults.interruptions import Gap, Restart
-from replay.faults.random_faults import Drop, Duplicate, Generator, Jitter, MissingValues, Reorder
 from replay.faults.settings import Faults
 
 _ONCE = ("gap", "restart")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 from replay.formats import openfresco, run_file, text
 from replay.formats.base import (
     ArrayRecording,
-    FileColumn,
     Format,
     Inspection,
     Recording,
@@ -18,7 +17,6 @@ from replay.formats.base import (
 
 __all__ = [
     "ArrayRecording",
-    "FileColumn",
     "Format",
     "Inspection",
     "Recording",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples, SignalBlock, Stream
+from monitor.messages.recordings import FileColumn
 from monitor.wire.timeline import MAX_RATE, MIN_RATE
 
 _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
@@ -183,23 +184,6 @@ def sample_number(start: float, sample_rate: float) -> int:
     if not 0.0 <= start * sample_rate < float("inf"):
         raise ValueError(f"start at {start:g} s: must not be before the first sample")
     return ceil(start * sample_rate - _ROUNDING)
-
-
-@dataclass(frozen=True, slots=True)
-class FileColumn:
-    """One column of a file whose columns mean what the user says.
-
-    Parameters
-    ----------
-    name, unit : after the header; names are unique.
-    number : counted from 1.
-    reference : how a `Selection` points at it without doubt: the name, or the number where names are alike.
-    """
-
-    name: str
-    unit: str
-    number: int
-    reference: str
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 from replay.formats.base import RecordingError
 from replay.formats.columns import Column, read_columns
 from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, number, split

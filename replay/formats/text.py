@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from monitor.messages.blocks import Channel, Stream
+from monitor.messages.recordings import FileColumn
 from replay.formats.base import (
     ArrayRecording,
-    FileColumn,
     Format,
     Inspection,
     RecordingError,

@@ -1,4 +1,4 @@
-"""A player with faults that does what it is told."""
+"""A player with faults that carries out requests."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ from collections.abc import Sequence
 from math import inf
 
 from monitor.messages.blocks import Event, SignalBlock
+from monitor.messages.requests import (
+    FaultsRequest,
+    LoopRequest,
+    PauseRequest,
+    PlayerState,
+    Request,
+    ResumeRequest,
+    SeekRequest,
+    SpeedRequest,
+    StateRequest,
+    StepRequest,
+)
 from replay.faults import FaultySource, parse_faults
-from replay.playback.control_commands import Command, Loop, Pause, Resume, Seek, SetFaults, Speed, Step, Stop
 from replay.playback.players import RecordingPlayer
-from replay.playback.states import State
 
 
 class ControlledSource:
-    """A `monitor.transport.base.Source` that obeys commands between two looks.
+    """A `monitor.transport.base.Source` that carries out requests between two calls of `receive`.
 
     When the recording has ended a seek goes on; `finish` ends the stream for good. For use in one thread.
 
     Parameters
     ----------
-    player : what plays; nobody else steers it.
-    faults : that happen from the start, as written for ``--faults``.
+    player : what plays; nobody else controls it.
+    faults : that are injected from the start, as written for ``--faults``.
     seed : of the faults.
 
     Raises
@@ -32,41 +42,43 @@ class ControlledSource:
         self._player = player
         self._faulty = FaultySource(player, parse_faults(faults), seed)
         self._faults = faults
-        self.stopped = False  # told to end, which is for the caller to do
 
-    def obey(self, command: Command) -> None:
-        """Do what the command says.
+    def carry_out(self, request: Request) -> None:
+        """Do what is requested.
 
         Raises
         ------
         ValueError : it cannot be done, and nothing has changed; one line.
         """
         player = self._player
-        match command:
-            case Pause():
+        match request:
+            case PauseRequest():
                 player.pause()
-            case Resume():
+            case ResumeRequest():
                 player.resume()
-            case Step(seconds=seconds):
+            case StepRequest(seconds=seconds):
                 player.step(seconds)
-            case Seek(seconds=seconds, lead=lead):
+            case SeekRequest(seconds=seconds, lead=lead):
                 player.seek(seconds, lead)
-            case Speed(speed=speed):
+            case SpeedRequest(speed=speed):
                 player.speed = inf if speed == "max" else speed
-            case SetFaults(text=text):
+            case FaultsRequest(text=text):
                 self._faulty.change(parse_faults(text))
                 self._faults = text
-            case Loop(loop=loop):
+            case LoopRequest(loop=loop):
                 player.loop = loop
-            case Stop():
-                self.stopped = True
+            case StateRequest():
+                pass
+            case _:
+                raise ValueError("a replay takes no notes and nothing that concerns alarms: this is for a monitor")
 
-    def state(self, sent: int = 0, subscribed: bool = False) -> State:
+    def state(self, sent: int = 0, subscribed: bool = False) -> PlayerState:
         """Return where the player is, with what its caller knows of samples sent and subscribers."""
         player = self._player
-        return State(
+        return PlayerState(
             position=player.position,
             duration=player.duration,
+            sample_rate=player.sample_rate,
             playing=self.playing,
             ended=player.ended,
             speed="max" if player.speed == inf else player.speed,
@@ -96,5 +108,5 @@ class ControlledSource:
         return self._faulty.spoil(self._player.finish())
 
     def close(self) -> None:
-        """Let go of the recording."""
+        """Close the recording."""
         self._faulty.close()

@@ -1,73 +1,20 @@
-"""What a file or a simulation holds, without playing it: for whoever must choose what to play, and how."""
+"""Description of a file or a simulation without playing it, with an overview of the whole recording."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 
-from monitor.messages.blocks import Channel, EventKind
-from replay.formats import FileColumn, Recording, Selection, inspect_recording
+import numpy as np
+
+from monitor.messages.blocks import EventKind, Samples, SignalBlock
+from monitor.messages.recordings import ColumnGuess, Description, FileColumn, Overview, RecordedEvent
+from replay.formats import Recording, Selection, inspect_recording
 from replay.formats.run_file import RunRecording
-from replay.playback.overview import Overview, overview
 
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """Which columns mean what, by their references; an actuator a place."""
-
-    command: tuple[str, ...]
-    measured: tuple[str, ...]
-    force: tuple[str, ...]
-    time: str | None
-    auxiliary: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DescribedEvent:
-    """What happened in a recorded run, `time` s after its first sample."""
-
-    time: float
-    kind: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What there is to know of a recording before it is played.
-
-    Parameters
-    ----------
-    format : the kind of file, or ``simulation``.
-    rig : its name in the stream.
-    sample_rate : Hz; None, like rig, duration and start_time, while the columns are not clear.
-    n_samples : samples that are there, or rows of a file whose columns are not clear.
-    duration : s, from the first sample to the one that would follow the last.
-    start_time : of the first sample, on the clock of the recording, s.
-    channels : as they are sent.
-    columns : of a file whose columns the user may choose, in file order; else empty.
-    guess : what these were taken for; None with a problem, or without columns.
-    problem : one line that says what must be chosen; empty when nothing must.
-    notes : what the reader took for granted.
-    doubts : those of the notes that say what is damaged.
-    events : what happened in a recorded run.
-    overview : the least and the largest value over time; None where nobody asked.
-    """
-
-    format: str
-    rig: str | None
-    sample_rate: float | None
-    n_samples: int
-    duration: float | None
-    start_time: float | None
-    channels: tuple[Channel, ...]
-    columns: tuple[FileColumn, ...] = ()
-    guess: Guess | None = None
-    problem: str = ""
-    notes: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-    events: tuple[DescribedEvent, ...] = ()
-    overview: Overview | None = None
+_BLOCK = 1 << 14
 
 
 def describe_file(path: str | Path, selection: Selection | None = None, n_columns: int = 0) -> Description:
@@ -94,7 +41,7 @@ def open_described(
     chosen = found.selection
     guess = None
     if chosen is not None:
-        guess = Guess(chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary)
+        guess = ColumnGuess(chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary)
     told = found.n_rows, found.columns, guess, found.problem
     return _describe(known.name, found.recording, n_columns, *told), found.recording
 
@@ -110,7 +57,7 @@ def _describe(
     n_columns: int,
     n_rows: int,
     columns: tuple[FileColumn, ...] = (),
-    guess: Guess | None = None,
+    guess: ColumnGuess | None = None,
     problem: str = "",
 ) -> Description:
     if recording is None:
@@ -135,7 +82,7 @@ def _describe(
     )
 
 
-def _events(run: RunRecording) -> tuple[DescribedEvent, ...]:
+def _events(run: RunRecording) -> tuple[RecordedEvent, ...]:
     """Put the events, which know the index of their publisher, on the time of the whole run."""
     rate, epochs = run.stream.sample_rate, run.epochs
     # the starts whose first sample has that index and time, in their order
@@ -151,5 +98,53 @@ def _events(run: RunRecording) -> tuple[DescribedEvent, ...]:
             number = alike[at] if at < len(alike) else number
         at = epochs[number].passed + event.index - epochs[number].index if epochs else 0
         seconds = min(max(at / rate, 0.0), run.duration)
-        found.append(DescribedEvent(seconds, event.kind.value, event.detail))
+        found.append(RecordedEvent(seconds, event.kind.value, event.detail))
     return tuple(found)
+
+
+def overview(recording: Recording, n_columns: int = 1000) -> Overview:
+    """Return the minimum and maximum of every channel in at most `n_columns` columns, in one pass over the recording.
+
+    Raises
+    ------
+    ValueError : the number of columns is below 1.
+    RecordingError : the file has become unreadable.
+    """
+    if n_columns < 1:
+        raise ValueError(f"an overview of {n_columns} columns: at least 1 is needed")
+    rate = recording.stream.sample_rate
+    whole = round(recording.duration * rate)
+    width = max(1, ceil(whole / n_columns))
+    low = np.full((ceil(whole / width), len(recording.stream.channels)), np.nan)
+    high = low.copy()
+    for number, samples in _numbered(recording):
+        first = number // width
+        edges = np.arange(first + 1, (number + len(samples) - 1) // width + 1) * width - number
+        cuts = np.concatenate(([0], edges))
+        there = slice(first, first + len(cuts))
+        low[there] = np.fmin(low[there], np.fmin.reduceat(samples, cuts, axis=0))
+        high[there] = np.fmax(high[there], np.fmax.reduceat(samples, cuts, axis=0))
+    seconds = np.arange(len(low), dtype=np.float64) * width / rate
+    names = [channel.name for channel in recording.stream.channels]
+    by_name = (dict(zip(names, map(tuple, side.T.tolist()), strict=True)) for side in (low, high))
+    return Overview(tuple(seconds.tolist()), *by_name)
+
+
+def _numbered(recording: Recording) -> Iterator[tuple[int, Samples]]:
+    """Give the samples with the number of the first of them, counted through gaps and restarts."""
+    behind = end = zero = 0
+    epoch: int | None = None
+    for block in _blocks(recording):
+        if not len(block):
+            continue
+        if block.stream.epoch != epoch:
+            epoch, behind, zero = block.stream.epoch, end, block.index
+        number = behind + block.index - zero
+        end = number + len(block)
+        yield number, block.samples
+
+
+def _blocks(recording: Recording) -> Iterator[SignalBlock]:
+    if isinstance(recording, RunRecording):
+        return recording.coarse_blocks(_BLOCK, 0.0, float("inf"))
+    return recording.blocks(_BLOCK)

@@ -116,6 +116,11 @@ class RecordingPlayer:
         return self._recording.duration
 
     @property
+    def sample_rate(self) -> float:
+        """Of the recording, Hz."""
+        return self._recording.stream.sample_rate
+
+    @property
     def position(self) -> float:
         """Seconds from the recording's first sample to where the player is: all samples before are out."""
         clock = self._pacer.position - self._base

@@ -1,5 +1,52 @@
-"""Simulations that can be streamed like recordings."""
+"""Simulations that can be streamed like recordings, by their names, with the truth beside what a rig would send."""
 
-from replay.simulations.catalogue import names, simulation, simulations
+from __future__ import annotations
+
+from math import inf
+
+from replay.formats.base import Recording, RecordingError
+from replay.simulations.entry import Simulation
+from replay.simulations.experiments import SIMULATIONS
+from replay.simulations.tracking_tests import CASES, TESTS
 
 __all__ = ["names", "simulation", "simulations"]
+
+_SHORTEST = 0.1  # s
+# those of a group together
+_ALL = {each.name: each for each in (*TESTS, *SIMULATIONS, *CASES)}
+
+
+def simulations() -> tuple[Simulation, ...]:
+    """Return all simulations, those of a group together."""
+    return tuple(_ALL.values())
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all simulations."""
+    return tuple(_ALL)
+
+
+def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Recording:
+    """Run a simulation and return what a rig would have recorded.
+
+    Beside ``<actuator>.command``, ``.measured`` and ``.force`` (m, m, N) it has what was injected:
+    ``<actuator>.true_ratio``, ``.true_phase`` (rad, > 0: measured leads) and ``.true_delay`` (s, > 0: lags).
+
+    Parameters
+    ----------
+    name : one of `names`.
+    duration : s; by default the simulation's own.
+    seed : of everything random.
+
+    Raises
+    ------
+    RecordingError : there is no simulation of that name; the text lists those there are.
+    ValueError : the duration is not a time that can be simulated.
+    """
+    known = _ALL.get(name)
+    if known is None:
+        raise RecordingError(f"there is no simulation {name!r}: choose {' or '.join(sorted(_ALL))}")
+    duration = known.duration if duration is None else duration
+    if not _SHORTEST <= duration < inf:
+        raise ValueError(f"simulation duration {duration:g} s: must be {_SHORTEST} s or more")
+    return known.build(duration, seed)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, SignalBlock
-from monitor.system.regular_file import check_regular
+from monitor.system.files import check_regular
 from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import check_times
 from replay.formats.columns import SECONDS, Column, find_column, listing

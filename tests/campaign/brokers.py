@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from monitor.messages.alarms import AlarmReport, Transition
 from monitor.messages.health import Broker, Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber
 from tests.campaign.bench import Bench, Trial
 from tests.e2e.running import HangError, Running
 from tests.e2e.test_mqtt import Lab

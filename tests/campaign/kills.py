@@ -6,8 +6,8 @@ from functools import partial
 from time import monotonic, sleep
 
 from monitor.messages.health import Health
-from monitor.transport.security.curve import Keys
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.results import ResultSubscriber
 from tests.campaign.account import Kept, kept_in
 from tests.campaign.bench import Bench, Trial, alive, recording_process
 from tests.campaign.kills_beside import (

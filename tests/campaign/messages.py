@@ -10,7 +10,7 @@ from time import monotonic, sleep
 import zmq
 
 from monitor.messages.health import Health
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber
 from tests.campaign import hostile_messages
 from tests.campaign.bench import Bench, Trial
 from tests.campaign.steady import judge_whole, steady

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.transport.security.curve import Keys
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.signals import SignalPublisher
 from tests.e2e.running import ANY_PORT, PATIENCE, HangError
 
 CHANNELS = (

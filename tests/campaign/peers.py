@@ -13,7 +13,7 @@ from time import sleep
 import zmq
 
 from monitor.messages.blocks import Stream
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 from tests.campaign.bench import Bench, Trial, publishing_process
 from tests.campaign.numbered_rig import CHANNELS, NumberedRig, numbered
 from tests.campaign.programs import STALLED, SUBSCRIBERS

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.transport.security.curve import Keys
-from monitor.transport.security.key_files import client_keys
+from monitor.transport.security.key_files import Keys, client_keys
 from monitor.transport.security.key_folder import KeyFolder
 from tests.campaign.account import Kept, LastWords, balance, kept_in
 from tests.campaign.bench import Bench

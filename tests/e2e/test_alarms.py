@@ -13,7 +13,7 @@ from monitor.__main__ import main
 from monitor.alarms.text import transition_of
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 100.0

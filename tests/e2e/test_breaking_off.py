@@ -64,6 +64,7 @@ def test_it_ends_though_the_disk_hangs(tmp_path):
     _broken_off(tmp_path / "runs", "hangs")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there, the current folder cannot be removed")
 def test_the_folder_that_it_was_started_in_may_be_removed(tmp_path):
     _broken_off(tmp_path / "runs", "removed")

@@ -13,8 +13,8 @@ import pytest
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.transport.security.key_folder import KeyFolder
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 200.0

@@ -15,7 +15,7 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 from tests.e2e.running import ANY_PORT, Running
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")

@@ -10,7 +10,7 @@ import pytest
 from monitor.messages.blocks import EventKind
 from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber
 from tests.e2e.conftest import ANY_PORT, PATIENCE
 from tests.e2e.hanging_disk import hanging_disk
 

@@ -18,7 +18,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
-from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.results import ZmqResultSink
 from monitor.wire.native import Decoder, Encoder
 from monitor.wire.plain import PlainAssembler, decode_plain
 
@@ -327,7 +327,7 @@ def test_the_c_program_passes_over_what_it_cannot_read(
             sink.results(_results(number))
             return
         for frames in wrong:
-            sink._sending.offer(frames)
+            sink._publisher.send(frames)
         sink.results(_results(8, last=True))
 
     words = [*subscribe_results_c, sink.endpoint, "broadband_ratio"]

@@ -7,7 +7,7 @@ import signal
 
 from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber
 from tests.e2e.desktop import until
 
 ANY_PORT = "tcp://127.0.0.1:*"

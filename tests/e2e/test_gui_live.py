@@ -76,6 +76,7 @@ def test_told_to_end_the_window_closes_the_recording_of_its_service(desktop, sta
         assert run.n_samples > 0
 
 
+@pytest.mark.slow
 def test_two_windows_that_are_started_at_once_serve_two_rigs(desktop, free_url):
     # both find the usual endpoint of results free, and one is too late
     windows = [desktop.start("gui", "--serve", free_url) for _ in range(2)]

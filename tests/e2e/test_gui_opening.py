@@ -74,6 +74,7 @@ def test_the_demonstration_opens_no_window_where_none_is_wanted(desktop, tmp_pat
     assert desktop.deserted()
 
 
+@pytest.mark.slow
 def test_the_demonstration_is_in_the_terminal_where_the_display_does_not_answer(start, tmp_path):
     elsewhere = {"DISPLAY": ":4321", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
     demo = start("demo", "--record", tmp_path / "demo.h5", **elsewhere)

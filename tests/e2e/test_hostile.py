@@ -14,8 +14,8 @@ import zmq
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.results import ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher
 from monitor.wire import native as wire
 
 ANY_PORT = "tcp://127.0.0.1:*"

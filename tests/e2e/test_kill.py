@@ -12,8 +12,8 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.recording import RunReader
 from monitor.recording.recovery import recover
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.results import ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE, ROWS = 20_000.0, 200

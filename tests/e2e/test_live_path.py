@@ -16,7 +16,7 @@ from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import ResultBlock, SignalBlock
 from monitor.messages.health import Counts, Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber
 from replay.assessment import Series, assess
 from replay.faults import FaultySource, parse_faults
 from replay.formats import Selection, open_recording

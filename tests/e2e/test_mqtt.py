@@ -16,8 +16,8 @@ from monitor.__main__ import main
 from monitor.messages.alarms import AlarmReport, Transition
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.requests import AcknowledgeRequest, encode
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.results import ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher
 from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
 from tests.monitor.mqtt.watcher import Watcher, until
 

@@ -19,9 +19,8 @@ from monitor.messages.health import Health
 from monitor.messages.requests import Answer, NoteRequest
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient, requests_url
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 QUICK = ("--measures", "nrmse", "--window", 0.5)

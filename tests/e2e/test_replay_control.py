@@ -1,62 +1,83 @@
-"""The real player, steered through its pipes, and what comes over real sockets."""
+"""The real replay, controlled by requests, and what comes over real sockets."""
 
 from __future__ import annotations
 
-import json
-import queue
+import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
 import zmq
 
+from gui.sources.processes.session import free_endpoint
 from monitor.messages.blocks import SignalBlock
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.messages.requests import (
+    Answer,
+    FaultsRequest,
+    NoteRequest,
+    PauseRequest,
+    PlayerState,
+    Request,
+    ResumeRequest,
+    SeekRequest,
+    SpeedRequest,
+    StateRequest,
+    StepRequest,
+    decode_answer,
+    encode,
+)
+from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.signals import ZmqSource
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
+ANY_PORT = "tcp://127.0.0.1:*"
 WITNESS = 5  # the column that counts
 
 
 class Player:
-    """One ``synchroscope replay --controlled``."""
+    """One ``synchroscope replay --control``."""
 
     def __init__(self, *words: object) -> None:
-        command = [sys.executable, "-m", "monitor", "replay", *map(str, words), "--controlled"]
+        command = [sys.executable, "-m", "monitor", "replay", *map(str, words), "--control", "--until-closed"]
         self.process = subprocess.Popen(
-            [*command, "--bind", "tcp://127.0.0.1:*"],
+            [*command, "--bind", ANY_PORT],
             cwd=ROOT,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self.words: queue.Queue[dict[str, object]] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.said = ""
+        self.publishing = self.requests = ""
+        while self.process.poll() is None and not self.requests:
+            line = self.process.stderr.readline().decode()
+            self.said += line
+            if found := re.search(r"publishing on (\S+); requests at (\S+)$", line):
+                self.publishing, self.requests = found.groups()
+        self.client = RequestClient(self.requests, timeout=PATIENCE) if self.requests else None
 
-    def _listen(self) -> None:
-        for line in self.process.stdout:
-            self.words.put(json.loads(line))
+    def ask(self, request: Request) -> Answer:
+        number = self.client.send(request)
+        (answer,) = self.client.answers(PATIENCE)
+        assert answer.id == number
+        return answer
 
-    def tell(self, **command: object) -> None:
-        self.write(json.dumps(command).encode() + b"\n")
+    def tell(self, request: Request) -> PlayerState:
+        answer = self.ask(request)
+        assert answer.ok, answer.reason
+        return answer.state
 
-    def write(self, data: bytes) -> None:
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def until(self, true: Callable[[dict[str, object]], object], patience: float = PATIENCE) -> dict[str, object]:
-        deadline = monotonic() + patience
-        while True:
-            word = self.words.get(timeout=max(deadline - monotonic(), 0.001))
-            if true(word):
-                return word
+    def until(self, true: Callable[[PlayerState], object]) -> PlayerState:
+        deadline = monotonic() + PATIENCE
+        while not true(state := self.tell(StateRequest())):
+            assert monotonic() < deadline
+            sleep(0.02)
+        return state
 
     def end(self) -> int:
         self.process.stdin.close()
@@ -82,9 +103,11 @@ def play() -> Iterator[Callable[..., Player]]:
         if player.process.poll() is None:
             player.process.kill()
         player.process.wait()
-        said = player.process.stderr.read().decode()
-        for pipe in (player.process.stdin, player.process.stdout, player.process.stderr):
+        said = player.said + player.process.stderr.read().decode()
+        for pipe in (player.process.stdin, player.process.stderr):
             pipe.close()
+        if player.client is not None:
+            player.client.close()
         assert "Traceback" not in said
         assert "Fatal" not in said
 
@@ -102,107 +125,158 @@ def counted(blocks: list[SignalBlock]) -> np.ndarray:
     return np.concatenate([block.samples[:, WITNESS] for block in blocks])
 
 
-def test_a_player_is_steered_from_its_first_word_to_its_last_block(play, record, listen) -> None:
+def test_a_replay_is_controlled_from_its_first_sample_to_its_last_block(play, record, listen) -> None:
     player = play(record(), "--paused")
-    opened = player.until(lambda word: True)
-    assert opened["type"] == "opened"
-    assert opened["description"]["sample_rate"] == 1000.0
-    assert opened["description"]["guess"]["command"] == ["north_command", "south_command"]
-    state = player.until(lambda word: word["type"] == "state")
-    assert (state["position"], state["duration"], state["playing"], state["subscribed"]) == (0.0, 6.0, False, False)
+    state = player.tell(StateRequest())
+    assert (state.position, state.duration, state.playing, state.subscribed) == (0.0, 6.0, False, False)
+    assert state.sample_rate == 1000.0
 
-    source = listen(opened["publishing"])
-    player.until(lambda word: word.get("subscribed"))
-    player.tell(type="step", seconds=0.25)
-    assert player.until(lambda word: word["type"] == "state" and word["sent"])["position"] == 0.25
+    source = listen(player.publishing)
+    player.until(lambda state: state.subscribed)
+    player.tell(StepRequest(seconds=0.25))
+    assert player.until(lambda state: state.sent).position == 0.25
     np.testing.assert_array_equal(counted(take(source, lambda blocks: sum(map(len, blocks)) >= 250)), np.arange(250))
 
-    player.write(b'what?\n\n{"type":"seek","seconds":-1}\n')
-    for _ in range(2):
-        assert player.until(lambda word: word["type"] == "refused")["reason"].startswith("no command")
-    player.tell(type="seek", seconds=7.0)
-    assert "nothing to play from 7 s" in player.until(lambda word: word["type"] == "refused")["reason"]
+    assert "nothing to play from 7 s" in player.ask(SeekRequest(seconds=7.0)).reason
+    assert "for a monitor" in player.ask(NoteRequest(text="hello")).reason
 
-    player.tell(type="seek", seconds=3.0, lead=0.5)
-    moved = player.until(lambda word: word.get("position") == 3.0)
-    assert not moved["playing"]
+    # a seek while it is paused stays paused
+    moved = player.tell(SeekRequest(seconds=3.0, lead=0.5))
+    assert not moved.playing
+    assert player.until(lambda state: state.position == 3.0).sent == 750
     blocks = take(source, lambda blocks: sum(map(len, blocks)) >= 500)
     np.testing.assert_array_equal(counted(blocks), np.arange(2500, 3000))
-    assert {block.stream.epoch for block in blocks} == {moved["epoch"]}
+    assert {block.stream.epoch for block in blocks} == {moved.epoch}
 
     # a restart by hand, and no fault any more: epochs go on from there
-    player.tell(type="faults", text="restart=0")
-    player.tell(type="step", seconds=0.1)
-    player.tell(type="faults", text="")
-    player.tell(type="step", seconds=0.1)
+    player.tell(FaultsRequest(text="restart=0"))
+    player.tell(StepRequest(seconds=0.1))
+    player.until(lambda state: state.sent == 850)
+    player.tell(FaultsRequest(text=""))
+    player.tell(StepRequest(seconds=0.1))
     blocks = take(source, lambda blocks: sum(map(len, blocks)) >= 200)
     np.testing.assert_array_equal(counted(blocks), np.arange(3000, 3200))
-    assert {block.stream.epoch for block in blocks} == {moved["epoch"] + 1}
+    assert {block.stream.epoch for block in blocks} == {moved.epoch + 1}
 
-    began = monotonic()
-    player.tell(type="speed", speed="max")
-    player.tell(type="resume")
-    assert player.until(lambda word: word.get("ended"))["position"] == 6.0
-    assert monotonic() - began < 10.0
+    player.tell(SpeedRequest(speed="max"))
+    player.tell(ResumeRequest())
+    assert player.until(lambda state: state.ended).position == 6.0
     blocks = take(source, lambda blocks: bool(blocks) and blocks[-1].last)
     np.testing.assert_array_equal(counted(blocks), np.arange(3200, 6000))
     assert player.process.poll() is None
+    assert "seek a place" in player.ask(StepRequest(seconds=0.1)).reason
 
     # after the end a seek goes on; then the parent goes, and the stream has its end
-    player.tell(type="speed", speed=1.0)
-    player.tell(type="pause")
-    player.tell(type="seek", seconds=1.0, lead=0.1)
-    player.until(lambda word: word.get("position") == 1.0)
+    player.tell(SpeedRequest(speed=1.0))
+    player.tell(PauseRequest())
+    player.tell(SeekRequest(seconds=1.0, lead=0.1))
+    player.until(lambda state: state.position == 1.0)
     assert player.end() == 0
     blocks = take(source, lambda blocks: bool(blocks) and blocks[-1].last)
     np.testing.assert_array_equal(counted(blocks), np.arange(900, 1000))
     assert (len(blocks[-1]), blocks[-1].index) == (0, 100)
 
 
-def test_a_subscriber_that_does_not_read_holds_up_no_command(play, record) -> None:
+def test_requests_at_once_are_carried_out_and_answered_in_their_order(play, record) -> None:
+    player = play(record(), "--paused")
+    places = [0.1 * k for k in range(1, 41)]
+    numbers = [player.client.send(SeekRequest(seconds=place)) for place in places]
+    answers: list[Answer] = []
+    while len(answers) < len(numbers):
+        more = player.client.answers(PATIENCE)
+        assert more
+        answers += more
+    assert [answer.id for answer in answers] == numbers
+    assert [answer.state.position for answer in answers] == pytest.approx(places)
+    epochs = [answer.state.epoch for answer in answers]
+    assert epochs == sorted(set(epochs))
+
+
+def test_hostile_bytes_are_refused_and_harm_nobody(play, record) -> None:
+    player = play(record(), "--paused")
+    with zmq.Context() as context, context.socket(zmq.DEALER) as hostile:
+        hostile.setsockopt(zmq.LINGER, 0)
+        hostile.connect(player.requests)
+        pieces = [b"", b"{}", b"\xff" * 300, b"[" * 16000, b'{"request":"seek","seconds":NaN}', b'{"type":"pause"}']
+        for piece in pieces:
+            hostile.send(piece)
+            assert hostile.poll(1000 * PATIENCE)
+            assert not decode_answer(hostile.recv_multipart()[-1]).ok
+        hostile.send_multipart([b'{"request":"resume"}'] * 9)
+        assert not decode_answer(hostile.recv_multipart()[-1]).ok
+        hostile.send(b"x" * (1 << 20))  # cuts its own connection
+    assert not player.tell(StateRequest()).playing
+
+
+def test_a_client_that_goes_or_never_reads_holds_up_nobody(play, record) -> None:
+    player = play(record(), "--paused")
+    with zmq.Context() as context:
+        with context.socket(zmq.DEALER) as stale:
+            stale.setsockopt(zmq.LINGER, 1000)
+            stale.connect(player.requests)
+            stale.send(encode(SeekRequest(seconds=2.0)))
+        # it has gone, and what it asked is done
+        player.until(lambda state: state.position == 2.0)
+        with context.socket(zmq.DEALER) as deaf:
+            deaf.setsockopt(zmq.LINGER, 0)
+            deaf.setsockopt(zmq.RCVHWM, 1)
+            deaf.connect(player.requests)
+            for _ in range(40):
+                deaf.send(encode(StateRequest()))
+            assert player.tell(SeekRequest(seconds=3.0)).position == 3.0
+
+
+def test_it_takes_requests_where_it_is_told_to(play, record) -> None:
+    url = free_endpoint()
+    player = play(record(), "--paused", "--requests", url)
+    assert player.requests == url
+    assert player.tell(ResumeRequest()).playing
+
+
+@pytest.mark.parametrize("words", [["--paused"], ["--requests", "tcp://127.0.0.1:*"]])
+def test_what_needs_control_says_so(record, words) -> None:
+    command = [sys.executable, "-m", "monitor", "replay", str(record()), *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "needs --control" in done.stderr
+
+
+def test_a_subscriber_that_does_not_read_holds_up_no_request(play, record) -> None:
     player = play(record(), "--speed", "max", "--loop", "--block", 4096)
-    opened = player.until(lambda word: word["type"] == "opened")
     with zmq.Context() as context, context.socket(zmq.SUB) as deaf:
         deaf.setsockopt(zmq.RCVHWM, 1)
         deaf.setsockopt(zmq.LINGER, 0)
         deaf.setsockopt(zmq.RCVBUF, 1 << 16)
-        deaf.connect(opened["publishing"])
+        deaf.connect(player.publishing)
         deaf.subscribe(b"")
         # until its queue is full: then nothing more is sent
-        state = player.until(lambda word: word.get("sent"))
+        sent = player.until(lambda state: state.sent).sent
         deadline = monotonic() + PATIENCE
         while True:
             assert monotonic() < deadline
-            try:
-                state = player.until(lambda word: word["type"] == "state", 0.5)
-            except queue.Empty:
+            sleep(0.5)
+            before, sent = sent, player.tell(StateRequest()).sent
+            if sent == before:
                 break
-        began = monotonic()
-        player.tell(type="pause")
-        paused = player.until(lambda word: word.get("playing") is False)
-        assert monotonic() - began < 1.0  # some milliseconds, on a machine that has nothing else to do
-        assert paused["sent"] >= state["sent"]
-        player.tell(type="stop")
-        assert player.process.wait(PATIENCE) == 0
+        assert not player.tell(PauseRequest()).playing
+        player.end()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
 def test_a_signal_ends_it_with_its_last_block(play, record, listen) -> None:
     player = play(record(), "--no-wait", "--paused")
-    opened = player.until(lambda word: word["type"] == "opened")
-    source = listen(opened["publishing"])
-    player.until(lambda word: word.get("subscribed"))
+    source = listen(player.publishing)
+    player.until(lambda state: state.subscribed)
     player.process.send_signal(signal.SIGTERM)
     assert player.process.wait(PATIENCE) == 0
     assert take(source, bool)[-1].last
 
 
-def test_what_goes_wrong_before_the_first_word_is_one_line(play, tmp_path) -> None:
+def test_what_goes_wrong_at_the_start_is_one_line(play, tmp_path) -> None:
     broken = tmp_path / "broken.csv"
     broken.write_text("a,b\n1,2\nx,y\n3,4\n")
     player = play(broken)
     assert player.process.wait(PATIENCE) == 2
-    assert player.words.empty()
-    said = player.process.stderr.read().decode()
+    said = player.said + player.process.stderr.read().decode()
     assert said.startswith(f"synchroscope replay: {broken}")
     assert said.count("\n") == 1

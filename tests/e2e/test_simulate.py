@@ -55,6 +55,7 @@ def test_same_words_same_content_and_more_realizations_go_on(tmp_path):
     np.testing.assert_array_equal(few, many[:, :1500])
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_is_gone_on_with_and_nothing_shows(start, tmp_path, capsys):
     path, part = tmp_path / "e.h5", tmp_path / "e.h5.part"
     words = ["simulate", "sandia", "--realizations", "6000", "--out"]

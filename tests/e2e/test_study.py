@@ -49,6 +49,7 @@ def test_the_plant_with_and_without_its_hold(tmp_path, capsys) -> None:
     assert (tmp_path / "plant.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_a_picture_a_case(tmp_path, capsys) -> None:
     folder = tmp_path / "new" / "pictures"
     cases = [word for name in ("i", "iii", "iv", "vii") for word in ("--case", name)]

@@ -13,7 +13,7 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -97,8 +97,10 @@ def test_a_replay_that_waits_for_a_monitor_ends_with_its_input() -> None:
         over(process, 130)
 
 
-def test_a_steered_replay_ends_so_already() -> None:
-    command = [sys.executable, "-m", "monitor", "replay", "case-i", "--controlled", "--until-closed"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.strip().endswith("--until-closed: --controlled ends so already, leave it out")
+def test_a_controlled_replay_ends_with_its_input_and_in_good_order() -> None:
+    command = [sys.executable, "-m", "monitor", "replay", "case-i", "--bind", ANY_PORT, "--control", "--until-closed"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while "requests at" not in process.stderr.readline():
+            assert process.poll() is None
+        process.stdin.close()
+        over(process)

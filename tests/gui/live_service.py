@@ -18,9 +18,8 @@ from monitor.messages.health import Recording
 from monitor.recording import RunWriter
 from monitor.service.service import Service
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 
 RATE = 200.0
 FREQUENCY = 4.0

@@ -3,14 +3,14 @@
 import pytest
 from PySide6.QtGui import QColor
 
-from gui.sources.description import DescribedEvent, Description
-from gui.sources.run_picture import RunPicture
+from gui.sources.replay_bar.run_picture import RunPicture
 from gui.widgets.theme import DARK, LIGHT
 from gui.wording.event_text import event_level, sentence
 from gui.wording.level import Level
 from monitor.alarms.text import event_of
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
+from monitor.messages.recordings import Description, RecordedEvent
 
 S, A = AlarmState, AlarmAction
 
@@ -67,7 +67,7 @@ def test_a_step_is_told_in_units_and_words(event, words, level):
 
 def test_a_trip_stands_out_on_the_line_of_a_run(qapp):
     events = tuple(
-        DescribedEvent(time, "alarm", event.detail) for time, event in ((2.0, OCCURS), (5.0, TRIPS), (8.0, TAKEN))
+        RecordedEvent(time, "alarm", event.detail) for time, event in ((2.0, OCCURS), (5.0, TRIPS), (8.0, TAKEN))
     )
     picture = RunPicture(Description(events=events), "", 10.0, 400, 44)
     for theme in (LIGHT, DARK):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QMessageBox
 
-from gui.sources.playback import PlayFile, PlaySimulation
-from gui.sources.rig import ServeRig
-from gui.sources.session import Session
+from gui.sources.processes.playback import PlayFile, PlaySimulation
+from gui.sources.processes.rig import ServeRig
+from gui.sources.processes.session import Session
 
 RIG = ServeRig(connect="tcp://rig:5555", record="runs/")
 
@@ -117,7 +117,7 @@ def test_options_of_the_command_line_are_for_its_own_source(opened, begin, tmp_p
 
 
 def test_neither_are_they_for_what_is_quicker_than_its_file(opened, begin, monkeypatch):
-    monkeypatch.setattr("gui.sources.open_dialog.Opener.open_path", lambda *_, **__: None)
+    monkeypatch.setattr("gui.sources.opening.open_dialog.Opener.open_path", lambda *_, **__: None)
     hands = begin(file="x.csv", record="runs/")
     hands.program.choosing.simulate("hybrid")
     hands.program.choosing.open(PlayFile(Path("x.csv").absolute()))
@@ -125,7 +125,7 @@ def test_neither_are_they_for_what_is_quicker_than_its_file(opened, begin, monke
 
 
 def test_they_are_for_the_file_however_long_it_takes(opened, begin, monkeypatch):
-    monkeypatch.setattr("gui.sources.open_dialog.Opener.open_path", lambda *_, **__: None)
+    monkeypatch.setattr("gui.sources.opening.open_dialog.Opener.open_path", lambda *_, **__: None)
     hands = begin(file="x.csv", record="runs/")
     hands.program.choosing.open(PlayFile(Path("x.csv").absolute()))
     assert [source.record for source in opened] == ["runs/"]

@@ -28,7 +28,7 @@ from monitor.messages.blocks import (
 from monitor.messages.health import Health
 from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.results import ZmqResultSink
 
 STREAM = Stream("rig", 1, 1000.0, (Channel("count", Role.AUXILIARY),))
 RESULTS = ResultStream("rig", 1, 1000.0, 1, (Column("x", "s", "a"),))
@@ -102,7 +102,7 @@ def fed(subscription):
         feed.close()
 
 
-def handed_over(subscription):
+def is_systemd_credential(subscription):
     """Wait until the thread has put aside all that it was given: it asks for more."""
     until(subscription.queue.empty)
     asked = threading.Event()
@@ -143,13 +143,13 @@ def test_the_newest_health_and_transfer_win(subscription, fed):
     subscription.queue.put([Health("a"), transfers[0]])
     subscription.queue.put([Health("b")])
     subscription.queue.put([transfers[1], note(0)])
-    handed_over(subscription)
+    is_systemd_credential(subscription)
     assert feed.take() == ReceivedMessages(Health("b"), (note(0),), transfer=transfers[1])
     report = AlarmReport()
     subscription.queue.put([report])
     # what comes after it without alarms does not take it away
     subscription.queue.put([note(1)])
-    handed_over(subscription)
+    is_systemd_credential(subscription)
     assert feed.take().alarms is report
     assert feed.take() == ReceivedMessages()
 
@@ -158,7 +158,7 @@ def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, 
     feed = fed(most_bytes=200_000)
     for i in range(0, 400_000, 1000):
         subscription.queue.put([signals(i, 1000), note(i)])
-    handed_over(subscription)
+    is_systemd_credential(subscription)
     arrivals = feed.take()
     kept = sum(len(block) for block in arrivals.signals)
     assert 0 < 8 * kept <= 200_000
@@ -169,7 +169,7 @@ def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, 
     indices = [item.index for item in arrivals.in_order]
     assert indices == sorted(indices)
     subscription.queue.put([signals(400_000)])
-    handed_over(subscription)
+    is_systemd_credential(subscription)
     assert len(feed.take().signals) == 1 and feed.dropped == 400_000 - kept
 
 
@@ -177,7 +177,7 @@ def test_small_blocks_count_by_what_they_really_take(subscription, fed):
     feed = fed(most_bytes=100_000)
     for i in range(0, 10_000, 100):
         subscription.queue.put([results(k) for k in range(i, i + 100)])
-    handed_over(subscription)
+    is_systemd_credential(subscription)
     assert len(feed.take().results) < 250
 
 
@@ -185,7 +185,7 @@ def test_a_flood_of_events_is_bounded(subscription, fed):
     feed = fed()
     for i in range(0, 30_000, 1000):
         subscription.queue.put([*(note(k) for k in range(i, i + 1000)), signals(i)])
-    handed_over(subscription)
+    is_systemd_credential(subscription)
     arrivals = feed.take()
     assert [event.index for event in arrivals.events] == list(range(20_000, 30_000))
     assert len(arrivals.signals) == 30 and feed.dropped == 0

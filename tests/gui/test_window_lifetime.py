@@ -82,6 +82,7 @@ def growth(act, times):
     return (sys.getrefcount(None) - before) / times
 
 
+@pytest.mark.slow
 def test_references_to_none_are_stable_tick_by_tick(fed, hybrid_arrivals):
     """One that is lost with each tick ends the process one day."""
     hands = fed(layout="Operator")

@@ -10,7 +10,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QFileDialog
 
-from gui.sources.playback import PlaySimulation
+from gui.sources.processes.playback import PlaySimulation
 
 N, TABLE_RATE = 6000, 100.0
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from monitor.messages.blocks import Channel, Event, Role, SignalBlock, Stream
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 
 Counting = Callable[..., SignalBlock]
 DESCRIPTORS = Path("/proc/self/fd")

@@ -17,7 +17,7 @@ from monitor.messages.alarms import decode, encode
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.messages.requests import AcknowledgeRequest, Request, ResetRequest
 from monitor.service.service import Service
-from monitor.transport.zeromq.memory import MemorySink, MemorySource
+from monitor.transport.memory import MemorySink, MemorySource
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, tuple(Channel(role.value, role, "m", "a") for role in (Role.COMMAND, Role.MEASURED)))

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 UNCOMPILED = """
 import sys
 import numpy as np
@@ -70,6 +72,7 @@ def run_uncompiled(code, sizes):
     assert done.stdout.split() == words, done.stderr
 
 
+@pytest.mark.slow
 def test_short_windows_and_wide_bands():
     run_uncompiled(UNCOMPILED, (16, 17, 18, 25, 32, 33, 34, 50))
 

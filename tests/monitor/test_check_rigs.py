@@ -15,9 +15,9 @@ from monitor.commands.checks.endpoints import outlets
 from monitor.commands.checks.rigs import RigProbe
 from monitor.commands.security import Guard
 from monitor.config import Settings
-from monitor.transport.security.curve import Keys
+from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
 OPEN = Guard(None, None)

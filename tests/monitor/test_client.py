@@ -32,7 +32,7 @@ from monitor.messages.requests import (
 from monitor.transport.base import TransportError
 from monitor.transport.security.key_folder import KeyFolder
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.result_sink import ZmqResultSink
+from monitor.transport.zeromq.results import ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -305,7 +305,7 @@ def test_a_service_that_takes_no_requests_or_is_not_there(
 ) -> None:
     with listening(sink) as live, pytest.raises(TransportError, match="takes no requests"):
         live.note("valve opened")
-    monkeypatch.setattr("monitor.client.live.PATIENCE", 0.2)
+    monkeypatch.setattr("monitor.client.live.ANSWER_TIMEOUT", 0.2)
     with connect(sink.endpoint) as live, pytest.raises(ServiceLostError, match="nobody to ask"):
         live.note("valve opened")
 

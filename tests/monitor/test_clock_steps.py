@@ -16,9 +16,8 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import Recording
 from monitor.recording import RunReader, RunWriter
 from monitor.service.service import Service
-from monitor.transport.zeromq.memory import MemorySink
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.memory import MemorySink
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, ROWS, BLOCKS = 1000.0, 50, 60

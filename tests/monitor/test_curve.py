@@ -17,18 +17,14 @@ from monitor.messages.blocks import Event, EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import NoteRequest
 from monitor.transport.base import TransportError
-from monitor.transport.security.allow_list import AllowList
-from monitor.transport.security.curve import Keys
-from monitor.transport.security.key_files import client_keys, read_public, service_keys
-from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.security.key_files import Keys, client_keys, read_public, service_keys
+from monitor.transport.security.key_folder import AllowList, KeyFolder
 from monitor.transport.security.zap_authenticator import ZapAuthenticator
 from monitor.transport.zeromq.endpoint import host_and_port
 from monitor.transport.zeromq.request_client import RequestClient
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"
@@ -286,9 +282,9 @@ def test_requests_need_the_key_too(house):
     gone = house.client("gone")
     house.folder.remove("gone")
     clients = {
-        "desk": RequestClient(inlet.endpoint, security=house.client("desk"), patience=PATIENCE),
-        "gone": RequestClient(inlet.endpoint, security=gone, patience=1.0),
-        "none": RequestClient(inlet.endpoint, patience=1.0),
+        "desk": RequestClient(inlet.endpoint, security=house.client("desk"), timeout=PATIENCE),
+        "gone": RequestClient(inlet.endpoint, security=gone, timeout=1.0),
+        "none": RequestClient(inlet.endpoint, timeout=1.0),
     }
     for name, client in clients.items():
         client.send(NoteRequest(text=name))

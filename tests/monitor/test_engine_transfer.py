@@ -12,8 +12,7 @@ from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.indicators.transfer_function import TransferFunction
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.messages.transfer import QUANTITIES
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, SEGMENT, N = 200.0, 2.0, 2400

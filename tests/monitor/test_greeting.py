@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 import zmq
 
-from monitor.transport.zeromq.greeting import mechanism
+from monitor.transport.zeromq.handshake import server_mechanism
 
 
 @pytest.fixture
@@ -25,17 +25,17 @@ def bound():
 
 
 def test_one_without_keys(bound):
-    assert mechanism(bound()) == "NULL"
+    assert server_mechanism(bound()) == "NULL"
 
 
 def test_one_that_asks_for_keys_says_so_every_time(bound):
     public, secret = zmq.curve_keypair()
     url = bound(curve_server=True, curve_publickey=public, curve_secretkey=secret)
-    assert [mechanism(url) for _ in range(20)] == 20 * ["CURVE"]
+    assert [server_mechanism(url) for _ in range(20)] == 20 * ["CURVE"]
 
 
 def test_one_that_asks_for_a_password(bound):
-    assert mechanism(bound(plain_server=True)) == "PLAIN"
+    assert server_mechanism(bound(plain_server=True)) == "PLAIN"
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64), b"\xff" * 64, b"\xff" * 20])
@@ -50,7 +50,7 @@ def test_one_that_speaks_something_else_wants_nothing(answer):
 
         thread = threading.Thread(target=serve)
         thread.start()
-        assert mechanism(f"tcp://127.0.0.1:{server.getsockname()[1]}") == ""
+        assert server_mechanism(f"tcp://127.0.0.1:{server.getsockname()[1]}") == ""
         thread.join()
 
 
@@ -68,7 +68,7 @@ def test_one_that_says_a_byte_now_and_then_is_not_waited_for():
 
         thread = threading.Thread(target=serve)
         thread.start()
-        assert mechanism(f"tcp://127.0.0.1:{server.getsockname()[1]}", 0.1) == ""
+        assert server_mechanism(f"tcp://127.0.0.1:{server.getsockname()[1]}", 0.1) == ""
         over.set()
         thread.join()
         # it had more to say
@@ -76,12 +76,12 @@ def test_one_that_says_a_byte_now_and_then_is_not_waited_for():
 
 
 def test_a_name_that_is_none():
-    assert mechanism(f"tcp://{'x' * 64}.lab:5555") == ""
+    assert server_mechanism(f"tcp://{'x' * 64}.lab:5555") == ""
 
 
 def test_one_that_says_nothing_or_is_not_there():
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        assert mechanism(url, 0.05) == ""
-    assert mechanism(url) == ""
-    assert mechanism("ipc:///nowhere") == ""
+        assert server_mechanism(url, 0.05) == ""
+    assert server_mechanism(url) == ""
+    assert server_mechanism("ipc:///nowhere") == ""

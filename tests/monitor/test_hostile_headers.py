@@ -10,7 +10,7 @@ from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from monitor.service.service import Service
-from monitor.transport.zeromq.memory import MemorySink, MemorySource
+from monitor.transport.memory import MemorySink, MemorySource
 from monitor.wire.native import MAX_COLUMNS
 
 

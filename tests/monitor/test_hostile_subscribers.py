@@ -18,10 +18,9 @@ import zmq
 
 from monitor.messages.blocks import SignalBlock
 from monitor.service.intake import RestartLimiter
-from monitor.transport.zeromq import subscriptions
+from monitor.transport.zeromq import publisher_socket
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 N = 1500
@@ -104,7 +103,7 @@ class Publishing:
     @property
     def asked(self) -> int:
         """Bytes of the topics that are kept."""
-        return sum(len(prefix) + subscriptions.OVERHEAD for prefix in self.sink._sending._outlet.prefixes)
+        return sum(len(prefix) + publisher_socket.OVERHEAD for prefix in self.sink._publisher._publisher.prefixes)
 
     def comes_again(self) -> None:
         """Wait until the good subscriber, which may have been cut off with the others, has what is sent now."""
@@ -139,17 +138,17 @@ def test_a_flood_of_subscriptions_is_cut_off_and_told(publishing, length):
     with program(FLOOD, publishing.url, 100_000, length) as flood:
         deadline = monotonic() + PATIENCE
         # a topic that is too long ends the connection before it is counted
-        while length < subscriptions.MAX_SUBSCRIPTION and not publishing.sink.trouble:
+        while length < publisher_socket.MAX_SUBSCRIPTION and not publishing.sink.trouble:
             assert monotonic() < deadline
             publishing.send(10)
         flood.kill()
         flood.wait()
     publishing.comes_again()
     # of what was asked for little is kept: 100 000 topics of 412 bytes would be gigabytes in ZeroMQ
-    assert publishing.asked < 2 * subscriptions.MAX_BYTES
+    assert publishing.asked < 2 * publisher_socket.MAX_BYTES
     # who speaks was never held up by it
     assert publishing.slowest < 0.5
-    assert ("asked for too many topics" in publishing.sink.trouble) is (length < subscriptions.MAX_SUBSCRIPTION)
+    assert ("asked for too many topics" in publishing.sink.trouble) is (length < publisher_socket.MAX_SUBSCRIPTION)
     if SELF.exists():
         assert resident() - before < 400.0
 
@@ -178,7 +177,7 @@ def test_a_flood_from_many_connections_is_cut_off_too(publishing):
         flood.kill()
         flood.wait()
     publishing.comes_again()
-    assert publishing.asked < subscriptions.MAX_BYTES
+    assert publishing.asked < publisher_socket.MAX_BYTES
 
 
 def test_a_flood_is_the_business_of_the_process_that_publishes(no_leftovers, counting):
@@ -215,7 +214,7 @@ def test_one_that_changes_its_mind_often_is_not_cut_off(publishing):
     with zmq.Context() as context, context.socket(zmq.SUB) as client:
         client.linger = client.sndhwm = 0
         client.connect(publishing.url)
-        for number in range(2 * subscriptions.MAX_BYTES // 400):
+        for number in range(2 * publisher_socket.MAX_BYTES // 400):
             client.subscribe(b"%0400d" % number)
             client.unsubscribe(b"%0400d" % number)
     publishing.send(10)
@@ -226,7 +225,7 @@ def test_one_that_changes_its_mind_often_is_not_cut_off(publishing):
 def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
     outlet = PublisherSocket("tcp://127.0.0.1:*", queue_seconds=5.0)
     for _ in range(500):
-        outlet.offer([b"t", bytes(1000)])
+        outlet.send([b"t", bytes(1000)])
     with zmq.Context() as context, context.socket(zmq.SUB) as late:
         late.linger, late.rcvhwm, late.rcvbuf = 0, 10, 4096
         late.subscribe(b"t")
@@ -236,7 +235,7 @@ def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
             assert monotonic() < deadline
         # without a pause for anything to go: more than the system's own buffers take
         for number in range(1900):
-            outlet.offer([b"t", b"%d" % number, bytes(20_000)])
+            outlet.send([b"t", b"%d" % number, bytes(20_000)])
         late.rcvtimeo = 10_000
         assert [int(late.recv_multipart()[1]) for _ in range(1900)] == list(range(1900))
     outlet.close()

@@ -13,8 +13,7 @@ import zmq
 from zmq.utils import z85
 
 from monitor.commands import keys as command
-from monitor.transport.security import allow_list
-from monitor.transport.security.allow_list import AllowList
+from monitor.transport.security import key_folder
 from monitor.transport.security.key_files import (
     KeyFileError,
     client_keys,
@@ -23,7 +22,7 @@ from monitor.transport.security.key_files import (
     read_secret,
     service_keys,
 )
-from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.security.key_folder import AllowList, KeyFolder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are told otherwise there")
 
@@ -214,7 +213,7 @@ def test_strangers_do_not_make_it_look_at_every_one_of_them(folder, monkeypatch)
     clients = folder.secret.parent / "clients"
     desk = z85.decode(client_keys(folder.client("desk")).public)
     looks = []
-    monkeypatch.setattr(allow_list, "check_folder", looks.append)
+    monkeypatch.setattr(key_folder, "check_folder", looks.append)
     allowed = AllowList(clients, clock=lambda: now[0])
     for _ in range(1000):
         assert allowed.name_of(bytes(32)) is None
@@ -241,7 +240,7 @@ def test_what_could_not_be_read_once_is_read_again(folder, monkeypatch):
 
 
 def test_a_list_that_is_too_long_or_has_files_of_other_names_says_so(folder, monkeypatch):
-    monkeypatch.setattr(allow_list, "_MOST", 2)
+    monkeypatch.setattr(key_folder, "_MOST", 2)
     clients = folder.secret.parent / "clients"
     said: list[str] = []
     for name in ("a", "c"):

@@ -15,10 +15,8 @@ import pytest
 from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 
 PATIENCE = 30.0
 
@@ -27,10 +25,10 @@ import sys
 from time import sleep
 from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
+from monitor.transport.zeromq.signals import SignalPublisher
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.signals import ZmqSource
 
 ANY, role, url = "tcp://127.0.0.1:*", *sys.argv[1:]
 held = {
@@ -57,7 +55,7 @@ for line in sys.stdin:
         held.health(Health())
         sleep(0.02)
     else:
-        held._outlet.offer([b"topic", b"body"])
+        held._socket.send([b"topic", b"body"])
     print(said, flush=True)
 held.close()
 """
@@ -182,7 +180,7 @@ def test_who_publishes_elsewhere_goes_on_when_that_is_killed(gather):
         sent = Health(rig=f"rig {number}")
         gather(client, lambda found, sent=sent: sent in found, 30.0, lambda sent=sent: sink.health(sent))
         assert bool(sink.trouble) is bool(number)
-        sink._sending._outlet._process.kill()
+        sink._publisher._publisher._process.kill()
     assert sink.endpoint == url
     assert "had to be started again (1 times)" in sink.trouble
     client.close()
@@ -209,8 +207,8 @@ def test_an_endpoint_that_cannot_be_had_elsewhere_is_told_here(bind, why):
 
 
 def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monkeypatch, counting, gather):
-    monkeypatch.setattr("monitor.transport.zeromq.reading._OVERWHELMED", -1.0)
-    monkeypatch.setattr("monitor.transport.zeromq.reading._BATCH", 5)
+    monkeypatch.setattr("monitor.transport.zeromq.subscriber._OVERLOAD_LIMIT", -1.0)
+    monkeypatch.setattr("monitor.transport.zeromq.subscriber._READ_BATCH", 5)
     source = ZmqSource(bind=["tcp://127.0.0.1:*"])
     (url,) = source.endpoints
     host, port = url.removeprefix("tcp://").split(":")

@@ -93,6 +93,7 @@ def test_noise_alone_draws_no_loop_and_noise_on_a_loop_does_no_harm(noise):
     assert 0.9 < 1.5 * np.nanmedian(steady[..., WINDOW]) < (1.2 if noise == 0.02 else 2.0)
 
 
+@pytest.mark.slow
 def test_ten_million_samples_on_a_large_offset_leave_no_drift(long_run):
     rows, fresh = long_run(AdaptivePhaseAmplitudeIndices)
     np.testing.assert_allclose(rows[:, :WINDOW], fresh[:, :WINDOW], rtol=1e-9, atol=1e-9)

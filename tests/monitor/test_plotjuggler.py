@@ -23,8 +23,7 @@ from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.transport.base import TransportError
-from monitor.transport.viewers.number_tree import NumberTree
-from monitor.transport.viewers.plotjuggler import ALARM_CODES, PlotJugglerSink
+from monitor.transport.viewers.plotjuggler import ALARM_CODES, NumberTree, PlotJugglerSink
 from monitor.transport.viewers.wall_time import WallTime
 from tests.oracles.plotjuggler import DroppedError, EndedError, PlotJuggler
 
@@ -66,7 +65,7 @@ class Viewer:
     def look(self) -> PlotJuggler:
         """Take what has been sent so far."""
         # a thread sends: what waits for it has gone out, and the last of it is on its way
-        while not self.sink._sending._queue.empty():
+        while not self.sink._publisher._queue.empty():
             sleep(0.001)
         while self._socket.poll(40):
             frames = self._socket.recv_multipart()
@@ -100,7 +99,7 @@ def overheard(rate: float = 100.0) -> Iterator[tuple[PlotJugglerSink, Clocks, li
     clocks = Clocks()
     sent: list[tuple[float, list[bytes]]] = []
     sink = PlotJugglerSink("inproc://nobody", rate, clock=clocks.wall, monotonic=clocks.monotonic)
-    sink._sending.offer = lambda frames: sent.append((clocks.now, frames))
+    sink._publisher.send = lambda frames: sent.append((clocks.now, frames))
     try:
         yield sink, clocks, sent
     finally:

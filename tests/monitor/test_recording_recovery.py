@@ -231,6 +231,7 @@ def test_a_file_cut_to_almost_nothing_is_refused_or_recovered(
         assert "kept 0 samples" in said.out
 
 
+@pytest.mark.slow
 def test_garbage_in_the_middle_never_ends_in_a_traceback(closed: Path) -> None:
     data = closed.read_bytes()
     chance = random.Random(1)

@@ -19,7 +19,7 @@ from monitor.messages.health import Counts, Recording
 from monitor.recording import RunWriter
 from monitor.service.health_statistics import SampleAccount
 from monitor.service.service import Service
-from monitor.transport.zeromq.memory import MemorySink, MemorySource
+from monitor.transport.memory import MemorySink, MemorySource
 
 # no actuator: what is counted does not depend on what is computed
 STREAM = Stream("rig", 1, 100.0, (Channel("x", Role.AUXILIARY),))

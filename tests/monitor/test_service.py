@@ -14,7 +14,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role
 from monitor.messages.health import Counts, Health, Recording, decode, encode
 from monitor.messages.requests import NoteRequest, Request
 from monitor.service.service import Service
-from monitor.transport.zeromq.memory import MemorySink, MemorySource
+from monitor.transport.memory import MemorySink, MemorySource
 
 RATE = 100.0
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))

@@ -37,6 +37,7 @@ def plant_record():
     return command[::4].copy(), BenchmarkPlant().respond(command, 1.0 / 4096.0)[::4].copy()
 
 
+@pytest.mark.slow
 def test_the_benchmark_plant_is_recovered(plant_record):
     transfer = TransferFunction(RATE, 4.0, memory=np.inf, band=(0.25, 20.0))
     transfer.update_block(*plant_record)

@@ -5,10 +5,8 @@ import zmq
 
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq import endpoint
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
-from monitor.transport.zeromq.signal_decoder import MAX_SENDERS, SignalDecoder
+from monitor.transport.zeromq.signals import MAX_SENDERS, SignalDecoder
 from monitor.wire import native as wire
 from monitor.wire.native import Encoder, WireError
 
@@ -23,21 +23,21 @@ def plain(index: int, **more) -> bytes:
 
 def test_native_comes_back_as_it_was_sent(counting):
     block = counting(3, 4)
-    (back,) = SignalDecoder().read(Encoder().encode(block), ORIGIN)
+    (back,) = SignalDecoder().decode(Encoder().encode(block), ORIGIN)
     assert (back.stream, back.index, back.time) == (block.stream, 3, block.time)
     np.testing.assert_array_equal(back.samples, block.samples)
 
 
 @pytest.mark.parametrize("frames", [[plain(0)], [b"any topic", plain(0)], [b"", plain(0)]])
 def test_plain_comes_with_a_topic_or_without(frames):
-    (block,) = SignalDecoder().read(frames, ORIGIN)
+    (block,) = SignalDecoder().decode(frames, ORIGIN)
     np.testing.assert_array_equal(block.samples, [[1.0, 0.5]])
     assert block.stream.sample_rate == 100.0
 
 
 def test_plain_needs_no_rate_where_it_is_configured():
     message = msgspec.msgpack.encode({"t": 0.0, "command": 1.0, "measured": 0.5})
-    (block,) = SignalDecoder(sample_rate=256.0).read([message], ORIGIN)
+    (block,) = SignalDecoder(sample_rate=256.0).decode([message], ORIGIN)
     assert block.stream.sample_rate == 256.0
     with pytest.raises(ValueError, match="sample rate"):
         SignalDecoder(sample_rate=-1.0)
@@ -48,7 +48,7 @@ def test_two_plain_rigs_on_one_endpoint_do_not_mix():
     seen = []
     for index in range(5):
         for rig in ("north", "south"):
-            seen += intake.read([plain(index, rig=rig)], ORIGIN)
+            seen += intake.decode([plain(index, rig=rig)], ORIGIN)
     assert [(b.stream.rig, b.index) for b in seen] == [(r, i) for i in range(5) for r in ("north", "south")]
     assert len({b.stream.epoch for b in seen if b.stream.rig == "north"}) == 1
 
@@ -56,35 +56,35 @@ def test_two_plain_rigs_on_one_endpoint_do_not_mix():
 def test_plain_rigs_without_end_are_refused():
     intake = SignalDecoder()
     for number in range(MAX_SENDERS):
-        intake.read([plain(0, rig=f"rig{number}")], ORIGIN)
+        intake.decode([plain(0, rig=f"rig{number}")], ORIGIN)
     with pytest.raises(WireError, match="more than"):
-        intake.read([plain(0, rig="one too many")], ORIGIN)
-    assert intake.read([plain(1, rig="rig0")], ORIGIN)
+        intake.decode([plain(0, rig="one too many")], ORIGIN)
+    assert intake.decode([plain(1, rig="rig0")], ORIGIN)
 
 
 def test_only_the_rig_asked_for_is_let_through(counting):
     intake = SignalDecoder("north")
-    assert intake.read(Encoder().encode(counting(0, rig="north")), ORIGIN)
-    assert not intake.read(Encoder().encode(counting(0, rig="north-2")), ORIGIN)
-    assert not intake.read([plain(0, rig="south")], ORIGIN)
+    assert intake.decode(Encoder().encode(counting(0, rig="north")), ORIGIN)
+    assert not intake.decode(Encoder().encode(counting(0, rig="north-2")), ORIGIN)
+    assert not intake.decode([plain(0, rig="south")], ORIGIN)
 
 
 @pytest.mark.parametrize("kind", ["results", "health", "event"])
 def test_what_a_service_publishes_is_passed_over(kind):
-    assert SignalDecoder().read([wire.topic(kind, "rig"), b"whatever"], ORIGIN) == ()
+    assert SignalDecoder().decode([wire.topic(kind, "rig"), b"whatever"], ORIGIN) == ()
 
 
 def test_results_under_the_topic_of_signals_are_refused():
     stream = ResultStream("rig", 1, 100.0, 1, (Column("ti", "", "a"),))
     frames = Encoder().encode(ResultBlock(stream, 0, 0.0, np.zeros((1, 1))))
     with pytest.raises(WireError, match="results"):
-        SignalDecoder().read([wire.topic("signals", "rig"), *frames[1:]], ORIGIN)
+        SignalDecoder().decode([wire.topic("signals", "rig"), *frames[1:]], ORIGIN)
 
 
 @pytest.mark.parametrize("first", [b"synchroscope/2/signals/rig", b"synchroscope/", b"synchroscope/1/none/"])
 def test_a_topic_of_another_version_is_refused(first, counting):
     with pytest.raises(WireError, match="topic"):
-        SignalDecoder().read([first, *Encoder().encode(counting(0))[1:]], ORIGIN)
+        SignalDecoder().decode([first, *Encoder().encode(counting(0))[1:]], ORIGIN)
 
 
 frames_of_anything = st.lists(
@@ -143,12 +143,12 @@ def test_a_position_beyond_every_limit_is_refused(counting):
     frames = Encoder().encode(counting(0))
     for position in (struct.pack("<QdII", 1 << 63, 0.0, 1, 0), struct.pack("<QdII", 0, float("nan"), 1, 0)):
         with pytest.raises(WireError):
-            SignalDecoder().read([frames[0], frames[1], position, frames[3]], ORIGIN)
+            SignalDecoder().decode([frames[0], frames[1], position, frames[3]], ORIGIN)
 
 
 def read_or_refuse(intake: SignalDecoder, frames: list[bytes]) -> None:
     try:
-        blocks = intake.read(frames, ORIGIN)
+        blocks = intake.decode(frames, ORIGIN)
     except WireError as problem:
         assert "\n" not in str(problem)
         assert str(problem)

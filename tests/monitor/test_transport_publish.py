@@ -11,10 +11,8 @@ import zmq
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Counts, Health
 from monitor.transport.base import Sink
-from monitor.transport.zeromq.result_sink import ZmqResultSink
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 from monitor.wire import native as wire
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -111,7 +109,7 @@ def test_a_client_counts_junk_and_goes_on(gather):
         [wire.topic("results", "rig")],
     ]
     for frames in junk:
-        sink._sending.offer(frames)
+        sink._publisher.send(frames)
     sink.results(result(0))
     received = gather(client, lambda found: sum(getattr(i, "count", 0) for i in found) == len(junk))
     received += [] if any(isinstance(i, ResultBlock) for i in received) else gather(client, bool)
@@ -224,7 +222,7 @@ def test_a_rig_never_waits_for_a_slow_reader_who_tells_what_it_dropped(counting)
     assert monotonic() - start < 10.0
     deadline = monotonic() + 10.0
     # all that was sent has come, and is kept or counted
-    while source.waiting + source._receiver._reading.dropped < 200:
+    while source.waiting + source.dropped < 200:
         assert monotonic() < deadline
         sleep(0.01)
     received = []

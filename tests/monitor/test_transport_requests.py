@@ -189,7 +189,7 @@ def test_a_client_that_never_reads_holds_up_nobody(taken, client, raw) -> None:
 
 def test_without_a_service_the_answer_is_given_here_and_nothing_goes_out_later(free_port) -> None:
     now = 0.0
-    client = RequestClient(free_port, patience=2.0, clock=lambda: now)
+    client = RequestClient(free_port, timeout=2.0, clock=lambda: now)
     assert client.send(NoteRequest(text="early")) == 1
     now = 1.5
     assert client.send(NoteRequest(text="later")) == 2

@@ -10,8 +10,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Event, EventKind, SignalBlock
-from monitor.transport.zeromq.signal_publisher import SignalPublisher
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
 from monitor.wire.native import Encoder
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

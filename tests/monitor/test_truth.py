@@ -20,7 +20,15 @@ MEDIANS = {
 }
 
 
-@pytest.mark.parametrize("name", MOTIONS)
+LONG = {"earthquake, two modes", "hum", "unrelated noise"}
+
+
+def classes(*names: str) -> list:
+    """Return the classes of motion, the longer ones left to make test-all."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in names]
+
+
+@pytest.mark.parametrize("name", classes(*MOTIONS))
 def test_the_delay_is_near_the_truth_and_its_deviation_says_how_near(name):
     for row, most in zip(judge(name, PAIRS, readings=ASKED), MEDIANS[name], strict=True):
         # a turn of one motion holds a piece of the other, which is no ellipse
@@ -32,7 +40,7 @@ def test_the_delay_is_near_the_truth_and_its_deviation_says_how_near(name):
         assert row.two >= 0.85, row
 
 
-@pytest.mark.parametrize("name", ["unrelated earthquakes", "unrelated noise"])
+@pytest.mark.parametrize("name", classes("unrelated earthquakes", "unrelated noise"))
 def test_unrelated_motions_have_no_delay(name):
     for row in judge(name, PAIRS, readings=ASKED):
         assert row.valid <= 0.05, row

@@ -19,25 +19,29 @@ from hypothesis.stateful import (
 
 from monitor.engine.continuity import Continuity
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.messages.requests import (
+    MAX_REQUEST,
+    AcknowledgeRequest,
+    Answer,
+    FaultsRequest,
+    LoopRequest,
+    NoteRequest,
+    PauseRequest,
+    RequestError,
+    ResumeRequest,
+    SeekRequest,
+    SpeedRequest,
+    StateRequest,
+    StepRequest,
+    decode_answer,
+    decode_request,
+    encode,
+)
 from replay.faults import FaultError
 from replay.formats import ArrayRecording
-from replay.playback.control_commands import (
-    LONGEST_LINE,
-    CommandError,
-    Loop,
-    Pause,
-    Resume,
-    Seek,
-    SetFaults,
-    Speed,
-    Step,
-    Stop,
-    decode,
-)
 from replay.playback.controlled_source import ControlledSource
 from replay.playback.pacing import Pacer
 from replay.playback.players import RecordingPlayer
-from replay.playback.states import Refused, encode
 
 RATE = 100.0
 CHANNELS = (
@@ -137,7 +141,7 @@ class Steering(RuleBasedStateMachine):
 
     @rule()
     def pause(self) -> None:
-        self.source.obey(Pause())
+        self.source.carry_out(PauseRequest())
         self.take(settled(self.source))
         place = self.source.state().position
         self.clock.time += 10.0
@@ -146,15 +150,15 @@ class Steering(RuleBasedStateMachine):
 
     @rule()
     def resume(self) -> None:
-        self.source.obey(Resume())
+        self.source.carry_out(ResumeRequest())
 
     @precondition(lambda self: not self.source.state().ended)
     @rule(seconds=st.floats(0.001, 1.5))
     def step(self, seconds: float) -> None:
-        self.source.obey(Pause())
+        self.source.carry_out(PauseRequest())
         self.take(settled(self.source))
         begin, epoch = self.source.state().position, self.source.state().epoch
-        self.source.obey(Step(seconds))
+        self.source.carry_out(StepRequest(seconds=seconds))
         come = settled(self.source)
         self.take(come)
         state = self.source.state()
@@ -169,7 +173,7 @@ class Steering(RuleBasedStateMachine):
     @rule(seconds=st.floats(0.0, DURATION - 0.011), lead=st.sampled_from([0.0, 0.0, 0.3, 5.0]))
     def seek(self, seconds: float, lead: float) -> None:
         was = self.source.state()
-        self.source.obey(Seek(seconds, lead))
+        self.source.carry_out(SeekRequest(seconds=seconds, lead=lead))
         self.first_of_pass = begins = int(NUMBERS[max(seconds - lead, 0.0) * RATE - 1e-6 <= NUMBERS][0])
         state = self.source.state()
         assert state.epoch > was.epoch
@@ -184,19 +188,19 @@ class Steering(RuleBasedStateMachine):
     @rule(speed=st.sampled_from([0.25, 1.0, 20.0, 1000.0, "max"]))
     def speed(self, speed: float | str) -> None:
         before = self.source.state().position
-        self.source.obey(Speed(speed))
+        self.source.carry_out(SpeedRequest(speed=speed))
         after = self.source.state()
         assert after.speed == speed
         assert after.position == pytest.approx(before, abs=SLACK)
 
     @rule(text=st.sampled_from(["", "restart=0", "restart=0.2", "drop=0", "restart=0.05,delay_step=1000:1"]))
     def faults(self, text: str) -> None:
-        self.source.obey(SetFaults(text))
+        self.source.carry_out(FaultsRequest(text=text))
         assert self.source.state().faults == text
 
     @rule(loop=st.booleans())
     def loop(self, loop: bool) -> None:
-        self.source.obey(Loop(loop))
+        self.source.carry_out(LoopRequest(loop=loop))
         assert self.source.state().loop is loop
 
     @invariant()
@@ -222,10 +226,10 @@ def test_any_commands_in_any_order() -> None:
 
 def test_a_step_in_small_pieces_is_a_step() -> None:
     source, _ = steered()
-    source.obey(Pause())
+    source.carry_out(PauseRequest())
     come = []
     for _ in range(30):
-        source.obey(Step(0.0333))
+        source.carry_out(StepRequest(seconds=0.0333))
         come += numbers(settled(source))
     assert come == [n for n in NUMBERS.tolist() if n < 99.9 - 1e-6]
     assert source.state().position == pytest.approx(1.0)
@@ -233,11 +237,11 @@ def test_a_step_in_small_pieces_is_a_step() -> None:
 
 def test_a_seek_with_a_lead_fills_the_windows_and_stands() -> None:
     source, clock = steered()
-    source.obey(Pause())
-    source.obey(Seek(2.5, lead=0.4))
+    source.carry_out(PauseRequest())
+    source.carry_out(SeekRequest(seconds=2.5, lead=0.4))
     assert numbers(settled(source)) == list(range(210, 250))
     assert source.state().position == 2.5
-    source.obey(Resume())
+    source.carry_out(ResumeRequest())
     clock.time += 50.0
     come = blocks_of(source)
     clock.time += 0.1
@@ -247,7 +251,7 @@ def test_a_seek_with_a_lead_fills_the_windows_and_stands() -> None:
 def test_a_seek_with_a_lead_while_it_plays_sends_the_lead_at_once() -> None:
     source, clock = steered(length=5)
     source.receive(0.0)
-    source.obey(Seek(2.5, lead=0.4))
+    source.carry_out(SeekRequest(seconds=2.5, lead=0.4))
     assert numbers(settled(source)) == list(range(210, 250))
     clock.time += 0.1
     assert numbers(settled(source)) == list(range(250, 260))
@@ -257,7 +261,7 @@ def test_what_a_fast_player_did_not_manage_is_not_made_up_for() -> None:
     source, clock = steered(20.0)
     source.receive(0.0)
     clock.time += 0.1
-    source.obey(Speed(1.0))
+    source.carry_out(SpeedRequest(speed=1.0))
     assert source.state().position <= 0.2 + SLACK
     clock.time += 0.1
     assert len(numbers(settled(source))) <= 31
@@ -265,11 +269,11 @@ def test_what_a_fast_player_did_not_manage_is_not_made_up_for() -> None:
 
 def test_a_restart_by_hand_stays_when_the_faults_go() -> None:
     source, _ = steered(inf, loop=True)
-    source.obey(SetFaults("restart=0"))
+    source.carry_out(FaultsRequest(text="restart=0"))
     epochs = [block.stream.epoch for _ in range(4) for block in blocks_of(source)]
-    source.obey(SetFaults(""))
+    source.carry_out(FaultsRequest(text=""))
     epochs += [block.stream.epoch for _ in range(4) for block in blocks_of(source)]
-    source.obey(SetFaults("restart=0.1"))
+    source.carry_out(FaultsRequest(text="restart=0.1"))
     epochs += [block.stream.epoch for _ in range(6) for block in blocks_of(source)]
     assert epochs == sorted(epochs)
     assert epochs[0] == 1001
@@ -280,17 +284,17 @@ def test_what_cannot_be_done_changes_nothing() -> None:
     source, _ = steered()
     before = source.state()
     for command, says in (
-        (Seek(99.0), "nothing to play from 99 s on"),
-        (Seek(DURATION), "nothing to play"),
-        (SetFaults("lose=1"), "unknown fault"),
-        (Step(-1.0), "must be a positive number"),
-        (Seek(1.0, -1.0), "must not be negative"),
-        (Seek(-1.0, 1.0), "before the first sample"),
-        (Seek(float("nan")), "before the first sample"),
-        (Speed(0.0), "must be a positive number"),
+        (SeekRequest(seconds=99.0), "nothing to play from 99 s on"),
+        (SeekRequest(seconds=DURATION), "nothing to play"),
+        (FaultsRequest(text="lose=1"), "unknown fault"),
+        (StepRequest(seconds=-1.0), "must be a positive number"),
+        (SeekRequest(seconds=1.0, lead=-1.0), "must not be negative"),
+        (SeekRequest(seconds=-1.0, lead=1.0), "before the first sample"),
+        (SeekRequest(seconds=float("nan")), "before the first sample"),
+        (SpeedRequest(speed=0.0), "must be a positive number"),
     ):
         with pytest.raises(ValueError, match=says):
-            source.obey(command)
+            source.carry_out(command)
         assert source.state() == before
     with pytest.raises(FaultError):
         steered(faults="x=1")
@@ -302,28 +306,26 @@ def test_a_step_at_the_end_says_what_to_do() -> None:
         source.receive(0.0)
     assert source.state().position == DURATION
     with pytest.raises(ValueError, match="seek a place"):
-        source.obey(Step(1.0))
-    source.obey(Stop())
-    assert source.stopped
+        source.carry_out(StepRequest(seconds=1.0))
 
 
 @pytest.mark.parametrize(
-    ("line", "command"),
+    ("line", "request_"),
     [
-        ({"type": "pause"}, Pause()),
-        ({"type": "resume"}, Resume()),
-        ({"type": "step", "seconds": 0.1}, Step(0.1)),
-        ({"type": "seek", "seconds": 12.5}, Seek(12.5)),
-        ({"type": "seek", "seconds": 12, "lead": 2.0}, Seek(12.0, 2.0)),
-        ({"type": "speed", "speed": 0.1}, Speed(0.1)),
-        ({"type": "speed", "speed": "max"}, Speed("max")),
-        ({"type": "faults", "text": "drop=0.01"}, SetFaults("drop=0.01")),
-        ({"type": "loop", "loop": True}, Loop(True)),
-        ({"type": "stop"}, Stop()),
+        ({"request": "pause"}, PauseRequest()),
+        ({"request": "resume", "id": 3}, ResumeRequest(id=3)),
+        ({"request": "step", "seconds": 0.1}, StepRequest(seconds=0.1)),
+        ({"request": "seek", "seconds": 12.5}, SeekRequest(seconds=12.5)),
+        ({"request": "seek", "seconds": 12, "lead": 2.0}, SeekRequest(seconds=12.0, lead=2.0)),
+        ({"request": "speed", "speed": 0.1}, SpeedRequest(speed=0.1)),
+        ({"request": "speed", "speed": "max"}, SpeedRequest(speed="max")),
+        ({"request": "faults", "text": "drop=0.01"}, FaultsRequest(text="drop=0.01")),
+        ({"request": "loop", "loop": True}, LoopRequest(loop=True)),
+        ({"request": "state"}, StateRequest()),
     ],
 )
-def test_a_line_is_a_command(line: dict[str, object], command: object) -> None:
-    assert decode(json.dumps(line).encode()) == command
+def test_json_is_a_request(line: dict[str, object], request_: object) -> None:
+    assert decode_request(json.dumps(line).encode()) == request_
 
 
 @pytest.mark.parametrize(
@@ -333,39 +335,39 @@ def test_a_line_is_a_command(line: dict[str, object], command: object) -> None:
         b"pause",
         b"{}",
         b"null",
-        b'{"type":"fly"}',
-        b'{"type":"seek"}',
-        b'{"type":"seek","seconds":-1}',
-        b'{"type":"seek","seconds":"1"}',
-        b'{"type":"seek","seconds":1e999}',
-        b'{"type":"seek","seconds":NaN}',
-        b'{"type":"seek","seconds":1,"more":2}',
-        b'{"type":"step","seconds":0}',
-        b'{"type":"speed","speed":0}',
-        b'{"type":"speed","speed":"slow"}',
-        b'{"type":"loop","loop":1}',
-        b'{"type":"faults","text":"\xff"}',
-        b"[" * 60000,
-        b'{"type":"faults","text":"' + b"x" * LONGEST_LINE + b'"}',
+        b'{"request":"fly"}',
+        b'{"request":"seek"}',
+        b'{"request":"seek","seconds":-1}',
+        b'{"request":"seek","seconds":"1"}',
+        b'{"request":"seek","seconds":1e999}',
+        b'{"request":"seek","seconds":NaN}',
+        b'{"request":"seek","seconds":1,"more":2}',
+        b'{"request":"step","seconds":0}',
+        b'{"request":"speed","speed":0}',
+        b'{"request":"speed","speed":"slow"}',
+        b'{"request":"loop","loop":1}',
+        b'{"request":"faults","text":"\xff"}',
+        b"[" * 16000,
+        b'{"request":"faults","text":"' + b"x" * MAX_REQUEST + b'"}',
     ],
 )
-def test_a_line_that_is_none_is_refused_in_one_line(line: bytes) -> None:
-    with pytest.raises(CommandError) as caught:
-        decode(line)
+def test_what_is_none_is_refused_in_one_line(line: bytes) -> None:
+    with pytest.raises(RequestError) as caught:
+        decode_request(line)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
 WORDS = st.sampled_from(
-    [b'{"type":', b'"seek"', b'"step"', b',"seconds":', b"1e308", b"-0.0", b"1e-320", b"}", b'"max"']
+    [b'{"request":', b'"seek"', b'"step"', b',"seconds":', b"1e308", b"-0.0", b"1e-320", b"}", b'"max"']
 )
 
 
 @given(st.one_of(st.binary(max_size=80), st.lists(WORDS, max_size=8).map(b"".join)))
-def test_any_bytes_are_a_command_or_refused(line: bytes) -> None:
+def test_any_bytes_are_a_request_or_refused(line: bytes) -> None:
     source, _ = steered()
     try:
-        source.obey(decode(line))
+        source.carry_out(decode_request(line))
     except ValueError as problem:
         assert "\n" not in " ".join(str(problem).split())
     source.receive(0.01)
@@ -373,21 +375,29 @@ def test_any_bytes_are_a_command_or_refused(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("extreme", [1e308, 1e-308, 5e-324])
-@pytest.mark.parametrize("kind", [Speed, Step])
-def test_extreme_numbers_do_no_harm(kind: type, extreme: float) -> None:
+@pytest.mark.parametrize("kind", ["speed", "step"])
+def test_extreme_numbers_do_no_harm(kind: str, extreme: float) -> None:
     source, clock = steered(loop=True)
-    source.obey(kind(extreme))
+    source.carry_out(SpeedRequest(speed=extreme) if kind == "speed" else StepRequest(seconds=extreme))
     for _ in range(5):
         clock.time += 0.1
         source.receive(0.01)
-        source.obey(Speed(1.0))
+        source.carry_out(SpeedRequest(speed=1.0))
         assert 0.0 <= source.state().position <= DURATION
 
 
-def test_words_are_lines_of_json_without_nan() -> None:
+@pytest.mark.parametrize("request_", [NoteRequest(text="hello"), AcknowledgeRequest()])
+def test_what_only_a_monitor_does_is_refused(request_: NoteRequest | AcknowledgeRequest) -> None:
+    source, _ = steered()
+    with pytest.raises(ValueError, match="this is for a monitor"):
+        source.carry_out(request_)
+
+
+def test_an_answer_carries_the_state_in_json() -> None:
     source, _ = steered(inf)
-    line = encode(source.state(5, True))
-    assert line.endswith(b"}\n")
-    told = json.loads(line)
-    assert (told["type"], told["speed"], told["sent"], told["subscribed"]) == ("state", "max", 5, True)
-    assert json.loads(encode(Refused("no"))) == {"type": "refused", "reason": "no"}
+    answer = Answer(ok=True, id=4, state=source.state(5, True))
+    told = json.loads(encode(answer))
+    assert (told["ok"], told["id"]) == (True, 4)
+    state = told["state"]
+    assert (state["speed"], state["sent"], state["subscribed"], state["sample_rate"]) == ("max", 5, True, RATE)
+    assert decode_answer(encode(answer)) == answer

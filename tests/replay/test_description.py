@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.messages.recordings import RecordedEvent
 from monitor.recording import RunWriter
 from replay.formats import ArrayRecording, RecordingError, Selection, file_kinds, open_recording
-from replay.playback.description import DescribedEvent, describe_file, describe_recording
-from replay.playback.overview import overview
+from replay.playback.description import describe_file, describe_recording, overview
 from tests.records import Records
 
 ROOT = Path(__file__).parents[2]
@@ -62,16 +62,16 @@ def test_a_run_file_tells_its_length_and_events_on_one_time(run: Path) -> None:
     assert told.channels == CHANNELS
     assert (told.columns, told.guess, told.problem) == ((), None, "")
     assert told.events == (
-        DescribedEvent(0.0, "started", ""),
-        DescribedEvent(2.0, "gap", "lost"),
-        DescribedEvent(5.0, "restart", ""),
-        DescribedEvent(6.0, "ended", ""),
+        RecordedEvent(0.0, "started", ""),
+        RecordedEvent(2.0, "gap", "lost"),
+        RecordedEvent(5.0, "restart", ""),
+        RecordedEvent(6.0, "ended", ""),
     )
     assert told.overview is not None
     np.testing.assert_array_equal(told.overview.seconds, np.arange(6.0))
-    np.testing.assert_array_equal(told.overview.low[:, 0], [0.0, 10.0, np.nan, np.nan, 20.0, 30.0])
-    np.testing.assert_array_equal(told.overview.high[:, 0], [9.0, 19.0, np.nan, np.nan, 29.0, 39.0])
-    np.testing.assert_array_equal(told.overview.low[:, 1], -told.overview.high[:, 0])
+    np.testing.assert_array_equal(told.overview.low["c"], [0.0, 10.0, np.nan, np.nan, 20.0, 30.0])
+    np.testing.assert_array_equal(told.overview.high["c"], [9.0, 19.0, np.nan, np.nan, 29.0, 39.0])
+    np.testing.assert_array_equal(told.overview.low["m"], -np.array(told.overview.high["c"]))
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_an_overview_is_the_least_and_the_largest_of_each_column(steps: list[int
     found = overview(ArrayRecording(Stream("r", 0, RATE, CHANNELS), samples, 0.0, (), index), n)
     width = -(-(int(index[-1]) + 1) // n)
     assert len(found.seconds) <= n
-    for k, left in enumerate(found.seconds.tolist()):
+    for k, left in enumerate(found.seconds):
         assert left == pytest.approx(k * width / RATE)
-        for channel in range(2):
+        for channel, name in enumerate("cm"):
             inside = samples[(index >= k * width) & (index < (k + 1) * width), channel]
             inside = inside[~np.isnan(inside)]
             expected = (inside.min(), inside.max()) if inside.size else (np.nan, np.nan)
-            np.testing.assert_array_equal((found.low[k, channel], found.high[k, channel]), expected)
+            np.testing.assert_array_equal((found.low[name][k], found.high[name][k]), expected)
 
 
 def test_an_overview_needs_a_column() -> None:
@@ -281,7 +281,8 @@ def test_openfresco_halves_are_described_together(records: Records) -> None:
     assert (told.format, told.sample_rate, told.columns, told.problem) == ("OpenFresco recorders", 51.2, (), "")
     measured = np.loadtxt(records.openfresco / "Elmt_daqDsp_Ref.out")[:, 1]
     assert told.overview is not None
-    assert (np.nanmin(told.overview.low[:, 1]), np.nanmax(told.overview.high[:, 1])) == (
+    _, low, high = told.overview.curve(told.channels[1].name)
+    assert (np.nanmin(low), np.nanmax(high)) == (
         measured.min(),
         measured.max(),
     )

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from replay.studies.delays.cells import level_of
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
-from replay.studies.delays.spread import quartiles
+from replay.studies.delays.level import quartiles
+from replay.studies.delays.report import level_of
 from replay.studies.delays.study import SIGMAS, run_study
 from sim.models.delay_equation import DelayEquation
 
@@ -24,6 +24,7 @@ def levels(study, number):
     return [level for level in study.levels if level.example.number == number]
 
 
+@pytest.mark.slow
 def test_method_2_is_unbiased_and_its_covariance_is_the_scatter(study):
     for level in study.levels:
         fits = level.free[2].fits

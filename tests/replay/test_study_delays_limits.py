@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from replay.studies.delays.spread import histogram, quartiles
+from replay.studies.delays.level import histogram, quartiles
 from replay.studies.delays.study import run_study
 
 

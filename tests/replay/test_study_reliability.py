@@ -11,7 +11,7 @@ from scipy.integrate import dblquad
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.tolerance import Policy, Tolerance
 from replay.studies.reliability import pictures
-from replay.studies.reliability.beam_quadrature import instantaneous_by_quadrature
+from replay.studies.reliability.oracle import instantaneous_by_quadrature
 from replay.studies.reliability.study import REALIZATIONS, THRESHOLDS, run_study, simulated
 from replay.validation.model import judge
 from sim.ensemble import replicates
@@ -77,6 +77,7 @@ def test_twice_as_many_nodes_change_nothing():
     np.testing.assert_allclose(one, twice, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_beam_is_the_integral_at_every_instant(beam):
     assert beam.ensemble.n_realizations == 100_000
     for case in beam.cases:

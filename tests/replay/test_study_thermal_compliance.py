@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replay.studies.thermal.bias import BiasCorrection
 from replay.studies.thermal.compliance import (
     FEWEST,
+    BiasCorrection,
     FailureProbability,
     Verdict,
     decide,

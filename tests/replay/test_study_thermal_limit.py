@@ -11,8 +11,7 @@ from scipy.integrate import dblquad, fixed_quad, solve_ivp
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit
-from replay.studies.thermal.many_specimens import temperatures
+from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit, temperatures
 from sim.distributions import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_slab import conduction_temperature, series_temperature
@@ -173,6 +172,6 @@ def test_drawn_units_are_computed_one_by_one(warm_kernels):
     assert share == np.mean(expected > 900.0)
     assert error == pytest.approx(np.sqrt(share * (1.0 - share) / 700), rel=0.01)
     time, told = np.array([10.0, 500.0]), []
-    found = temperatures(APPLIED, time, specimens, (0.0, 1.0), progress=lambda *each: told.append(each), what="x")
+    found = temperatures(APPLIED, time, specimens, (0.0, 1.0), progress=lambda *each: told.append(each), task="x")
     np.testing.assert_array_equal(found, specimens.temperature(APPLIED, time, (0.0, 1.0)))
     assert told == [("x", 512, 700), ("x", 700, 700)]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from replay.studies.thermal.limit import by_monte_carlo
-from replay.studies.thermal.proportion import standard_error
+from replay.studies.thermal.limit import by_monte_carlo, standard_error
 from sim.models.thermal_population import Specimens
 
 

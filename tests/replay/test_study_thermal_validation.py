@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from replay.studies.thermal.bias import correct_bias
-from replay.studies.thermal.fitted_runs import fit_run
-from replay.studies.thermal.validation import accreditation_sites, validation_sites
+from replay.studies.thermal.compliance import correct_bias
+from replay.studies.thermal.validation import accreditation_sites, fit_run, validation_sites
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import (
@@ -27,7 +26,7 @@ CONSTANT, REPRESENTATIVE, DEPENDENT = Conductivity
 
 def test_shares_are_those_of_cooler_specimens():
     specimens = KNOWN["Medium"].population(CONSTANT).sample(np.random.default_rng(4), 300)
-    found = validation_sites("Medium", specimens).share_cooler()
+    found = validation_sites("Medium", specimens).fraction_below()
     assert list(found) == list("1234")
     for name, shares in found.items():
         model = series_temperature(configurations()[name], 1000.0, specimens.conductivity, specimens.heat_capacity)[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.tracking.direct_fit import direct_fit
 from replay.studies.tracking.paei_noise import (
     CHORDS,
     DIRECT,
@@ -14,6 +13,7 @@ from replay.studies.tracking.paei_noise import (
     LEVELS,
     METHODS,
     RUNS,
+    direct_fit,
     paei_in_noise,
 )
 from replay.studies.tracking.plant import study_plant

@@ -11,8 +11,7 @@ import aiomqtt
 
 from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.config import MqttSettings
-from monitor.transport.mqtt.connection import Connection, NoConnectionError, url_of
-from monitor.transport.mqtt.credentials import password, tls_context
+from monitor.transport.mqtt.connection import Connection, NoConnectionError, password, tls_context, url_of
 from monitor.transport.mqtt.topics import Place
 
 CHECK = "check"

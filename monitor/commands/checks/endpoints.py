@@ -11,7 +11,6 @@ from typing import Protocol
 from monitor.commands.checks.check_result import CheckResult, fail, found, ok, warn
 from monitor.commands.security import Guard, in_plain
 from monitor.config import Settings
-from monitor.transport.security.allow_list import AllowList
 from monitor.transport.security.key_files import (
     CLIENTS,
     HAND_OVER,
@@ -21,6 +20,7 @@ from monitor.transport.security.key_files import (
     read_public,
     service_keys,
 )
+from monitor.transport.security.key_folder import AllowList
 from monitor.transport.zeromq.endpoint import is_local
 
 
@@ -67,7 +67,7 @@ def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) 
     from monitor.transport.viewers.plotjuggler import PlotJugglerSink
     from monitor.transport.viewers.prometheus import PrometheusSink
     from monitor.transport.zeromq.request_server import ZmqRequestServer
-    from monitor.transport.zeromq.result_sink import ZmqResultSink
+    from monitor.transport.zeromq.results import ZmqResultSink
 
     def results(url: str) -> _Bound:
         return ZmqResultSink(url, insecure=insecure, security=guard.keys, context=guard.context)

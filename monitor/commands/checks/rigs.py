@@ -12,8 +12,8 @@ from monitor.commands.security import Guard
 from monitor.config import StreamSettings
 from monitor.messages.blocks import Event, EventKind, Stream
 from monitor.transport.zeromq.endpoint import host_and_port
-from monitor.transport.zeromq.greeting import mechanism
-from monitor.transport.zeromq.signal_source import ZmqSource
+from monitor.transport.zeromq.handshake import server_mechanism
+from monitor.transport.zeromq.signals import ZmqSource
 
 PATIENCE = 3.0
 """s for which rigs are listened to."""
@@ -116,7 +116,7 @@ class RigProbe:
 
     def _trouble(self, ear: Ear) -> str:
         # which of the two sides hangs up first is chance, and with it what a failed handshake tells
-        if not self._secured and mechanism(ear.url) == "CURVE":
+        if not self._secured and server_mechanism(ear.url) == "CURVE":
             return f"{ear.url}: it asks for keys, so give --keys"
         return ear.troubles[-1]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, decode_request, encode
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
 
 _QUEUE = 64
 _NOTES = 16

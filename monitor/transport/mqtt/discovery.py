@@ -15,7 +15,7 @@ from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.outbox import Message
 from monitor.transport.mqtt.topics import INDICATORS, RELIABILITY, STATUS, Place, alarm
 
-MOST_SENSORS = 1000
+MAX_SENSORS = 1000
 
 _UNCERTAINTY = ("_sd", "_se")
 _CLASSES = {"s": "duration", "Hz": "frequency"}
@@ -47,7 +47,7 @@ class Discovery:
         """Return the headlines, then a sensor for each value, without standard deviations and the bands of models."""
         first = [self._headline(name, quantity, unit) for name, quantity, unit in _headlines(stream)]
         shown = [c for c in stream.columns if not c.name.endswith(_UNCERTAINTY) and not c.name.startswith("model_")]
-        return (*first, *(self._sensor(column) for column in shown))[:MOST_SENSORS]
+        return (*first, *(self._sensor(column) for column in shown))[:MAX_SENSORS]
 
     def alarms(self, alarms: Sequence[Alarm]) -> tuple[Message, ...]:
         """Return a binary sensor for each alarm, on while it is standing."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from monitor.messages.alarms import MAX_ALARMS
 from monitor.messages.blocks import ResultBlock
-from monitor.transport.mqtt.payloads import refreshed
+from monitor.transport.mqtt.payloads import as_refresh
 from monitor.transport.mqtt.topics import ANSWER, EVENT, STATUS
 
-MOST_ALARMS, MOST_EVENTS, MOST_ANSWERS = 100_000, 10_000, 64
-_MOST_DUE = 4 * MAX_ALARMS
+MAX_WAITING_ALARMS, MAX_WAITING_EVENTS, MAX_WAITING_ANSWERS = 100_000, 10_000, 64
+_MAX_DUE = 4 * MAX_ALARMS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,18 +41,18 @@ class Outbox:
 
     Parameters
     ----------
-    most_alarms, most_events : how many of them may wait.
+    max_alarms, max_events : how many of them may wait.
     """
 
-    def __init__(self, most_alarms: int = MOST_ALARMS, most_events: int = MOST_EVENTS) -> None:
+    def __init__(self, max_alarms: int = MAX_WAITING_ALARMS, max_events: int = MAX_WAITING_EVENTS) -> None:
         self._lock = threading.Lock()
-        self._most_alarms, self._most_events = most_alarms, most_events
+        self._most_alarms, self._most_events = max_alarms, max_events
         self._alarms: deque[Message] = deque()
         self._pending: Counter[str] = Counter()  # transitions that wait, by topic
         self._newer: set[str] = set()  # topics of which something stands that came after those transitions
         self._events: deque[Message] = deque()
-        self._answers: deque[Message] = deque(maxlen=MOST_ANSWERS)
-        self._standing: dict[str, Message] = {}  # what the broker is to keep
+        self._answers: deque[Message] = deque(maxlen=MAX_WAITING_ANSWERS)
+        self._retained: dict[str, Message] = {}  # what the broker is to keep
         self._due: dict[str, None] = {}  # of that, what it has not got yet
         self._row: ResultBlock | None = None
         self.dropped = 0
@@ -64,28 +64,28 @@ class Outbox:
         with self._lock:
             return len(self._alarms) + len(self._events) + len(self._due) + len(self._answers)
 
-    def stand(self, message: Message) -> None:
+    def set_retained(self, message: Message) -> None:
         """Let the broker keep this in place of what it has; the same again is not told again."""
         with self._lock:
-            held = self._standing.get(message.topic)
+            held = self._retained.get(message.topic)
             if message.topic in self._pending:
                 # the same as stood before them is not what they leave behind
                 self._newer.add(message.topic)
             elif held is not None and held.payload == message.payload:
                 return
-            self._standing[message.topic] = message
+            self._retained[message.topic] = message
             self._due[message.topic] = None
 
-    def stands(self, topic: str) -> bool:
+    def is_retained(self, topic: str) -> bool:
         """Whether there is something that the broker is to keep there."""
         with self._lock:
-            return topic in self._standing
+            return topic in self._retained
 
-    def disown(self, topic: str, *, absolute: bool = False) -> None:
+    def clear_retained(self, topic: str, *, absolute: bool = False) -> None:
         """Take away what the broker keeps there, unless it is ours; so many at a time and no more."""
         with self._lock:
-            if topic not in self._standing and topic not in self._pending and len(self._due) < _MOST_DUE:
-                self._standing[topic] = Message(topic, b"", retain=True, absolute=absolute)
+            if topic not in self._retained and topic not in self._pending and len(self._due) < _MAX_DUE:
+                self._retained[topic] = Message(topic, b"", retain=True, absolute=absolute)
                 self._due[topic] = None
 
     def transition(self, message: Message) -> None:
@@ -129,7 +129,7 @@ class Outbox:
         """Return what is to be published next; it stays until `done`. At the end the status goes last."""
         with self._lock:
             if STATUS in self._due and not self.closing:
-                return self._standing[STATUS]
+                return self._retained[STATUS]
             if self._alarms:
                 return self._alarms[0]
             if (due := self._first_due(lambda topic: topic != STATUS)) is not None:
@@ -148,22 +148,22 @@ class Outbox:
                     if queue is self._alarms:
                         self._settle(message)
                     return
-            if self._standing.get(message.topic) is message:
+            if self._retained.get(message.topic) is message:
                 self._due.pop(message.topic, None)
                 if not message.payload:
-                    del self._standing[message.topic]
+                    del self._retained[message.topic]
 
-    def renew(self) -> None:
+    def republish_retained(self) -> None:
         """Tell again whatever the broker is to keep: it may have lost it, or be another one."""
         with self._lock:
-            self._due = dict.fromkeys(self._standing)
+            self._due = dict.fromkeys(self._retained)
             # answers are for clients that asked on a connection that is no more
             self._answers.clear()
 
-    def standing(self) -> tuple[Message, ...]:
+    def retained(self) -> tuple[Message, ...]:
         """What the broker is to keep."""
         with self._lock:
-            return tuple(self._standing.values())
+            return tuple(self._retained.values())
 
     def _settle(self, message: Message) -> None:
         """What was told last of an alarm is what the broker is to keep, unless there is later word of it."""
@@ -173,12 +173,12 @@ class Outbox:
             del self._pending[message.topic]
             self._newer.discard(message.topic)
         if not later:
-            self._standing[message.topic] = replace(message, payload=refreshed(message.payload))
+            self._retained[message.topic] = replace(message, payload=as_refresh(message.payload))
             self._due.pop(message.topic, None)
 
     def _first_due(self, wanted: Callable[[str], bool]) -> Message | None:
         # an alarm's transitions that wait say more than its state before them
         for topic in self._due:
             if wanted(topic) and topic not in self._pending:
-                return self._standing[topic]
+                return self._retained[topic]
         return None

@@ -1,7 +1,8 @@
-"""What the messages hold: values of the house -> JSON."""
+"""Values as the JSON payloads of MQTT messages."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -10,13 +11,49 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.messages.alarms import Alarm, AlarmAction, Transition
-from monitor.messages.blocks import Event, ResultBlock, ResultStream
-from monitor.transport.mqtt.headlines import Headlines
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples
+from monitor.messages.headline import first_indicator, read_headline
+
+
+class Headlines:
+    """Make the objects that stand before the values of a row; an actuator without a delay has none."""
+
+    def __init__(self, stream: ResultStream) -> None:
+        places: dict[str, dict[str, int]] = {}
+        for place, column in enumerate(stream.columns):
+            places.setdefault(column.actuator, {})[column.name] = place
+        found = ((name, first_indicator(own.__contains__), own) for name, own in places.items())
+        self._columns = {name: (first, own) for name, first, own in found if f"{first}_delay" in own}
+        self.names = tuple(self._columns)
+        self.delays: NDArray[np.intp] = np.array(
+            [own[f"{one}_delay"] for one, own in self._columns.values()], np.intp
+        )
+        """(n_actuators,) columns of their delays."""
+
+    def of(self, actuator: str, row: Samples, window: float) -> dict[str, Any]:
+        """Return what a row of results, (n_columns,), says of one of `names`; `window` [s] is the indicators'."""
+        first, own = self._columns[actuator]
+        found = read_headline(first, lambda name: float(row[own[name]]) if name in own else math.nan)
+        return {
+            "delay": _number_or_none(found.delay),
+            "delay_sd": _number_or_none(found.delay_sd),
+            "ratio": _number_or_none(found.ratio),
+            "ratio_sd": _number_or_none(found.ratio_sd),
+            "indicator": found.indicator,
+            "window": window,
+            "contradicting": found.contradicting,
+        }
+
+
+def _number_or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
 
 _RELIABILITY = ("reliability_", "model_")
-_NEWS, _AGAIN = b'"refresh":false}', b'"refresh":true}'
+_NOT_REFRESH, _REFRESH = b'"refresh":false}', b'"refresh":true}'
 _ACTIVE = {AlarmAction.OCCUR: True, AlarmAction.RETURN_TO_NORMAL: False}
 
 VERSION = metadata.version("synchroscope")
@@ -118,9 +155,9 @@ def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
     return encode({**asdict(alarm), **derived, "transition": step, "utc": now(), "refresh": transition is None})
 
 
-def refreshed(payload: bytes) -> bytes:
+def as_refresh(payload: bytes) -> bytes:
     """Return an alarm's message as one that is told again: nothing has happened since."""
-    return payload.removesuffix(_NEWS) + _AGAIN if payload.endswith(_NEWS) else payload
+    return payload.removesuffix(_NOT_REFRESH) + _REFRESH if payload.endswith(_NOT_REFRESH) else payload
 
 
 def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:

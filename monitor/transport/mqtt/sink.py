@@ -11,15 +11,14 @@ from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBloc
 from monitor.messages.health import Broker, Health
 from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads, topics
-from monitor.transport.mqtt.backoff import Backoff
 from monitor.transport.mqtt.command_handler import MqttCommandHandler
-from monitor.transport.mqtt.connection import url_of
-from monitor.transport.mqtt.credentials import password, tls_context
+from monitor.transport.mqtt.connection import password, tls_context, url_of
 from monitor.transport.mqtt.discovery import Discovery
 from monitor.transport.mqtt.outbox import Message, Outbox
 from monitor.transport.mqtt.session import Session
 from monitor.transport.mqtt.summary import Ending, Summary
 from monitor.transport.mqtt.topics import Place
+from monitor.transport.rate_limit import Backoff
 
 _STATUS_INTERVAL = 30.0
 _SUMMARY_INTERVAL = 10.0
@@ -74,7 +73,7 @@ class MqttSink:
         self._session = Session(
             settings, self.outbox, lambda: self._place, self._rows, self.inlet.take, self.inlet.note, backoff
         )
-        self._say_online(Health())
+        self._publish_status(Health())
         self._session.start()
 
     @property
@@ -90,7 +89,7 @@ class MqttSink:
 
     def signals(self, block: SignalBlock) -> None:
         """Learn whose they are; signals are not told."""
-        self._follow_rig(block.stream.rig)
+        self._set_rig(block.stream.rig)
 
     def results(self, block: ResultBlock) -> None:
         """Tell the last row, at the rate that is set."""
@@ -122,35 +121,35 @@ class MqttSink:
             return
         for name, alarm in known.items():
             if name not in told and self._alarms.get(name) != described[name]:
-                self.outbox.stand(Message(topics.alarm(name), payloads.alarm(alarm), retain=True))
+                self.outbox.set_retained(Message(topics.alarm(name), payloads.alarm(alarm), retain=True))
         for name in (self._alarms.keys() | told) - known.keys():
-            self.outbox.stand(Message(topics.alarm(name), b"", retain=True))
+            self.outbox.set_retained(Message(topics.alarm(name), b"", retain=True))
         self._alarms = described
-        self._discovered()
+        self._publish_discovery()
 
     def health(self, health: Health) -> None:
         """Tell the status where it changes, and now and then what became of the run so far."""
         ended = health.state == "ended" != self._health.state
         self._health = health
         if health.rig:
-            self._follow_rig(health.rig)
-        self._say_online(health)
+            self._set_rig(health.rig)
+        self._publish_status(health)
         # at once under a new name: what is kept there may be that of a service that was killed
         late = self._summed is None or self._clock() - self._summed >= _SUMMARY_INTERVAL
         if ended or (late and self._place.rig):
-            self._sum_up()
+            self._publish_summary()
 
     def close(self, linger: float = _LINGER) -> None:
         """Say that the service ends, and wait at most `linger` s for it to be heard. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
-        self._sum_up(self._ending())
+        self._publish_summary(self._ending())
         reason = "ended" if self._health.state == "ended" else "stopped"
-        self._stand(topics.STATUS, payloads.status("offline", reason=reason))
+        self._set_retained(topics.STATUS, payloads.status("offline", reason=reason))
         self._session.close(linger)
 
-    def _follow_rig(self, rig: str) -> None:
+    def _set_rig(self, rig: str) -> None:
         if rig != self._place.rig:
             self._place = Place(self._settings.lab, rig)
             self._discovery = self._discover()
@@ -163,8 +162,8 @@ class MqttSink:
         # in one piece: the session's thread reads it
         made = tuple((topic, payloads.Telemetry(stream, reliability=which, window=window)) for topic, which in kinds)
         self._telemetry = stream, made
-        self._stand(topics.META, payloads.meta(stream, self._settings.lab, window))
-        self._discovered()
+        self._set_retained(topics.META, payloads.meta(stream, self._settings.lab, window))
+        self._publish_discovery()
 
     def _rows(self, block: ResultBlock) -> tuple[tuple[str, bytes], ...]:
         stream, kinds = self._telemetry
@@ -175,32 +174,32 @@ class MqttSink:
         made = ((topic, telemetry.message(block, utc)) for topic, telemetry in kinds)
         return tuple((topic, payload) for topic, payload in made if payload is not None)
 
-    def _say_online(self, health: Health) -> None:
+    def _publish_status(self, health: Health) -> None:
         now = self._clock()
         # told again now and then: another's will may have come after it
         if self._status is None or self._status[0] != health.state or now - self._status[1] >= _STATUS_INTERVAL:
             self._status = health.state, now
-            self._stand(topics.STATUS, payloads.status("online", state=health.state))
+            self._set_retained(topics.STATUS, payloads.status("online", state=health.state))
 
-    def _sum_up(self, ending: Ending | None = None) -> None:
+    def _publish_summary(self, ending: Ending | None = None) -> None:
         self._summed = self._clock()
-        self._stand(topics.SUMMARY, self._summary.message(self._health, self._all, ending))
+        self._set_retained(topics.SUMMARY, self._summary.message(self._health, self._all, ending))
 
-    def _stand(self, topic: str, payload: bytes) -> None:
-        self.outbox.stand(Message(topic, payload, retain=True))
+    def _set_retained(self, topic: str, payload: bytes) -> None:
+        self.outbox.set_retained(Message(topic, payload, retain=True))
 
     def _discover(self) -> Discovery | None:
         return Discovery(self._settings.discovery_prefix, self._place) if self._settings.discovery else None
 
-    def _discovered(self) -> None:
+    def _publish_discovery(self) -> None:
         if self._discovery is None:
             return
         sensors = self._discovery.sensors(self._stream) if self._stream is not None else ()
         wanted = {message.topic: message for message in (*sensors, *self._discovery.alarms(self._all))}
         for topic in self._sensors.keys() - wanted.keys():
-            self.outbox.stand(Message(topic, b"", retain=True, absolute=True))
+            self.outbox.set_retained(Message(topic, b"", retain=True, absolute=True))
         for message in wanted.values():
-            self.outbox.stand(message)
+            self.outbox.set_retained(message)
         self._sensors = wanted
 
 

@@ -12,7 +12,7 @@ from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.health import Health
 from monitor.transport.mqtt import payloads
-from monitor.transport.mqtt.headlines import Headlines
+from monitor.transport.mqtt.payloads import Headlines
 
 _EMPTY = np.empty(0)
 

@@ -1,4 +1,4 @@
-"""Keys in files: one line of 40 characters each, the secret ones for their owner's eyes only."""
+"""CURVE keys: in a socket, and in files of one line of 40 characters each."""
 
 from __future__ import annotations
 
@@ -6,13 +6,54 @@ import os
 import re
 import stat
 import struct
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import zmq
 from zmq.utils import z85
 
-from monitor.transport.security.curve import Keys
-from monitor.transport.security.secret_file import OTHERS_READ, OTHERS_WRITE, UnsafeFileError, check_guarded, opened
+from monitor.system.files import (
+    GROUP_OTHER_ACCESS,
+    GROUP_OTHER_WRITE,
+    UnsafeFileError,
+    check_permissions,
+    open_guarded,
+)
+
+DOMAIN = b"synchroscope"
+"""The ZAP domain of every socket that is bound with keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A program's own pair, and the public key of whoever it connects to.
+
+    Parameters
+    ----------
+    public, secret : 40 characters each, in Z85.
+    peer : public key of the program that is connected to; empty: connections are not encrypted.
+    """
+
+    public: bytes
+    secret: bytes = field(repr=False)
+    peer: bytes = b""
+
+    def apply(self, socket: zmq.Socket[bytes], *, bind: bool) -> None:
+        """Prepare a socket that is to be bound or connected; before that.
+
+        A bound socket lets in whom the `ZapAuthenticator` of its context lets in, and without one nobody: libzmq on
+        its own would let in any key.
+        """
+        if bind:
+            socket.setsockopt(zmq.CURVE_SERVER, 1)
+            socket.setsockopt(zmq.CURVE_SECRETKEY, self.secret)
+            socket.setsockopt(zmq.ZAP_DOMAIN, DOMAIN)
+            socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
+        elif self.peer:
+            socket.setsockopt(zmq.CURVE_PUBLICKEY, self.public)
+            socket.setsockopt(zmq.CURVE_SECRETKEY, self.secret)
+            socket.setsockopt(zmq.CURVE_SERVERKEY, self.peer)
+
 
 SERVICE = "service"
 CLIENTS = "clients"
@@ -75,12 +116,12 @@ def write_key(path: Path, key: bytes, mode: int = 0o644) -> None:
 
 def read_public(path: Path) -> bytes:
     """Return a public key; others may read its file, but not write it."""
-    return _key(path, _content(path, OTHERS_WRITE))
+    return _key(path, _content(path, GROUP_OTHER_WRITE))
 
 
 def read_secret(path: Path) -> bytes:
     """Return a secret key, from a file that nobody but its owner can read."""
-    return _key(path, _content(path, OTHERS_READ))
+    return _key(path, _content(path, GROUP_OTHER_ACCESS))
 
 
 def service_keys(folder: Path, peer: Path | None = None) -> Keys:
@@ -128,7 +169,7 @@ def check_folder(folder: Path) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise KeyFileError(f"{folder} is not a folder")
     try:
-        check_guarded(folder, found, OTHERS_WRITE)
+        check_permissions(folder, found, GROUP_OTHER_WRITE)
     except UnsafeFileError as problem:
         raise KeyFileError(str(problem)) from problem
 
@@ -143,7 +184,7 @@ def _pair(path: Path) -> Keys:
 
 def _content(path: Path, forbidden: int) -> bytes:
     try:
-        with opened(path, forbidden) as file:
+        with open_guarded(path, forbidden) as file:
             return file.read(_MOST)
     except UnsafeFileError as problem:
         # a cause that passes, as when there are too many open files, is to be told from one that does not

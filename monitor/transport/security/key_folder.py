@@ -1,11 +1,15 @@
-"""The folder of a service's keys: its own pair, the list of who is let in, and what is to be handed over."""
+"""The folder of a service's keys: its own pair, the clients that are let in, and what is to be handed over."""
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
-from monitor.transport.security.allow_list import AllowList
+from zmq.utils import z85
+
 from monitor.transport.security.key_files import (
     CLIENTS,
     HAND_OVER,
@@ -20,6 +24,108 @@ from monitor.transport.security.key_files import (
     write_key,
     write_pair,
 )
+
+_MOST = 4096  # files
+_LOOK_EVERY = 0.25  # s; a look costs as much as there are files, and strangers may come as often as they like
+
+_Signature = tuple[tuple[str, int, int, int], ...]
+
+
+class AllowList:
+    """The public keys in the files ``NAME.public`` of a folder.
+
+    Files that others can write are left out, and a folder that others can write is as good as empty.
+
+    Parameters
+    ----------
+    folder : looked at when a key is asked for, for strangers four times a second at most, and read anew where
+        anything in it has changed.
+    always : names and keys that need no file.
+    say : is told what is left out, once.
+    clock : s, monotonic.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        always: dict[bytes, str] | None = None,
+        say: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.folder = folder
+        self._always = {z85.decode(key): name for key, name in (always or {}).items()}
+        self._say = say
+        self._clock = clock
+        self._next_look, self._folder_seen = clock(), 0
+        self._said: set[str] = set()
+        self._seen: _Signature | None = None
+        self._names: dict[bytes, str] = {}
+        self._bare: dict[bytes, str] = {}
+
+    def name_of(self, key: bytes) -> str | None:
+        """Return the name of the client with this public key (32 bytes); None: it is not on the list."""
+        if name := self._always.get(key):
+            return name
+        # who is on the list may cost a look, and is let in no more from the moment when it is taken off
+        if key in self._bare or self._clock() >= self._next_look or self._changed() != self._folder_seen:
+            self._look()
+        return self._bare.get(key)
+
+    @property
+    def names(self) -> dict[bytes, str]:
+        """Names by public key, as the folder is now."""
+        self._look()
+        return self._names
+
+    def _changed(self) -> int:
+        try:
+            return self.folder.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _look(self) -> None:
+        self._folder_seen = self._changed()
+        self._next_look = self._clock() + _LOOK_EVERY
+        try:
+            check_folder(self.folder)
+            seen = self._files()
+        except (KeyFileError, OSError) as problem:
+            self._seen, self._names, self._bare = None, {}, {}
+            self._tell(f"nobody is let in: {problem}")
+            return
+        if seen != self._seen:
+            self._names, lasting = self._read(seen)
+            self._bare = {z85.decode(key): name for key, name in self._names.items()}
+            self._seen = seen if lasting else None
+
+    def _files(self) -> _Signature:
+        found = []
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(PUBLIC):
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((entry.name, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
+        if len(found) > _MOST:
+            self._tell(f"{self.folder} holds more than {_MOST} keys: the last by their names are not let in")
+        return tuple(sorted(found)[:_MOST])
+
+    def _read(self, seen: _Signature) -> tuple[dict[bytes, str], bool]:
+        """Return the names, and whether it would be the same if it were read again."""
+        names, lasting = {}, True
+        for file, *_ in seen:
+            try:
+                name = check_name(file.removesuffix(PUBLIC))
+                names[read_public(self.folder / file)] = name
+            except KeyFileError as problem:
+                # of the file itself, or of the system, which may soon have what it lacks now
+                lasting = lasting and not isinstance(problem.__cause__, OSError)
+                self._tell(f"not let in: {problem}")
+        return names, lasting
+
+    def _tell(self, text: str) -> None:
+        if text not in self._said and len(self._said) < _MOST:
+            self._said.add(text)
+            self._say(text)
 
 
 class KeyFolder:

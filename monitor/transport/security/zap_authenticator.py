@@ -9,9 +9,9 @@ from contextlib import suppress
 import zmq
 from zmq.utils import z85
 
-from monitor.transport.security.allow_list import AllowList
-from monitor.transport.security.curve import DOMAIN
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
+from monitor.transport.security.key_files import DOMAIN
+from monitor.transport.security.key_folder import AllowList
 
 _ADDRESS = "inproc://zeromq.zap.01"
 _TURN = 100  # ms between looks at whether to stop

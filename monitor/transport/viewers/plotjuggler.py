@@ -1,15 +1,11 @@
-"""The feed for PlotJuggler 3 and 4: its ZeroMQ subscriber with the JSON protocol.
-
-It takes messages of three frames: a topic, a JSON map, and seconds since 1970 as text. A curve is called
-TOPIC/GROUP/NAME. A message whose JSON it cannot read is dropped without a word, and a time that it cannot read ends
-the program, so that both are written with care here. docs/viewers.md describes the curves.
-"""
+"""A feed for PlotJuggler 3 and 4: its ZeroMQ subscriber with the JSON protocol."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
 import zmq
 
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
@@ -18,11 +14,54 @@ from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PLOTJUGGLER
 from monitor.system.worker_process import POSSIBLE
-from monitor.transport.viewers.number_tree import NumberTree
 from monitor.transport.viewers.wall_time import WallTime
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
-from monitor.transport.zeromq.sending import Sending
+from monitor.transport.zeromq.queued_publisher import QueuedPublisher
+
+
+class NumberTree:
+    """The shape of a message: the same keys in every one of them.
+
+    Viewers take a slash for a level of the tree, so that ``a/b`` of ``c`` and ``b`` of ``c/a`` would be one curve. In
+    groups and names it becomes an underscore, and what is then doubled gets a number.
+
+    Parameters
+    ----------
+    places : group and name of each value.
+    """
+
+    def __init__(self, places: Iterable[tuple[str, str]]) -> None:
+        groups: dict[str, list[tuple[int, str]]] = {}
+        for position, (group, name) in enumerate(places):
+            groups.setdefault(group, []).append((position, name))
+        self._groups: list[tuple[str, list[int], list[str]]] = []
+        for group, key in zip(groups, _unique(groups), strict=True):
+            positions = [position for position, _ in groups[group]]
+            self._groups.append((key, positions, _unique(name for _, name in groups[group])))
+
+    def encode(self, values: Sequence[float]) -> bytes:
+        """Return JSON with one number a place, written as a float; what is not finite is null."""
+        # a NaN in JSON is no JSON: msgspec writes null for it and for infinities
+        return msgspec.json.encode(
+            {
+                group: {name: float(values[position]) for position, name in zip(positions, names, strict=True)}
+                for group, positions, names in self._groups
+            }
+        )
+
+
+def _unique(texts: Iterable[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for text in texts:
+        # what UTF-8 cannot write, and levels, do not belong in a key
+        plain = text.encode(errors="replace").decode().replace("/", "_") or "_"
+        key, number = plain, 2
+        while key in found:
+            key, number = f"{plain}_{number}", number + 1
+        found[key] = None
+    return list(found)
+
 
 MAX_RATE = 100.0
 """Messages a second, of all topics."""
@@ -68,7 +107,7 @@ class PlotJugglerSink:
     ) -> None:
         if not 0.0 < rate <= MAX_RATE:
             raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
-        self._sending = Sending(
+        self._publisher = QueuedPublisher(
             PublisherProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
             if apart and POSSIBLE
             else PublisherSocket(bind, queue_seconds=_QUEUE, insecure=insecure, context=context)
@@ -76,7 +115,7 @@ class PlotJugglerSink:
         self._monotonic = monotonic
         self._wall = WallTime(clock, monotonic)
         self._signals, self._results, self._alarms = (
-            _Topic(name, 1.0 / (share * rate), self._sending) for name, share in _SHARES.items()
+            _Topic(name, 1.0 / (share * rate), self._publisher) for name, share in _SHARES.items()
         )
         self._channels: tuple[Stream, NumberTree] | None = None
         self._columns: tuple[ResultStream, NumberTree] | None = None
@@ -85,17 +124,17 @@ class PlotJugglerSink:
     @property
     def endpoint(self) -> str:
         """What is bound, with its port."""
-        return self._sending.url
+        return self._publisher.url
 
     @property
     def dropped(self) -> int:
         """Messages that ZeroMQ would not take."""
-        return self._sending.dropped
+        return self._publisher.dropped
 
     @property
     def trouble(self) -> str:
         """What subscribers have done, in one line; empty: nothing."""
-        return self._sending.trouble
+        return self._publisher.trouble
 
     def signals(self, block: SignalBlock) -> None:
         """Show the newest sample."""
@@ -147,16 +186,16 @@ class PlotJugglerSink:
         """Send the newest values and leave; a second call does nothing."""
         for topic in self._topics:
             topic.send()
-        self._sending.close(_LINGER)
+        self._publisher.close(_LINGER)
 
 
 class _Topic:
     """One topic: the newest values that wait, and when they may go."""
 
-    def __init__(self, name: str, period: float, sending: Sending) -> None:
+    def __init__(self, name: str, period: float, publisher: QueuedPublisher) -> None:
         self._name = f"synchroscope/{name}".encode()
         self._period = period
-        self._sending = sending
+        self._publisher = publisher
         self._waiting: tuple[float, NumberTree, Sequence[float]] | None = None
         self._turn: int | None = None
         self._when = b""
@@ -181,7 +220,7 @@ class _Topic:
         if not when > self._newest:
             return
         self._newest, self._turn = when, turn
-        self._sending.offer([self._name, tree.encode(values), b"%.6f" % when])
+        self._publisher.send([self._name, tree.encode(values), b"%.6f" % when])
 
 
 def _tree_of_channels(stream: Stream) -> NumberTree:

@@ -1,28 +1,158 @@
-"""A page for Prometheus: what is newest of the service's health and alarms, told to whoever asks."""
+"""A page for Prometheus: health and alarms as metrics, in base units and with `_total` for what only grows."""
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import re
 import time
-from collections.abc import Callable, Iterator
-from threading import Thread
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from monitor.messages.alarms import AlarmReport
+from monitor.messages.alarms import Alarm, AlarmReport, Severity
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
-from monitor.messages.health import Health
+from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health
 from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PROMETHEUS
 from monitor.transport.base import TransportError
-from monitor.transport.viewers.metrics import metrics_of
-from monitor.transport.viewers.metrics_server import PageServer
+
+STREAM_STATES = ("waiting", "receiving", "stale", "ended")
+
+_VERSION = metadata.version("synchroscope")
+_PREFIX = "synchroscope_"
+_COUNTS = {
+    "samples_received": ("received", "Samples that were taken."),
+    "samples_lost": ("lost", "Samples that never came."),
+    "samples_duplicated": ("duplicates", "Samples that came twice and were left out."),
+    "samples_reordered": ("reordered", "Samples that came too late and were left out."),
+    "stream_gaps": ("gaps", "Times that samples were missing."),
+    "stream_restarts": ("restarts", "Times that the publisher started again."),
+    "stream_clock_jumps": ("clock_jumps", "Times that the publisher's clock jumped."),
+    "stream_reconnects": ("reconnects", "Times that the connection was built anew."),
+    "messages_rejected": ("rejected", "Messages that could not be read."),
+}
+
+
+def metrics_of(health: Health | None, alarms: Sequence[Alarm], silence: float) -> Iterator[Metric]:
+    """Yield the metrics of a service.
+
+    Parameters
+    ----------
+    health : as the service told it last; None before it has.
+    alarms : as they were told last.
+    silence : s since the service told anything.
+    """
+    yield InfoMetricFamily(_PREFIX + "build", "The program.", {"version": _VERSION})
+    yield _gauge(
+        "service_silence_seconds", "Since the service last said how it is, as it does five times a second.", silence
+    )
+    if health is None:
+        return
+    yield InfoMetricFamily(_PREFIX + "stream", "What is watched.", {"rig": health.rig})
+    yield from _stream(health, silence)
+    yield from _counts(health.counts)
+    yield from _latency(health)
+    yield from _recording(health)
+    yield _counter("requests_refused", "Requests that could not be read or carried out.", health.requests_refused)
+    yield from _broker(health.broker)
+    yield from _alarms(alarms)
+
+
+def _stream(health: Health, silence: float) -> Iterator[Metric]:
+    yield _gauge("stream_up", "1 while samples come.", health.state == "receiving")
+    state = _gauge("stream_state", "1 for the state that the stream is in.", labels=("state",))
+    for name in STREAM_STATES:
+        state.add_metric([name], float(health.state == name))
+    yield state
+    if health.state != "waiting":
+        yield _gauge("stream_age_seconds", "Since the newest block came.", health.age + silence)
+    yield _gauge("sample_rate_hertz", "As the publisher says.", health.sample_rate)
+    yield _gauge("measured_sample_rate_hertz", "Samples a second that really came.", health.measured_rate)
+    yield _gauge("window_seconds", "Length of the indicators' windows.", health.window)
+
+
+def _counts(counts: Counts) -> Iterator[Metric]:
+    for name, (field, text) in _COUNTS.items():
+        yield _counter(name, text, getattr(counts, field))
+
+
+def _latency(health: Health) -> Iterator[Metric]:
+    bounds = [*(f"{bound:g}" for bound in LATENCY_BOUNDS), "+Inf"]
+    counts = health.latency_counts or (0,) * len(bounds)
+    buckets, total = [], 0
+    for bound, count in zip(bounds, counts, strict=True):
+        total += count
+        buckets.append((bound, float(total)))
+    yield HistogramMetricFamily(
+        _PREFIX + "latency_seconds",
+        "From the arrival of a block's newest sample until its results were published.",
+        buckets=buckets,
+        sum_value=health.latency_sum,
+    )
+    yield _counter("messages_unpublished", "Messages that were sent to no subscriber.", health.unpublished)
+    yield _gauge("latency_longest_seconds", "The longest since the last look.", health.latency)
+    yield _gauge("lag_seconds", "Age of the newest results when they left.", health.lag)
+    yield _gauge("load_ratio", "Part of the time in which the service was not waiting.", health.load)
+    yield _gauge("shed", "How many things are left out for want of time.", len(health.shed))
+
+
+def _recording(health: Health) -> Iterator[Metric]:
+    yield _gauge("recording", "1 while a run file is written.", bool(health.recording))
+    yield _counter("samples_recorded", "Samples that are safe in the run file.", health.recorded)
+    yield _counter("samples_unrecorded", "Samples that the recorder could not keep.", health.unrecorded)
+    yield _counter(
+        "recording_breaks", "Times that the recording had to go on in a new file.", health.recording_breaks
+    )
+    yield _gauge("samples_unaccounted", "Samples in none of the counts, or in two: a defect.", health.unaccounted)
+    if health.recording:
+        yield _gauge("unwritten_age_seconds", "Of the oldest sample that waits for the disk.", health.unwritten_age)
+    if health.recording and health.disk_free >= 0:
+        yield _gauge("disk_free_bytes", "Left on the disk of the run file.", health.disk_free)
+
+
+def _broker(broker: Broker) -> Iterator[Metric]:
+    if not broker.state:
+        return
+    yield _gauge("broker_up", "1 while the MQTT broker is connected.", broker.state == "connected")
+    yield _gauge("broker_waiting_messages", "Messages that wait for the broker.", broker.waiting)
+    yield _counter("broker_messages_dropped", "Messages to the broker that were lost.", broker.dropped)
+
+
+def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:
+    standing = _gauge("alarms_standing", "Alarms that are neither normal nor put aside.", labels=("severity",))
+    for severity in Severity:
+        standing.add_metric([severity], float(sum(a.standing and a.severity is severity for a in alarms)))
+    yield standing
+    waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
+    yield _gauge("alarms_unacknowledged", "Alarms that nobody has taken note of.", waiting)
+    active = _gauge("alarm_active", "1 while the alarm's condition holds.", labels=("name", "severity"))
+    # the state that it is in alone: zeros for seven others would make the page several times as long
+    state = _gauge("alarm_state", "1 for the state that the alarm is in.", labels=("name", "severity", "state"))
+    for alarm in alarms:
+        active.add_metric([alarm.name, alarm.severity], float(alarm.active))
+        state.add_metric([alarm.name, alarm.severity, alarm.state], 1.0)
+    yield active
+    yield state
+
+
+def _gauge(name: str, text: str, value: float | None = None, labels: Sequence[str] = ()) -> GaugeMetricFamily:
+    if labels:
+        return GaugeMetricFamily(_PREFIX + name, text, labels=labels)
+    return GaugeMetricFamily(_PREFIX + name, text, value)
+
+
+def _counter(name: str, text: str, value: int) -> CounterMetricFamily:
+    return CounterMetricFamily(_PREFIX + name, text, float(value))
+
 
 _ADDRESS = re.compile(r"(?:http://)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})(?:/metrics)?/?")
-_BREATH = 1e-4  # s between two metrics
+_YIELD = 1e-4  # s between two metrics
+_ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  bound only where it is said
 
 
 class PrometheusSink:
@@ -52,10 +182,16 @@ class PrometheusSink:
         self._heard = clock()
         registry = CollectorRegistry()
         registry.register(_Newest(self._metrics))
-        self._server: PageServer | None = PageServer(*_checked(address, insecure), registry)
-        self.url = self._server.url
-        self._thread = Thread(target=self._server.serve_forever, args=(0.1,), name="prometheus", daemon=True)
-        self._thread.start()
+        host, port = _checked(address, insecure)
+        try:
+            self._server, self._thread = start_http_server(port, host, registry)
+        except OSError as problem:
+            taken = problem.errno in (errno.EADDRINUSE, errno.EACCES)
+            why = "is in use, or not for this user: choose another port" if taken else problem.strerror
+            raise TransportError(f"{address} {why}") from problem
+        self._closed = False
+        shown = "*" if host == _ALL_ADDRESSES else f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._server.server_port}/metrics"
 
     def _metrics(self) -> Iterator[Metric]:
         # values that never change: whatever is newest is whole
@@ -82,13 +218,12 @@ class PrometheusSink:
         """Keep nothing."""
 
     def close(self) -> None:
-        """End every thread and connection; a second call does nothing."""
-        if self._server is None:
-            return
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-        self._server = None
+        """Serve no more; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
 
 
 class _Newest(Collector):
@@ -99,7 +234,7 @@ class _Newest(Collector):
         for metric in self._metrics():
             yield metric
             # the interpreter's lock is given up, or the service would wait until it is taken away
-            time.sleep(_BREATH)
+            time.sleep(_YIELD)
 
     def describe(self) -> tuple[Metric, ...]:
         # or the registry would collect to see the names
@@ -118,4 +253,4 @@ def _checked(address: str, insecure: bool) -> tuple[str, int]:
         local = host == "localhost"
     if not local and not insecure:
         raise TransportError(f"{address} would be open to other machines: take 127.0.0.1 or say --insecure")
-    return "" if host == "*" else host, int(match["port"])
+    return _ALL_ADDRESSES if host == "*" else host, int(match["port"])

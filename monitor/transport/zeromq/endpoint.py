@@ -9,7 +9,7 @@ import re
 import zmq
 
 from monitor.transport.base import TransportError
-from monitor.transport.security.curve import Keys
+from monitor.transport.security.key_files import Keys
 
 _TCP = re.compile(r"tcp://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5}|\*)")
 _FORMS = "write tcp://HOST:PORT, for example tcp://127.0.0.1:5555, or ipc:///path"

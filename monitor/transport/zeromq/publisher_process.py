@@ -1,27 +1,137 @@
-"""A publishing socket in a process of its own, so that nothing a subscriber does to libzmq ends or fills this one.
-
-What subscribers ask for goes into memory of libzmq that has no limit of its own, unless its input is stopped; and
-where the input is stopped, a peer that pings and resets the connection makes libzmq abort. Signals and requests are
-read as they come, so that theirs is never stopped. Here it must be, and so it is done elsewhere.
-"""
+"""A publishing socket in a process of its own: the side of the service and the program of that process."""
 
 from __future__ import annotations
 
+import os
+import select
+import signal
+import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.system.worker_process import WorkerProcess, one_piece
+from monitor.system.worker_process import Incoming, WorkerProcess, first_line, one_piece
 from monitor.transport.base import TransportError
-from monitor.transport.security.curve import Keys
-from monitor.transport.zeromq.publisher_program import BLOCK_FRAMES, SAME, Opened, Settings
+from monitor.transport.security.key_files import Keys
 from monitor.wire.native import Frames
 
-_PROGRAM = "monitor.transport.zeromq.publisher_program"
-_PATIENCE = 5.0  # s in which the process must take what it is given
-_STARTED_WITHIN = 20.0  # s, where the disk is slow and nothing is loaded yet
-_PAUSE = 1.0  # s between starts
+if TYPE_CHECKING:
+    from monitor.transport.zeromq.publisher_socket import PublisherSocket
+
+
+_BLOCK_FRAMES = 4
+"""Topic, header, position and payload."""
+_SAME_HEADER = b""
+"""Stands for the header that came last under a topic."""
+
+_MAX_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
+_IDLE_INTERVAL, _BUSY_INTERVAL = 50, 1  # ms between looks at subscriptions, and after one that found some
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    """What the process is told first, on one line."""
+
+    bind: str
+    queue_seconds: float
+    insecure: bool
+    linger: float
+    public: bytes = b""
+    secret: bytes = b""
+    clients: str = ""
+
+
+class _Opened(msgspec.Struct, frozen=True):
+    """Its answer: where it is bound, or why not."""
+
+    url: str = ""
+    problem: str = ""
+
+
+def main() -> None:
+    """Publish what comes by standard input until that ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    _limit_memory()
+    head, rest = first_line()
+    settings = msgspec.json.decode(head, type=_Settings)
+    with ExitStack() as stack:
+        try:
+            publisher = _open(settings, stack)
+        except TransportError as problem:
+            os.write(1, msgspec.json.encode(_Opened(problem=str(problem))) + b"\n")
+            return
+        os.write(1, msgspec.json.encode(_Opened(url=publisher.url)) + b"\n")
+        _publish(publisher, rest)
+        publisher.close(settings.linger)
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:
+        return
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY, _MAX_MEMORY))
+        # an end that was foreseen leaves no picture of the memory, which holds keys
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _open(settings: _Settings, stack: ExitStack) -> PublisherSocket:
+    import zmq
+
+    from monitor.transport.security.key_files import SERVICE
+    from monitor.transport.security.key_folder import AllowList
+    from monitor.transport.security.zap_authenticator import ZapAuthenticator
+    from monitor.transport.zeromq.publisher_socket import PublisherSocket
+
+    context = stack.enter_context(zmq.Context())
+    keys = None
+    if settings.secret:
+        keys = Keys(settings.public, settings.secret)
+        allowed = AllowList(Path(settings.clients), {settings.public: SERVICE})
+        authenticator = ZapAuthenticator(context, allowed, _log)
+        stack.callback(authenticator.close)
+    return PublisherSocket(
+        settings.bind,
+        queue_seconds=settings.queue_seconds,
+        insecure=settings.insecure,
+        security=keys,
+        context=context,
+    )
+
+
+def _log(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _publish(publisher: PublisherSocket, rest: bytes) -> None:
+    poller = select.poll()
+    poller.register(0, select.POLLIN)
+    incoming, cut = Incoming(rest), 0
+    headers: dict[bytes, bytes] = {}
+    changed = False
+    while True:
+        for frames in incoming.messages():
+            if len(frames) == _BLOCK_FRAMES:
+                frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
+            publisher.send(frames)
+        if publisher.cut != cut:
+            cut = publisher.cut
+            os.write(1, publisher.trouble.encode() + b"\n")
+        if not poller.poll(_BUSY_INTERVAL if changed else _IDLE_INTERVAL):
+            changed = publisher.maintain()
+        elif not incoming.read(0):
+            return
+
+
+_PROGRAM = "monitor.transport.zeromq.publisher_process"
+_WRITE_TIMEOUT = 5.0  # s in which the process must take what it is given
+_START_TIMEOUT = 20.0  # s, where the disk is slow and nothing is loaded yet
+_RESTART_INTERVAL = 1.0  # s between starts
 
 
 class PublisherProcess:
@@ -51,12 +161,12 @@ class PublisherProcess:
         security: Keys | None = None,
         clients: Path | None = None,
     ) -> None:
-        self._settings = Settings(bind, queue_seconds, insecure, linger)
+        self._settings = _Settings(bind, queue_seconds, insecure, linger)
         if security is not None:
             keys = {"public": security.public, "secret": security.secret, "clients": str(clients or "")}
             self._settings = msgspec.structs.replace(self._settings, **keys)
         self.url = bind
-        self._restarts, self._floods, self._refusal = 0, "", ""
+        self._restarts, self._overloads, self._start_error = 0, "", ""
         self._closed = False
         self._process = self._start()
 
@@ -68,7 +178,7 @@ class PublisherProcess:
         try:
             process = WorkerProcess(_PROGRAM, settings)
             try:
-                opened = msgspec.json.decode(process.answer(_STARTED_WITHIN), type=Opened)
+                opened = msgspec.json.decode(process.answer(_START_TIMEOUT), type=_Opened)
             except BaseException:
                 process.close()
                 raise
@@ -84,47 +194,47 @@ class PublisherProcess:
     def trouble(self) -> str:
         """What became of it, or what subscribers have done, in one line; empty: nothing."""
         again = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
-        return "; ".join(filter(None, (again if self._restarts else "", self._refusal, self._floods)))
+        return "; ".join(filter(None, (again if self._restarts else "", self._start_error, self._overloads)))
 
-    def tend(self) -> bool:
+    def maintain(self) -> bool:
         """Hear what it has to say, start it anew if it has died, and hand on what was left of a message.
 
-        What is asked for it hears itself: False.
+        Subscriptions are its own affair: False.
         """
-        if said := self._process.lines():
-            self._floods = said[-1].decode()
-        if self._process.ended and not self._closed and monotonic() - self._started >= _PAUSE:
+        if lines := self._process.lines():
+            self._overloads = lines[-1].decode()
+        if self._process.ended and not self._closed and monotonic() - self._started >= _RESTART_INTERVAL:
             self._process.close()
             try:
                 self._process = self._start()
             except TransportError as problem:
-                self._refusal = str(problem)
+                self._start_error = str(problem)
             else:
                 self._restarts += 1
-                self._refusal = ""
+                self._start_error = ""
         if self._process.busy and not self._process.ended:
-            self._process.write(b"", _PATIENCE)
+            self._process.write(b"", _WRITE_TIMEOUT)
         return False
 
-    def offer_at_once(self, frames: Frames) -> bool:
+    def try_send(self, frames: Frames) -> bool:
         """Hand on, at least in part, without waiting; return False if nothing of it was taken."""
-        return not self._process.busy and self._told(frames, self._process.offer(self._message(frames)))
+        return not self._process.busy and self._remember(frames, self._process.offer(self._message(frames)))
 
-    def offer(self, frames: Frames) -> bool:
+    def send(self, frames: Frames) -> bool:
         """Hand on; wait some seconds where it is busy, and end it if it hangs; return False if it was not taken."""
-        self.tend()
+        self.maintain()
         if self._process.ended:
             return False
-        return self._told(frames, self._process.write(self._message(frames), _PATIENCE))
+        return self._remember(frames, self._process.write(self._message(frames), _WRITE_TIMEOUT))
 
     def _message(self, frames: Frames) -> bytes:
-        if len(frames) == BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:
+        if len(frames) == _BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:
             # more than half of the results of 64 actuators, and the same every time
-            frames = [frames[0], SAME, *frames[2:]]
+            frames = [frames[0], _SAME_HEADER, *frames[2:]]
         return one_piece(frames)
 
-    def _told(self, frames: Frames, taken: bool) -> bool:
-        if taken and len(frames) == BLOCK_FRAMES:
+    def _remember(self, frames: Frames, taken: bool) -> bool:
+        if taken and len(frames) == _BLOCK_FRAMES:
             self._headers[frames[0]] = frames[1]
         return taken
 

@@ -1,4 +1,4 @@
-"""One publishing socket with its context: opened, written to, closed."""
+"""One XPUB socket with its context, and the subscriptions of its subscribers."""
 
 from __future__ import annotations
 
@@ -9,20 +9,72 @@ from time import monotonic, sleep
 import zmq
 
 from monitor.transport.base import TransportError
-from monitor.transport.security.curve import Keys
+from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
-from monitor.transport.zeromq.socket_monitor import FAILED, SocketMonitor, refusal
+from monitor.transport.zeromq.handshake import FAILED, SocketMonitor, rejection_reason
 from monitor.transport.zeromq.subscriber_socket import HOLD
-from monitor.transport.zeromq.subscriptions import MAX_SUBSCRIPTION, Subscriptions
 from monitor.wire.native import Frames
 
+MAX_SUBSCRIPTION = 512
+"""Bytes of what a subscriber sends: a topic is shorter, and ZeroMQ keeps a node for each byte of each."""
+
+MAX_BYTES = 1 << 18
+"""Of the topics of all together, `OVERHEAD` for each included: ZeroMQ takes 90 times as much memory for them."""
+
+OVERHEAD = 16
+
+_BATCH = 100  # looked at while one message is sent
+
+
+class Subscriptions:
+    """The prefixes that the subscribers of an XPUB socket ask for.
+
+    ZeroMQ tells of a prefix when the first asks for it, and when nobody does any more: because all have said so, or
+    have gone. So nothing is kept of those who are gone, and who asks for what others ask for costs nothing.
+
+    Parameters
+    ----------
+    socket : its options must not let it pass on what is known already.
+    """
+
+    def __init__(self, socket: zmq.Socket[bytes]) -> None:
+        self._socket = socket
+        self._prefixes: set[bytes] = set()
+        self._bytes = 0
+
+    @property
+    def prefixes(self) -> AbstractSet[bytes]:
+        """What at least one asks for."""
+        return self._prefixes
+
+    @property
+    def excessive(self) -> bool:
+        """All together ask for more than `MAX_BYTES`."""
+        return self._bytes > MAX_BYTES
+
+    def update(self) -> bool:
+        """Take in subscriptions since the last call, or some of them; return whether there were any; never wait."""
+        for number in range(_BATCH):
+            if self._socket.closed or not endpoint.readable(self._socket):
+                return number > 0
+            message = self._socket.recv(zmq.NOBLOCK)
+            prefix = message[1:]
+            if message[:1] == b"\x01" and prefix not in self._prefixes:
+                self._prefixes.add(prefix)
+                self._bytes += len(prefix) + OVERHEAD
+            elif message[:1] == b"\x00" and prefix in self._prefixes:
+                self._prefixes.discard(prefix)
+                self._bytes -= len(prefix) + OVERHEAD
+        return True
+
+
 _QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
-_TENDED = 0.02  # s between looks at what is asked for
-AT_ONCE = 0.001  # s, where something was: a subscriber has a few topics, and is read one or two at a time
-_TURN = 500  # ms between looks at whether who is waited for refuses
-_ASKED = 2  # subscriptions that wait of each; one is for the credentials
-_PAUSE = 0.05  # s between attempts to bind again
-_STALLED = 30_000  # ms after which a subscriber that takes nothing is cut off
+_IDLE_INTERVAL = 0.02  # s between looks at subscriptions
+BUSY_INTERVAL = 0.001  # s, where something was: a subscriber has a few topics, and is read one or two at a time
+_WAIT_INTERVAL = 500  # ms between looks at whether who is waited for refuses
+_RECEIVE_QUEUE = 2  # subscriptions that wait of each; one is for the credentials
+_REBIND_INTERVAL = 0.05  # s between attempts to bind again
+_STALL_TIMEOUT = 30_000  # ms after which a subscriber that takes nothing is cut off
 
 
 class PublisherSocket:
@@ -65,9 +117,9 @@ class PublisherSocket:
         self._context = zmq.Context() if context is None else context
         self._bind, self._insecure, self._security = bool(bind), insecure, security
         self._queue_seconds, self._reliable, self._throttled = queue_seconds, reliable, throttled
-        self._watched: SocketMonitor | None = None
-        self._refused = ""
-        self._tried = self._next_look = 0.0
+        self._monitor: SocketMonitor | None = None
+        self._rejection = ""
+        self._last_bind = self._next_check = 0.0
         self._closed = False
         self.url = bind or connect
         self.cut = 0
@@ -86,58 +138,58 @@ class PublisherSocket:
             # for good: libzmq 4.3.5 may crash where this is set while a connection ends (pipe_t::send_hwms_to_peer)
             self.socket.setsockopt(zmq.SNDHWM, min(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE))
             self.socket.setsockopt(zmq.MAXMSGSIZE, MAX_SUBSCRIPTION)
-            self.socket.setsockopt(zmq.RCVHWM, _ASKED if self._throttled else 0)
-            self.socket.setsockopt(zmq.SNDTIMEO, _TURN)
+            self.socket.setsockopt(zmq.RCVHWM, _RECEIVE_QUEUE if self._throttled else 0)
+            self.socket.setsockopt(zmq.SNDTIMEO, _WAIT_INTERVAL)
             self.socket.setsockopt(zmq.XPUB_NODROP, int(self._reliable))
             if self._bind:
-                self.socket.setsockopt(zmq.TCP_MAXRT, _STALLED)
+                self.socket.setsockopt(zmq.TCP_MAXRT, _STALL_TIMEOUT)
             elif not self.url.startswith("inproc://"):
-                self._watched = SocketMonitor(self._context, self.socket, FAILED)
+                self._monitor = SocketMonitor(self._context, self.socket, FAILED)
             self.url = endpoint.attach(
                 self.socket, self.url, bind=self._bind, insecure=self._insecure, security=self._security
             )
         except BaseException:
-            self._shut(0.0)
+            self._close_socket(0.0)
             raise
 
     @property
     def trouble(self) -> str:
         """What subscribers have done, in one line; empty: nothing."""
-        told = f"subscribers at {self.url} asked for too many topics: all were cut off ({self.cut} times)"
-        return told if self.cut else ""
+        text = f"subscribers at {self.url} asked for too many topics: all were cut off ({self.cut} times)"
+        return text if self.cut else ""
 
     @property
     def prefixes(self) -> AbstractSet[bytes]:
         """What at least one subscriber asks for; of a publisher that connects, also one that may come back."""
-        self.tend()
+        self.maintain()
         return self._subscriptions.prefixes
 
     @property
-    def refused(self) -> str:
+    def rejection(self) -> str:
         """Why whoever is connected to refuses, in one line; the connection is then dead for good."""
-        if self._watched is not None:
-            secured = self._security is not None
-            for event, value in self._watched.told():
-                self._refused = refusal(event, value, secured=secured) or self._refused
-        return self._refused
+        if self._monitor is not None:
+            encrypted = self._security is not None
+            for event, value in self._monitor.events():
+                self._rejection = rejection_reason(event, value, encrypted=encrypted) or self._rejection
+        return self._rejection
 
-    def tend(self) -> bool:
-        """Note what is asked for, and tell whether anything was; cut off who asks for too much; never wait."""
+    def maintain(self) -> bool:
+        """Take in subscriptions; return whether there were any; cut off all where they are too many; never wait."""
         if self._closed:
             return False
-        asked = self._subscriptions.notice()
-        self._next_look = monotonic() + (AT_ONCE if asked else _TENDED)
+        changed = self._subscriptions.update()
+        self._next_check = monotonic() + (BUSY_INTERVAL if changed else _IDLE_INTERVAL)
         if self._subscriptions.excessive:
             self.cut += 1
-            self._shut(0.0)
-        if self.socket.closed and monotonic() - self._tried >= _PAUSE:
-            self._tried = monotonic()
+            self._close_socket(0.0)
+        if self.socket.closed and monotonic() - self._last_bind >= _REBIND_INTERVAL:
+            self._last_bind = monotonic()
             # the port is free again a moment after the socket was closed
             with suppress(TransportError, zmq.ZMQError):
                 self._open()
-        return asked
+        return changed
 
-    def offer(self, frames: Frames, *, wait: bool = False) -> bool:
+    def send(self, frames: Frames, *, wait: bool = False) -> bool:
         """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does.
 
         Raises
@@ -146,13 +198,13 @@ class PublisherSocket:
         """
         while not self._closed:
             # only who waits for subscribers must know at every message what they ask for
-            if self._reliable or monotonic() >= self._next_look:
-                self.tend()
-            if self.refused:
-                raise TransportError(f"{self.url}: {self._refused}")
+            if self._reliable or monotonic() >= self._next_check:
+                self.maintain()
+            if self.rejection:
+                raise TransportError(f"{self.url}: {self._rejection}")
             if self.socket.closed or (self._reliable and HOLD in self._subscriptions.prefixes):
                 if wait:
-                    self.wait(_TURN)
+                    self.wait(_WAIT_INTERVAL)
             else:
                 try:
                     self.socket.send_multipart(frames, 0 if wait else zmq.NOBLOCK)
@@ -164,29 +216,29 @@ class PublisherSocket:
                 return False
         return False
 
-    def offer_at_once(self, _frames: Frames) -> bool:
+    def try_send(self, _frames: Frames) -> bool:
         """Return False: what subscribers ask for may hold up libzmq, and the caller with it."""
         return False
 
     def wait(self, milliseconds: int) -> None:
-        """Wait until something is asked for, or is not any more."""
+        """Wait for a subscription, or the end of one."""
         if self.socket.closed:
-            sleep(_PAUSE)
+            sleep(_REBIND_INTERVAL)
         else:
             self.socket.poll(milliseconds)
 
     def kill(self) -> None:
         """Nothing: it ends with the process."""
 
-    def _shut(self, linger: float) -> None:
-        if self._watched is not None:
-            self._watched.close()
-            self._watched = None
+    def _close_socket(self, linger: float) -> None:
+        if self._monitor is not None:
+            self._monitor.close()
+            self._monitor = None
         self.socket.close(linger=int(1000 * linger))
 
     def close(self, linger: float = 0.0) -> None:
         """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
         self._closed = True
-        self._shut(linger)
+        self._close_socket(linger)
         if self._own_context:
             self._context.term()

@@ -1,17 +1,22 @@
-"""Asking something of a running service, and hearing what became of it."""
+"""Requests to a running service, and its answers."""
 
 from __future__ import annotations
 
+import getpass
 import time
 from collections.abc import Callable
 
 import msgspec
 import zmq
 
+from monitor.messages.health import Health
 from monitor.messages.requests import Answer, Request, RequestError, decode_answer, encode
 from monitor.transport.base import TransportError
-from monitor.transport.security.curve import Keys
+from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
+
+ANSWER_TIMEOUT = 5.0
+"""s for a service to answer."""
 
 _QUEUE = 64
 _BATCH = 256
@@ -20,13 +25,13 @@ _BATCH = 256
 class RequestClient:
     """Send requests and take the answers; neither waits.
 
-    Every request gets exactly one answer. One that the service does not give within `patience` is given here, as a
+    Every request gets exactly one answer. One that the service does not give within `timeout` is given here, as a
     refusal; what has not left by then is not sent any more.
 
     Parameters
     ----------
     url : where the service takes requests, as `requests_url` tells.
-    patience : s.
+    timeout : s, for an answer.
     clock : s, monotonic.
     security : keys of the client, where the service asks for them.
 
@@ -39,12 +44,12 @@ class RequestClient:
         self,
         url: str,
         *,
-        patience: float = 5.0,
+        timeout: float = ANSWER_TIMEOUT,
         clock: Callable[[], float] = time.monotonic,
         security: Keys | None = None,
     ) -> None:
         self._url = url
-        self._patience = patience
+        self._timeout = timeout
         self._clock = clock
         self._security = security
         self._number = 0
@@ -71,7 +76,7 @@ class RequestClient:
             self._socket.poll(int(1000 * timeout))
         found += self._received()
         first = min(self._pending.values(), default=self._clock())
-        if self._clock() - first > self._patience:
+        if self._clock() - first > self._timeout:
             found += self._give_up()
         return found
 
@@ -89,7 +94,7 @@ class RequestClient:
         return found
 
     def _give_up(self) -> list[Answer]:
-        reason = f"no answer from {self._url} within {self._patience:g} s; it may not have been carried out"
+        reason = f"no answer from {self._url} within {self._timeout:g} s; it may not have been carried out"
         found = [Answer(ok=False, reason=reason, id=number) for number in self._pending]
         self._pending.clear()
         # anew, or what still waits would reach a service that comes back much later; without its context a socket
@@ -132,3 +137,30 @@ def requests_url(requests: str, results: str) -> str:
             "ask there, at 127.0.0.1, or start it with --requests tcp://*:PORT and --keys"
         )
     return endpoint.reached_from(requests, results)
+
+
+def ask(request: Request, health: Health, url: str, security: Keys | None) -> None:
+    """Ask the service whose health says where it takes requests; return when it has said yes.
+
+    Raises
+    ------
+    RequestError : it refuses, or does not answer.
+    TransportError : it takes no requests.
+    """
+    client = RequestClient(requests_url(health.requests, url), timeout=ANSWER_TIMEOUT, security=security)
+    try:
+        client.send(request)
+        while not (answers := client.answers(ANSWER_TIMEOUT)):
+            pass
+    finally:
+        client.close()
+    if not answers[0].ok:
+        raise RequestError(answers[0].reason)
+
+
+def user_name() -> str:
+    """Return the name of who has logged in; nothing where the system does not know it."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable
 from time import monotonic
 
+import msgspec
 import zmq
 
 from monitor.messages.requests import MAX_REQUEST, Answer, Request, RequestError, decode_request, encode
-from monitor.transport.security.curve import Keys
-from monitor.transport.token_bucket import TokenBucket
+from monitor.transport.rate_limit import TokenBucket
+from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
 
 _QUEUE = 64  # requests that may wait for the service's loop
@@ -31,8 +32,8 @@ class ZmqRequestServer:
 
     A thread of its own reads all that clients send, refuses at once what cannot be carried out, and hands on the
     rest, so that nothing waits for a client and none can hold up the service. One that does not take its answers
-    loses them. At most 20 requests a second are carried out, 50 at once, of all clients together: more are refused,
-    so that notes do not push out what happens to the stream.
+    loses them. At most `rate` requests a second are carried out, 50 at once, of all clients together: more are
+    refused, so that notes do not push out what happens to the stream.
 
     Parameters
     ----------
@@ -40,6 +41,7 @@ class ZmqRequestServer:
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
+    rate : requests a second that are carried out in the long run.
     clock : s, monotonic.
 
     Raises
@@ -54,6 +56,7 @@ class ZmqRequestServer:
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        rate: float = _RATE,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._own_context = context is None
@@ -62,7 +65,8 @@ class ZmqRequestServer:
         # both ends of the way to the service's loop and back: messages of the client's address and the request
         self._inner, self._outer = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
         self._frames: list[bytes] = []
-        self._allowance = TokenBucket(_BURST, _RATE, clock)
+        self._rate = rate
+        self._allowance = TokenBucket(_BURST, rate, clock)
         self._at_once = self._later = 0
         self.trouble = ""
         """Why no requests are read any more; empty while they are."""
@@ -87,11 +91,15 @@ class ZmqRequestServer:
         """How many requests could not be read, or were refused."""
         return self._at_once + self._later
 
-    def serve(self, carry_out: Callable[[Request], None]) -> None:
+    def wait(self, timeout: float) -> bool:
+        """Wait up to `timeout` s for a request; return whether there is one."""
+        return bool(self._outer.poll(round(1000 * timeout)))
+
+    def serve(self, carry_out: Callable[[Request], Answer | None]) -> None:
         """Carry out and answer what has come, some tens of requests at most; never wait.
 
-        A ValueError from `carry_out` refuses the request, and its text is the reason. What cannot be read is
-        refused and counted in `refused`, too; nothing that a client sends raises.
+        What `carry_out` returns is the answer, None: carried out. A ValueError refuses the request, and its text is
+        the reason. What cannot be read is refused and counted in `refused`, too; nothing that a client sends raises.
         """
         for _ in range(_AT_ONCE):
             # only with room for the answer, or it would be lost
@@ -103,14 +111,14 @@ class ZmqRequestServer:
                 return
             self._outer.send_multipart([*client, refusal or self._carried_out(body, carry_out)], zmq.NOBLOCK)
 
-    def _carried_out(self, body: bytes, carry_out: Callable[[Request], None]) -> bytes:
+    def _carried_out(self, body: bytes, carry_out: Callable[[Request], Answer | None]) -> bytes:
         request = decode_request(body)
         try:
-            carry_out(request)
+            answer = carry_out(request) or Answer(ok=True)
         except ValueError as problem:
             self._later += 1
             return encode(Answer(ok=False, reason=str(problem), id=request.id))
-        return encode(Answer(ok=True, id=request.id))
+        return encode(msgspec.structs.replace(answer, id=request.id))
 
     def _run(self) -> None:
         try:
@@ -160,7 +168,7 @@ class ZmqRequestServer:
                 raise RequestError("a request has one frame")
             number = decode_request(body[0]).id
             if not self._allowance.take():
-                raise RequestError(f"more than {_RATE:g} requests a second: wait, then send it again", number)
+                raise RequestError(f"more than {self._rate:g} requests a second: wait, then send it again", number)
         except RequestError as problem:
             self._at_once += 1
             return encode(Answer(ok=False, reason=str(problem), id=problem.number))

@@ -16,14 +16,14 @@ import zmq
 
 from monitor.messages.blocks import EventKind
 from monitor.transport.base import TransportError
-from monitor.transport.security.curve import Keys
+from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
-from monitor.transport.zeromq.socket_monitor import FAILED, SocketMonitor, refusal, suspicion
+from monitor.transport.zeromq.handshake import FAILED, SocketMonitor, likely_cause, rejection_reason
 from monitor.wire import native as wire
 from monitor.wire.native import Frames
 
 _FIRST_BACKOFF = 0.1
-_WATCHED = (
+_EVENTS = (
     zmq.Event.CONNECTED
     | zmq.Event.CONNECT_DELAYED
     | zmq.Event.CONNECT_RETRIED
@@ -32,14 +32,14 @@ _WATCHED = (
     | FAILED
 )
 
-Notice = tuple[EventKind, str]
+ConnectionEvent = tuple[EventKind, str]
 
 HOLD = wire.topic("hold")
 """A subscription to this asks a sender that can wait, such as a replay, to do so. Who asks and goes asks no more."""
 
 
 @dataclass(frozen=True, slots=True)
-class LinkSettings:
+class SubscriberSettings:
     """How to subscribe.
 
     Parameters
@@ -77,24 +77,24 @@ class SubscriberSocket:
         context: zmq.Context[zmq.Socket[bytes]],
         poller: zmq.Poller,
         url: str,
-        settings: LinkSettings,
+        settings: SubscriberSettings,
         *,
         bind: bool,
         listening: bool = True,
     ) -> None:
         self._context, self._poller, self._settings, self._bind = context, poller, settings, bind
         self._backoff = _FIRST_BACKOFF
-        self._breach = f"a breach of protocol, such as a message over {settings.max_message} bytes"
-        self._blame = self._refusal = ""
+        self._protocol_error = f"a breach of protocol, such as a message over {settings.max_message} bytes"
+        self._disconnect_reason = self._rejection_reason = ""
         self._failures = 0
-        self._secured = not bind and settings.security is not None and bool(settings.security.peer)
+        self._encrypted = not bind and settings.security is not None and bool(settings.security.peer)
         self._listening = listening
         self._holding = False
         self.url = url
         self._open()
 
     def _open(self) -> None:
-        self._up = self._dropped = False
+        self._connected = self._dropped = False
         self._monitor: SocketMonitor | None = None
         self._socket = self._context.socket(zmq.SUB)
         try:
@@ -104,7 +104,7 @@ class SubscriberSocket:
                 self._subscribe()
             # within the process there is no connection to lose
             if not self._bind and not self.url.startswith("inproc://"):
-                self._monitor = SocketMonitor(self._context, self._socket, _WATCHED)
+                self._monitor = SocketMonitor(self._context, self._socket, _EVENTS)
             self.url = endpoint.attach(
                 self._socket,
                 self.url,
@@ -113,11 +113,11 @@ class SubscriberSocket:
                 security=self._settings.security,
             )
         except BaseException:
-            self._shut()
+            self._close_socket()
             raise
         self._poller.register(self._socket, zmq.POLLIN)
-        self._patience = -1
-        self._heard = monotonic()
+        self._timeout_ms = -1
+        self._last_activity = monotonic()
 
     def listen(self) -> None:
         """Ask for messages; until then none is sent, so that none piles up."""
@@ -144,7 +144,7 @@ class SubscriberSocket:
                 frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
                 return
-            self._heard = monotonic()
+            self._last_activity = monotonic()
             yield frames
 
     def wait(self, milliseconds: int) -> Frames | None:
@@ -152,78 +152,79 @@ class SubscriberSocket:
         if self._socket.closed:
             sleep(0.001 * milliseconds)
             return None
-        if milliseconds != self._patience:
+        if milliseconds != self._timeout_ms:
             self._socket.setsockopt(zmq.RCVTIMEO, milliseconds)
-            self._patience = milliseconds
+            self._timeout_ms = milliseconds
         try:
             frames = self._socket.recv_multipart()
         except zmq.Again:
             return None
-        self._heard = monotonic()
+        self._last_activity = monotonic()
         return frames
 
-    def cut(self) -> None:
+    def cut_off(self) -> None:
         """Cut off whoever sends, with all that was not read yet; it is open again after a moment."""
-        self._shut()
-        self._up, self._dropped, self._heard, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
+        self._close_socket()
+        self._connected, self._dropped, self._last_activity, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
 
-    def praise(self) -> None:
-        """Say that a good message came: the next interruption is met quickly again."""
+    def reset_backoff(self) -> None:
+        """Note that a good message came: after the next interruption the first attempt comes soon again."""
         self._backoff = _FIRST_BACKOFF
 
-    def notices(self) -> Iterator[Notice]:
-        """Yield what happened to the connection; make the socket anew where that is needed."""
+    def check_connection(self) -> Iterator[ConnectionEvent]:
+        """Yield what happened to the connection; open a new socket where this one is dead."""
         if self._monitor is not None:
-            for event, value in self._monitor.told():
-                self._heard = monotonic()
-                yield from self._note(event, value)
+            for event, value in self._monitor.events():
+                self._last_activity = monotonic()
+                yield from self._on_event(event, value)
         elif not self._socket.closed:
             return
         if self._is_dead() and (self._socket.closed or not endpoint.readable(self._socket)):
             self._backoff = min(2 * self._backoff, self._settings.stale_after)
             try:
-                self._shut()
+                self._close_socket()
                 self._open()
             except (TransportError, zmq.ZMQError) as problem:
                 # as where descriptors are short: tried again after a while
-                self._up, self._dropped, self._heard = False, True, monotonic()
-                if str(problem) != self._refusal:
-                    self._refusal = str(problem)
+                self._connected, self._dropped, self._last_activity = False, True, monotonic()
+                if str(problem) != self._rejection_reason:
+                    self._rejection_reason = str(problem)
                     yield EventKind.NOTE, f"{self.url} cannot be connected to now, retrying: {problem}"
 
-    def _note(self, event: int, value: int) -> Iterator[Notice]:
+    def _on_event(self, event: int, value: int) -> Iterator[ConnectionEvent]:
         if event == zmq.Event.HANDSHAKE_SUCCEEDED:
-            if self._blame:
-                yield EventKind.RECONNECTED, f"{self.url}: connected again after {self._blame}"
-            self._up, self._dropped, self._blame, self._refusal, self._failures = True, False, "", "", 0
+            if self._disconnect_reason:
+                yield EventKind.RECONNECTED, f"{self.url}: connected again after {self._disconnect_reason}"
+            self._connected, self._dropped, self._failures = True, False, 0
+            self._disconnect_reason = self._rejection_reason = ""
         elif event == zmq.Event.DISCONNECTED or event & FAILED:
-            if self._up:
+            if self._connected:
                 # what follows tells whether it was this or the network
-                self._blame = self._breach
-            elif why := refusal(event, value, secured=self._secured):
-                if why != self._refusal:
-                    self._blame = self._blame or "it was refused"
-                    self._refusal = why
+                self._disconnect_reason = self._protocol_error
+            elif why := rejection_reason(event, value, encrypted=self._encrypted):
+                if why != self._rejection_reason:
+                    self._disconnect_reason = self._disconnect_reason or "it was refused"
+                    self._rejection_reason = why
                     yield EventKind.NOTE, f"{self.url}: {why}"
-            elif not self._dropped and not self._refusal:
+            elif not self._dropped and not self._rejection_reason:
                 self._failures += 1
                 # one alone may be a sender that was just going away
                 if self._failures == 2:
-                    self._blame = self._blame or "failed handshakes"
-                    yield EventKind.NOTE, f"{self.url} {suspicion(secured=self._secured)}"
-            self._up, self._dropped = False, True
+                    self._disconnect_reason = self._disconnect_reason or "failed handshakes"
+                    yield EventKind.NOTE, f"{self.url} {likely_cause(encrypted=self._encrypted)}"
+            self._connected, self._dropped = False, True
         elif self._dropped:
-            if self._blame == self._breach:
-                self._blame = "the sender went away"
+            if self._disconnect_reason == self._protocol_error:
+                self._disconnect_reason = "the sender went away"
             self._dropped = False
 
     def _is_dead(self) -> bool:
-        if self._up:
+        if self._connected:
             return False
-        silence = monotonic() - self._heard
+        silence = monotonic() - self._last_activity
         return silence > (self._backoff if self._dropped else self._settings.stale_after)
 
-    def _shut(self) -> None:
+    def _close_socket(self) -> None:
         if self._socket in self._poller:
             self._poller.unregister(self._socket)
         if self._monitor is not None:
@@ -234,4 +235,4 @@ class SubscriberSocket:
     def close(self) -> None:
         """Close the sockets; a second call does nothing."""
         if not self._socket.closed:
-            self._shut()
+            self._close_socket()

@@ -1,1 +1,36 @@
 """Parameter estimation where a model leaves something out: the examples of the paper, over many runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from replay.studies import StudyResult
+
+
+def run(arguments: argparse.Namespace) -> StudyResult:
+    """Run the study as the options say."""
+    from monitor.commands.progress import bar
+
+    with bar() as progress:
+        # the bar stands before what is slow to import
+        progress("loading", 0, 1)
+        from replay.studies.delays.as_json import as_json
+        from replay.studies.delays.report import print_study
+        from replay.studies.delays.study import RUNS, SIGMAS, run_study
+
+        progress("loading", 1, 1)
+        study = run_study(
+            SIGMAS if arguments.sigma is None else arguments.sigma,
+            n_runs=RUNS if arguments.runs is None else arguments.runs,
+            seed=arguments.seed,
+            priors=bool(arguments.priors),
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.delays.pictures import draw
+
+        return draw(study, folder)
+
+    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)

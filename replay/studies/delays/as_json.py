@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.commands.json_values import number
 from replay.identification.fit_json import fit_json
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Samples
-    from replay.studies.delays.level import Level, MethodRuns
-    from replay.studies.delays.posteriors import PosteriorOfRun
+    from replay.studies.delays.level import Level, MethodRuns, PosteriorOfRun
     from replay.studies.delays.study import DelayStudy
 
 _BINS = 30
@@ -20,7 +18,7 @@ _PERCENT = (5, 25, 50, 75, 95)
 
 
 def as_json(study: DelayStudy) -> dict[str, Any]:
-    """Return every example at every level of noise; null where there is no value.
+    """Return every example at every level of noise.
 
     Everything but `timing` is the same whenever the seed is.
     """
@@ -68,14 +66,14 @@ def _level(level: Level) -> dict[str, Any]:
         }
     states = level.steady_states
     one_run = level.typical[Method.DISTURBANCE].fit.parameters
-    found["times_closer_later"] = number(level.times_closer)
+    found["times_closer_later"] = level.times_closer
     found["repeated"] = {
         name: {"fits": len(level.estimates[name]), "unstable": len(level.estimates[name]) - len(states[name])}
         for name in ("mean_of_repeated", "repeated_together")
     }
     found["steady_state"] = {
-        "truth": number(example.truth.steady_state),
-        "one_run": number(float(example.steady_states(one_run[None])[0])),
+        "truth": example.truth.steady_state,
+        "one_run": float(example.steady_states(one_run[None])[0]),
         **{name: _spread(values) for name, values in states.items()},
     }
     found["with_priors"] = None if level.posterior is None else _posterior(level.posterior)
@@ -90,7 +88,7 @@ def _timing(level: Level) -> dict[str, Any]:
 
 
 def _runs(runs: MethodRuns) -> dict[str, Any]:
-    low, median, high = map(number, runs.later)
+    low, median, high = runs.later
     return {
         "n_converged": int(runs.fits.converged.sum()),
         "n_unstable": runs.unstable,
@@ -102,14 +100,14 @@ def _runs(runs: MethodRuns) -> dict[str, Any]:
 def _estimate(runs: MethodRuns, i: int) -> dict[str, Any]:
     """Return how a parameter's estimates scatter, and what their fits make of it."""
     return _spread(runs.fits.parameters[:, i]) | {
-        "bias": number(runs.bias[i]),
-        "bias_standard_error": number(runs.bias_error[i]),
-        "mean_standard_error": number(runs.mean_standard_error[i]),
+        "bias": runs.bias[i],
+        "bias_standard_error": runs.bias_error[i],
+        "mean_standard_error": runs.mean_standard_error[i],
     }
 
 
 def _spread(values: Samples) -> dict[str, Any]:
-    from replay.studies.delays.spread import histogram
+    from replay.studies.delays.level import histogram
 
     values = values[np.isfinite(values)]
     if len(values) < 2:
@@ -117,10 +115,10 @@ def _spread(values: Samples) -> dict[str, Any]:
     counts, edges = histogram(values, _BINS)
     quantiles = np.percentile(values, _PERCENT).tolist()
     return {
-        "mean": number(float(values.mean())),
-        "deviation": number(float(values.std(ddof=1))),
+        "mean": float(values.mean()),
+        "deviation": float(values.std(ddof=1)),
         **{f"p{percent:02}": each for percent, each in zip(_PERCENT, quantiles, strict=True)},
-        "histogram": {"edges": edges.tolist(), "counts": counts.astype(int).tolist()},
+        "histogram": {"edges": edges, "counts": counts.astype(int)},
     }
 
 
@@ -129,7 +127,7 @@ def _posterior(found: PosteriorOfRun) -> dict[str, Any]:
     return {
         "estimates": {name: _spread(posterior.of(name)) for name in posterior.names},
         "steady_state": _spread(found.steady_state),
-        "autocorrelation_steps": [number(steps) for steps in posterior.autocorrelation.tolist()],
+        "autocorrelation_steps": posterior.autocorrelation,
         "acceptance": posterior.acceptance,
         "long_enough": posterior.enough,
     }

@@ -1,17 +1,102 @@
-"""What many runs of an example at one level of noise say of the two methods."""
+"""What many runs of an example at one level of noise say of the two methods: errors, quartiles, a posterior."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
 from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import METHODS, Example, Method
-from replay.studies.delays.posteriors import PosteriorOfRun
-from replay.studies.delays.spread import quartiles
-from sim.identification.fit import Fit
+from sim.identification.bayesian import Posterior, sample_posterior
+from sim.identification.delay_response import stable
+from sim.identification.fit import Fit, fit
 from sim.identification.many_fits import Fits
+
+_FARTHEST = 1e150
+_ALIKE = 1e-12
+
+
+def quartiles(values: Samples) -> tuple[float, float, float]:
+    """Return the lower quartile, the median and the upper one; NaN counts as infinitely large."""
+    if not len(values):
+        return (np.nan,) * 3
+    with np.errstate(all="ignore"):
+        sort = np.sort(np.where(np.isnan(values), np.inf, values))
+        low, middle, high = (_between(sort, 0.25 * i * (len(sort) - 1)) for i in (1, 2, 3))
+    return low, middle, high
+
+
+def _between(sort: Samples, place: float) -> float:
+    below, share = int(place), place - int(place)
+    return float(sort[below] if not share else (1.0 - share) * sort[below] + share * sort[below + 1])
+
+
+def histogram(values: Samples, bins: int) -> tuple[Samples, Samples]:
+    """Return counts, (bins,), and edges, (bins + 1,), of what is finite, also where all are alike."""
+    values = values[np.abs(values) < _FARTHEST]
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    if high - low <= _ALIKE * max(abs(low), abs(high)):
+        width = _ALIKE * max(abs(low), abs(high)) or 1.0
+        low, high = low - bins * width, high + bins * width
+    counts, edges = np.histogram(values, bins, (low, high))
+    return counts.astype(np.float64), edges
+
+
+# a disturbance is as likely positive as negative, and hardly larger than this
+DISTURBANCE_DEVIATION = 0.5
+_MARGIN = 0.02
+POSTERIOR_STEPS = 3000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PosteriorOfRun:
+    """The posterior of one run, and what it says of later.
+
+    Parameters
+    ----------
+    posterior : of Method 2's parameters.
+    steady_state : (n_samples,).
+    """
+
+    posterior: Posterior
+    steady_state: Samples
+
+
+def with_prior(
+    example: Example, observed: Samples, sigma: float, seed: int, *, n_steps: int = POSTERIOR_STEPS
+) -> PosteriorOfRun:
+    """Sample the posterior of a run: omega is normal beforehand, the rates are anything that is stable.
+
+    Parameters
+    ----------
+    observed : (n,).
+    sigma : of the noise.
+    seed, n_steps : of the chains.
+
+    Raises
+    ------
+    ValueError : emcee is not installed.
+    """
+    model = example.disturbed
+    inside = stable(model, _MARGIN)
+    start = fit(inside, observed, inside.of(example.start(Method.DISTURBANCE)))
+    # at a bound no standard error is known
+    spread = np.clip(np.nan_to_num(start.standard_errors, nan=_MARGIN), 1e-3, DISTURBANCE_DEVIATION)
+    priors = {"omega": norm(0.0, DISTURBANCE_DEVIATION)}
+    found = sample_posterior(
+        model,
+        observed,
+        start.parameters,
+        spread,
+        priors,
+        sigma=sigma,
+        support=example.is_stable,
+        n_steps=n_steps,
+        seed=seed,
+    )
+    return PosteriorOfRun(found, example.steady_states(found.samples))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

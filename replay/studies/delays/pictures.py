@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import LATER, TIME, Method
-from replay.studies.delays.level import Level
-from replay.studies.delays.spread import histogram, quartiles
+from replay.studies.delays.level import Level, histogram, quartiles
 from replay.studies.delays.study import REPEATS, DelayStudy
 
 _COLOURS = {Method.POLYNOMIAL: "tab:orange", Method.DISTURBANCE: "tab:blue"}

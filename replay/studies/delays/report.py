@@ -6,17 +6,21 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
+from rich import box
 from rich.console import Console, Group
+from rich.table import Table
 from rich.text import Text
 
-from replay.studies.delays.cells import bars, estimate, level_of, number, ratio, table, titled
-from replay.studies.delays.report_later import print_later
-
 if TYPE_CHECKING:
+    from monitor.messages.blocks import Samples
     from replay.studies.delays.examples import Method
     from replay.studies.delays.level import Level
     from replay.studies.delays.study import DelayStudy
 
+_BARS = " ▁▂▃▄▅▆▇█"
+_COLUMNS = 12
+_NONE = "—"
 _BEGINNING = (
     "x'(t) = q0 x(t) + q1 x(t - 1) + omega, x(0) = {initial:g}, is observed {n_times} times from 0 to {end:g} s with "
     "noise of deviation sigma, and fitted by a model without omega and a polynomial beside it (method 1: beta_1 + "
@@ -40,7 +44,7 @@ def print_study(study: DelayStudy) -> None:
             console.print(_typical(levels, method, words))
             _print_doubts(console, levels, method)
         console.print(_scatter(levels))
-        print_later(console, levels)
+        _print_later(console, levels)
         if example.claim:
             console.print(Text(f"the paper prints: {example.claim}", "cyan"))
         console.print()
@@ -61,20 +65,18 @@ def _beginning(study: DelayStudy) -> str:
 def _typical(levels: list[Level], method: Method, words: str) -> Group:
     example, names = levels[0].example, levels[0].typical[method].fit.names
     steady = ("steady state",) if method == max(levels[0].typical) else ()
-    found = table(
-        *("sigma", *names, *steady),
-    )
+    found = _table("sigma", *names, *steady)
     for level in levels:
         run = level.typical[method]
         cells = zip(run.fit.parameters, run.fit.standard_errors, run.intervals, strict=True)
-        state = [number(example.steady_states(run.fit.parameters[None])[0], ".4f")] if steady else []
-        found.add_row(level_of(level.sigma), *(estimate(*each) for each in cells), *state)
-    known = [number(example.known(name), "g") if math.isfinite(example.known(name)) else "" for name in names]
+        state = [_number(example.steady_states(run.fit.parameters[None])[0], ".4f")] if steady else []
+        found.add_row(level_of(level.sigma), *(_estimate(*each) for each in cells), *state)
+    known = [_number(example.known(name), "g") if math.isfinite(example.known(name)) else "" for name in names]
     found.add_row("truth", *known, *([f"{example.truth.steady_state:.4f}"] if steady else []), style="dim")
     if method in example.printed:
         state = [f"{example.printed_steady_state.get('one_run', '')}"] if steady else []
         found.add_row("paper", *(f"{example.printed[method][name]:.4f}" for name in names), *state, style="cyan")
-    return titled(
+    return _titled(
         f"First run, {words}",
         "Estimate ± standard error; below it the 95 % interval from the profile of the fit.",
         found,
@@ -88,9 +90,7 @@ def _print_doubts(console: Console, levels: list[Level], method: Method) -> None
 
 
 def _scatter(levels: list[Level]) -> Group:
-    found = table(
-        *("sigma", "method", "", "mean", "bias", "bias / ±", "deviation", "fits' ±", "/ dev.", "histogram"),
-    )
+    found = _table("sigma", "method", "", "mean", "bias", "bias / ±", "deviation", "fits' ±", "/ dev.", "histogram")
     for level in levels:
         for method, runs in level.free.items():
             # the polynomial's terms have no truth
@@ -100,19 +100,130 @@ def _scatter(levels: list[Level]) -> Group:
                     level_of(level.sigma) if i == 0 and method == 1 else "",
                     f"{method}" if i == 0 else "",
                     name,
-                    number(float(values.mean()), ".4f"),
+                    _number(float(values.mean()), ".4f"),
                     f"{bias:+.2g} ± {error:.2g}",
-                    ratio(bias, error, "+.2f"),
-                    number(runs.deviation[i]),
-                    number(runs.mean_standard_error[i]),
-                    ratio(runs.mean_standard_error[i], runs.deviation[i], ".3f"),
-                    bars(values),
+                    _ratio(bias, error, "+.2f"),
+                    _number(runs.deviation[i]),
+                    _number(runs.mean_standard_error[i]),
+                    _ratio(runs.mean_standard_error[i], runs.deviation[i], ".3f"),
+                    _bars(values),
                 )
-    return titled(
+    return _titled(
         f"All {len(levels[0].observed)} runs",
         "Bias: mean of the estimates less the truth, ± its standard error, and their quotient. Deviation: of the "
         "estimates. Fits' ±: mean of the fits' standard errors, which should be as large, and their quotient. "
         "Histogram of the estimates, the least and the largest beside it.",
+        found,
+    )
+
+
+def _print_later(console: Console, levels: list[Level]) -> None:
+    """Print the tables of one example."""
+    console.print(_predictions(levels))
+    console.print(_steady_states(levels))
+    if any(level.posterior is not None for level in levels):
+        console.print(_posteriors(levels))
+
+
+def _predictions(levels: list[Level]) -> Group:
+    from replay.studies.delays.examples import LATER, Method
+
+    n_runs = len(levels[0].observed)
+    constraint = "q0 + |q1| < 0" if levels[0].example.truth.q1 else "q0 < 0"
+    found = _table(
+        *("sigma", "method", "median error", "25 %", "75 %", "times closer", "unstable", "%", "at bound"),
+        *("failed", "seconds"),
+    )
+    for level in levels:
+        both = (("", level.free), (", kept", level.kept))
+        rows = [(words, method, runs) for words, by_method in both for method, runs in by_method.items()]
+        for i, (words, method, runs) in enumerate(rows):
+            low, median, high = runs.later
+            found.add_row(
+                level_of(level.sigma) if i == 0 else "",
+                f"{method}{words}",
+                *(_number(value) for value in (median, low, high)),
+                f"{level.times_closer:.1f}" if method == Method.DISTURBANCE and not words else "",
+                f"{runs.unstable}",
+                f"{100.0 * runs.unstable / n_runs:.1f}",
+                f"{runs.at_bound}" if words else "",
+                f"{np.sum(~runs.fits.converged)}",
+                f"{runs.seconds:.2f}",
+            )
+    printed = levels[0].example.printed_unstable
+    if printed is not None:
+        unstable = f"{printed} of 500", f"{printed / 5.0:.1f}"
+        found.add_row("paper", "2", *[_NONE] * 4, *unstable, "", _NONE, _NONE, style="cyan")
+    return _titled(
+        f"Prediction at t = {LATER:g}",
+        f"Absolute error, median and quartiles of {n_runs} runs. Kept: fitted within {constraint}; at bound: at this "
+        "limit. Times closer: than method 1, in the median. Unstable: runs that do not settle. Failed: runs that did "
+        "not converge. Seconds: that all fits took.",
+        found,
+    )
+
+
+def _steady_states(levels: list[Level]) -> Group:
+    from replay.studies.delays.level import quartiles
+    from replay.studies.delays.study import REPEATS
+
+    example = levels[0].example
+    words = {
+        "single": "single",
+        "mean_of_repeated": f"means of {REPEATS}",
+        "repeated_together": f"{REPEATS} together",
+        "kept_stable": "kept stable",
+    }
+    found = _table("sigma", "", "unstable", "mean", "± 2 sigma", "25 %", "median", "75 %", "histogram")
+    for level in levels:
+        for i, (name, states) in enumerate(level.steady_states.items()):
+            low, median, high = quartiles(states)
+            total = len(level.estimates[name])
+            many = len(states) > 1
+            found.add_row(
+                level_of(level.sigma) if i == 0 else "",
+                words[name],
+                f"{total - len(states)} of {total}",
+                f"{states.mean():.4f}" if many else _NONE,
+                _number(2.0 * float(states.std(ddof=1))) if many else _NONE,
+                *(_number(value, ".4f") for value in (low, median, high)),
+                _bars(states, 0.9),
+            )
+    if "mean_of_repeated" in example.printed_steady_state:
+        mean = f"{example.printed_steady_state['mean_of_repeated']:.4f}"
+        found.add_row("paper", words["mean_of_repeated"], "", mean, style="cyan")
+    if example.printed_unstable is not None:
+        found.add_row("paper", words["single"], f"{example.printed_unstable} of 500", style="cyan")
+        found.add_row("paper", "repeated", "0", style="cyan")
+    return _titled(
+        f"Steady state -omega / (q0 + q1), truth {example.truth.steady_state:.4f}",
+        f"Of the stable ones among method 2's single runs, the means of {REPEATS} runs' estimates, the fits of "
+        f"{REPEATS} runs' observations together, and the single runs kept stable. Histogram: the middle 90 %, its "
+        "ends beside it. Near instability a run may have any steady state: there the median means something, and the "
+        "mean does not.",
+        found,
+    )
+
+
+def _posteriors(levels: list[Level]) -> Group:
+    from replay.studies.delays.examples import Method
+    from replay.studies.delays.level import DISTURBANCE_DEVIATION
+
+    names = levels[0].typical[Method.DISTURBANCE].fit.names
+    found = _table("sigma", *names, "steady state")
+    for level in levels:
+        if level.posterior is not None:
+            posterior = level.posterior.posterior
+            spread = np.sqrt(np.diag(posterior.covariance))
+            states = np.percentile(level.posterior.steady_state, [5.0, 50.0, 95.0])
+            cells = (f"{mean:.4f} ± {each:.2g}" for mean, each in zip(posterior.mean, spread, strict=True))
+            found.add_row(level_of(level.sigma), *cells, ", ".join(f"{state:.3g}" for state in states))
+            if not posterior.enough:
+                found.add_row("", "the chains are short: take these for rough")
+    return _titled(
+        "First run, with priors",
+        f"Omega normal about zero with deviation {DISTURBANCE_DEVIATION:g}, the rates anything that is stable: "
+        "posterior mean ± deviation; of the steady state 5, 50 and 95 %.",
         found,
     )
 
@@ -131,3 +242,55 @@ def _print_alone(console: Console, study: DelayStudy) -> None:
     console.print(Text(f"the paper prints {printed}", "cyan"))
     for doubt in found.doubts():
         console.print(f"  {doubt}")
+
+
+def _table(*headings: str) -> Table:
+    """Return a table with these columns, all flush right."""
+    found = Table(box=box.SIMPLE_HEAD)
+    found.pad_edge, found.collapse_padding = False, True
+    for heading in headings:
+        found.add_column(heading, justify="right", no_wrap=True)
+    return found
+
+
+def _titled(title: str, caption: str, found: Table) -> Group:
+    """Return a table under its title and what its columns are."""
+    return Group(Text(title, "bold"), Text(caption), found)
+
+
+def level_of(sigma: float) -> str:
+    """Return a level of noise in four digits: the printed variance of 0.3 is 0.5477."""
+    return f"{sigma:.4g}"
+
+
+def _number(value: float, digits: str = ".3g") -> str:
+    """Return a number; a dash where there is none."""
+    return f"{value:{digits}}" if math.isfinite(value) else _NONE
+
+
+def _ratio(above: float, below: float, digits: str) -> str:
+    """Return a quotient; a dash where there is none."""
+    return _number(above / below if below else math.nan, digits)
+
+
+def _estimate(value: float, error: float, interval: tuple[float, float]) -> str:
+    """Return an estimate with its standard error and below it an interval, to the places that mean something."""
+    if math.isfinite(error) and error > 0.0:
+        places = min(max(1 - math.floor(math.log10(error)), 3), 12)
+        told = f"{error:.{places}f}"
+    else:
+        places, told = 4, "at a bound" if math.isnan(error) else "not known" if error else "0"
+    low, high = (f"{end:.{max(places - 1, 3)}f}" if math.isfinite(end) else _NONE for end in interval)
+    return f"{value:.{places}f} ± {told}\n[{low}, {high}]"
+
+
+def _bars(values: Samples, share: float = 1.0) -> str:
+    """Return a histogram of one line, of the share in the middle, between its ends."""
+    from replay.studies.delays.level import histogram
+
+    cut = int(0.5 * (1.0 - share) * len(values))
+    values = values if not cut else np.sort(values)[cut:-cut]
+    counts, edges = histogram(values, _COLUMNS)
+    most = max(counts.max(), 1.0)
+    drawn = "".join(_BARS[math.ceil(count / most * (len(_BARS) - 1))] for count in counts.tolist())
+    return f"{edges[0]:.3g} {drawn} {edges[-1]:.3g}"

@@ -13,10 +13,8 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.ensembles.simulated import Progress, silent
-from replay.studies.delays.count import Count
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method
-from replay.studies.delays.level import Level, MethodRuns, Typical
-from replay.studies.delays.posteriors import STEPS, with_prior
+from replay.studies.delays.level import POSTERIOR_STEPS, Level, MethodRuns, Typical, with_prior
 from sim.identification.bayesian import require_sampler
 from sim.identification.fit import Fit, fit, spread_starts
 from sim.identification.many_fits import Fits, fit_many
@@ -56,7 +54,7 @@ def run_study(
     n_runs: int = RUNS,
     seed: int = 1,
     priors: bool = False,
-    posterior_steps: int = STEPS,
+    posterior_steps: int = POSTERIOR_STEPS,
     progress: Progress = silent,
 ) -> DelayStudy:
     """Make the observations of each example, and estimate by both methods.
@@ -87,8 +85,8 @@ def run_study(
         require_sampler()
     # of every run four fits, and one of every five together
     total = len(sigmas) * (4 * n_runs + n_runs // REPEATS)
-    counts = {example.number: Count(progress, f"example {example.number}", total) for example in EXAMPLES}
-    sampled = Count(progress, "posteriors", len(sigmas)) if priors else None
+    counts = {example.number: _CountedProgress(progress, f"example {example.number}", total) for example in EXAMPLES}
+    sampled = _CountedProgress(progress, "posteriors", len(sigmas)) if priors else None
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         levels = [
             _Experiments(
@@ -107,6 +105,26 @@ def run_study(
     return DelayStudy(tuple(levels), fit(alone, observed, start, sigma=sigmas[-1]))
 
 
+class _CountedProgress:
+    """How much of one thing is done; it is told of from the beginning on.
+
+    Parameters
+    ----------
+    progress : who is told.
+    what : the thing.
+    total : how much there is of it.
+    """
+
+    def __init__(self, progress: Progress, what: str, total: int) -> None:
+        self._progress, self._what, self._total, self._done = progress, what, total, 0
+        self.add(0)
+
+    def add(self, number: int) -> None:
+        """Tell that so many more are done."""
+        self._done += number
+        self._progress(self._what, self._done, self._total)
+
+
 def _observations(example: Example, sigma: float, n_runs: int, seed: int) -> Samples:
     """Return (n_runs, n_times)."""
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(example.number,)))
@@ -117,7 +135,7 @@ class _Experiments:
     """The observations of one example at one level of noise, and their fits, several threads at once."""
 
     def __init__(
-        self, example: Example, sigma: float, observed: Samples, pool: ThreadPoolExecutor, count: Count
+        self, example: Example, sigma: float, observed: Samples, pool: ThreadPoolExecutor, count: _CountedProgress
     ) -> None:
         self._example, self._sigma, self._observed, self._pool, self._count = example, sigma, observed, pool, count
 

@@ -1,1 +1,33 @@
 """The examples of the paper on reliability, beside what each must come to."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from replay.studies import StudyResult
+
+
+def run(arguments: argparse.Namespace) -> StudyResult:
+    """Run the study as the options say."""
+    from monitor.commands.progress import bar
+    from monitor.reliability.tolerance import Policy
+    from replay.studies.reliability.report import as_json, print_study
+    from replay.studies.reliability.study import REPLICATES, run_study
+
+    with bar() as progress:
+        study = run_study(
+            arguments.name,
+            n_realizations=arguments.realizations,
+            n_replicates=REPLICATES if arguments.replicates is None else arguments.replicates,
+            seed=arguments.seed,
+            policy=None if arguments.policy is None else Policy(arguments.policy),
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.reliability.pictures import draw
+
+        return draw(study, folder)
+
+    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)

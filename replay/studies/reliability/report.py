@@ -11,8 +11,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.json_values import number
-
 if TYPE_CHECKING:
     from replay.studies.reliability.study import Case, ReliabilityStudy
 
@@ -40,13 +38,13 @@ def _case(case: Case) -> dict[str, Any]:
     found: dict[str, Any] = {
         "model": "bad" if case.bad else "good",
         "tolerance": case.tolerance,
-        "policy": str(case.policy),
-        **{name: number(curve.value[-1]) for name, curve in curves.items()},
-        "standard_error": {name: number(curve.standard_error[-1]) for name, curve in curves.items()},
+        "policy": case.policy,
+        **{name: curve.value[-1] for name, curve in curves.items()},
+        "standard_error": {name: curve.standard_error[-1] for name, curve in curves.items()},
     }
     if case.oracle is not None:
-        known = {name: number(getattr(case.oracle, name)[-1]) for name in _SHOWN}
-        errors = {name: number(error) for name, error in zip(_SHOWN, case.oracle.errors, strict=True)}
+        known = {name: getattr(case.oracle, name)[-1] for name in _SHOWN}
+        errors = dict(zip(_SHOWN, case.oracle.errors, strict=True))
         found["oracle"] = {**known, "standard_error": errors, "method": case.oracle.method}
     return found
 

@@ -1,1 +1,34 @@
 """The thermal challenge, from the material to the requirement."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from replay.studies import StudyResult
+
+
+def run(arguments: argparse.Namespace) -> StudyResult:
+    """Run the study as the options say."""
+    from monitor.commands.progress import bar
+    from replay.studies.thermal.as_json import as_json
+    from replay.studies.thermal.report import print_study
+
+    with bar() as progress:
+        # what takes a second to import is imported beside the bar
+        progress("limit of the application", 0, 2)
+        from replay.studies.thermal.study import RESAMPLED, run_study
+
+        study = run_study(
+            n_realizations=arguments.realizations,
+            n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,
+            seed=arguments.seed,
+            progress=progress,
+        )
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from replay.studies.thermal.pictures import draw
+
+        return draw(study, folder)
+
+    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from monitor.commands.json_values import number, numbers
-
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Samples
     from replay.studies.thermal.compliance import FailureProbability
     from replay.studies.thermal.study import LevelStudy, ThermalStudy
     from replay.studies.thermal.validation import Judgement
@@ -33,24 +29,17 @@ def as_json(study: ThermalStudy) -> dict[str, Any]:
         "table2_max_error": study.table2_max_error,
         "table2": [dict(zip(("time_s", "paper", "ours"), row, strict=True)) for row in study.check.tolist()],
         "convergence": {
-            "n_cells": list(convergence.n_cells),
-            "error_constant": convergence.constant.tolist(),
-            "error_temperature_dependent": convergence.temperature_dependent.tolist(),
+            "n_cells": convergence.n_cells,
+            "error_constant": convergence.constant,
+            "error_temperature_dependent": convergence.temperature_dependent,
         },
-        "fits": {
-            str(which): {name: [numbers(asdict(run)) for run in runs] for name, runs in fits.items()}
-            for which, fits in study.fits.items()
-        },
+        "fits": study.fits,
         "characterization": {name: _characterization(each.characterization) for name, each in levels.items()},
         "validation": {name: _judged(each, "validation") for name, each in levels.items()},
         "accreditation": {name: _judged(each, "accreditation") for name, each in levels.items()},
-        "share_of_model_cooler_at_the_end": {
-            name: {str(which): _listed(shares) for which, shares in each.share_cooler.items()}
-            for name, each in levels.items()
-        },
+        "share_of_model_cooler_at_the_end": {name: each.share_cooler for name, each in levels.items()},
         "failure_probability": {
-            name: {str(which): _failure(found) for which, found in each.failure.items()}
-            for name, each in levels.items()
+            name: {which: _failure(found) for which, found in each.failure.items()} for name, each in levels.items()
         },
         "decision_rule": RULE,
         "decision": {name: _decision(each) for name, each in levels.items()},
@@ -58,10 +47,6 @@ def as_json(study: ThermalStudy) -> dict[str, Any]:
             name: asdict(each.bias) | {"extrapolates": each.bias.extrapolates} for name, each in levels.items()
         },
     }
-
-
-def _listed(found: Mapping[str, Samples]) -> dict[str, list[float]]:
-    return {name: shares.tolist() for name, shares in found.items()}
 
 
 def _characterization(found: Characterization) -> dict[str, Any]:
@@ -75,17 +60,17 @@ def _characterization(found: Characterization) -> dict[str, Any]:
 
 def _fit(fit: PropertyFit) -> dict[str, Any]:
     return {
-        "coefficients": fit.coefficients.tolist(),
-        "standard_errors": fit.standard_errors.tolist(),
-        "interval_95": fit.interval().tolist(),
+        "coefficients": fit.coefficients,
+        "standard_errors": fit.standard_errors,
+        "interval_95": fit.interval(),
         "residual_deviation": fit.residual_deviation,
-        "residual_deviation_95": list(fit.deviation_interval()),
-        "slope_p_value": number(fit.slope_p_value),
+        "residual_deviation_95": fit.deviation_interval(),
+        "slope_p_value": fit.slope_p_value,
     }
 
 
 def _judged(level: LevelStudy, activity: str) -> dict[str, Any]:
-    return {str(which): [_judgement(each) for each in found] for which, found in getattr(level, activity).items()}
+    return {which: [_judgement(each) for each in found] for which, found in getattr(level, activity).items()}
 
 
 def _judgement(found: Judgement) -> dict[str, Any]:
@@ -93,8 +78,8 @@ def _judgement(found: Judgement) -> dict[str, Any]:
         "tolerance": found.tolerance,
         "first_instant_left_out": True,
         **{
-            name: {metric: number(getattr(curves, metric).value[-1]) for metric in _SHOWN}
-            | {"standard_error": {metric: number(getattr(curves, metric).standard_error[-1]) for metric in _SHOWN}}
+            name: {metric: getattr(curves, metric).value[-1] for metric in _SHOWN}
+            | {"standard_error": {metric: getattr(curves, metric).standard_error[-1] for metric in _SHOWN}}
             for name, curves in found.all.items()
         },
     }
@@ -114,12 +99,9 @@ def _failure(found: FailureProbability) -> dict[str, float]:
 def _decision(level: LevelStudy) -> dict[str, Any]:
     return {
         "statement": level.statement,
-        "verdict": str(level.verdict),
+        "verdict": level.verdict,
         "share_of_resampled_data_that_comply": {
-            str(which): found.share_complying for which, found in level.failure.items()
+            which: found.share_complying for which, found in level.failure.items()
         },
-        "other_families": {
-            str(which): {str(family): value for family, value in found.families.items()}
-            for which, found in level.failure.items()
-        },
+        "other_families": {which: found.families for which, found in level.failure.items()},
     }

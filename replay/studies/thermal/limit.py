@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from math import sqrt
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from monitor.messages.blocks import Samples
 from replay.ensembles.simulated import Progress, silent
-from replay.studies.thermal.many_specimens import temperatures
-from replay.studies.thermal.proportion import standard_error
 from sim.models.thermal_population import Population, Specimens
-from sim.models.thermal_slab import conduction_temperature, series_temperature
+from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurations
 
+_AT_ONCE = 512
+# of each outcome: so many are added
+_ADDED = 2.0
 # of a quadrature over the heat capacity: twice as many change nothing that a realization could show
-NODES = 64
+_NODES = 64
 # where the limit is known: J/(m^3 K), and W/(m K^2). A unit that takes up less is too hot for any conductivity that
 # the data allow, one that takes up more too cool; no resampled data have slopes beyond
 CAPACITIES, SLOPES = (2.3e5, 6.0e5), (-1.5e-5, 5.5e-5)
@@ -87,23 +91,7 @@ def limit(*, sloped: bool) -> Limit:
     return Limit(to_capacity @ (1.0 / middle) @ to_slope.T, sloped)
 
 
-def _critical(front: Callable[[Samples], Samples], low: Samples, high: Samples) -> Samples:
-    """Return the conductivities at which the front just reaches the limit, near those two.
-
-    By secants in one over k, which the front is nearly straight in.
-    """
-    last, here = 1.0 / low, 1.0 / high
-    was, now = front(low) - LIMIT, front(high) - LIMIT
-    for _ in range(_ROUNDS):
-        rise = now - was
-        # where nothing changes any more it is found
-        step = np.divide(now * (here - last), rise, out=np.zeros_like(rise), where=np.abs(rise) > _FOUND)
-        last, was, here = here, now, here - step
-        now = front(1.0 / here) - LIMIT
-    return np.asarray(1.0 / here)
-
-
-def by_quadrature(population: Population, nodes: int = NODES) -> float:
+def by_quadrature(population: Population, nodes: int = _NODES) -> float:
     """Return the share of the specimens that is too hot, integrated over their properties.
 
     Given the heat capacity, those are too hot whose conductivity is under the limit. A choice of ours: of a capacity
@@ -129,12 +117,64 @@ def by_quadrature(population: Population, nodes: int = NODES) -> float:
     return float(weights[inside] @ shares + weights[low].sum())
 
 
-def by_monte_carlo(specimens: Specimens, progress: Progress = silent, what: str = "specimens") -> tuple[float, float]:
+def by_monte_carlo(specimens: Specimens, progress: Progress = silent, task: str = "specimens") -> tuple[float, float]:
     """Return the share of these specimens that is too hot, and its standard error: each is computed."""
     test = configurations()[APPLICATION]
-    front = temperatures(test, np.array([LIMIT_TIME]), specimens, progress=progress, what=what)[0, 0]
+    front = temperatures(test, np.array([LIMIT_TIME]), specimens, progress=progress, task=task)[0, 0]
     share = float(np.mean(front > LIMIT))
     return share, standard_error(share, len(specimens))
+
+
+def temperatures(
+    test: SlabTest,
+    time: Samples,
+    specimens: Specimens,
+    depths: Sequence[float] = (0.0,),
+    *,
+    progress: Progress = silent,
+    task: str = "specimens",
+) -> Samples:
+    """Return (n_times, n_depths, n) in degC; see `Specimens.temperature`.
+
+    The progress is reported under the name of the task.
+    """
+    found = np.empty((len(time), len(depths), len(specimens)))
+    starts = range(0, len(specimens), _AT_ONCE)
+    parts = (specimens.between(start, start + _AT_ONCE) for start in starts)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        made = pool.map(lambda part: part.temperature(test, time, depths), parts)
+        for start, temperature in zip(starts, made, strict=True):
+            stop = start + temperature.shape[2]
+            found[..., start:stop] = temperature
+            progress(task, stop, len(specimens))
+    return found
+
+
+def standard_error(share: float, number: int) -> float:
+    """Return the standard error of a share of so many realizations, by Agresti and Coull (1998).
+
+    Two of each outcome are added, so that it is not zero where none or all have what is counted: of 20 000 with none
+    it is 7e-5. Where many have it, it is that of the binomial distribution.
+    """
+    total = number + 2.0 * _ADDED
+    chance = (share * number + _ADDED) / total
+    return sqrt(chance * (1.0 - chance) / total)
+
+
+def _critical(front: Callable[[Samples], Samples], low: Samples, high: Samples) -> Samples:
+    """Return the conductivities at which the front just reaches the limit, near those two.
+
+    By secants in one over k, which the front is nearly straight in.
+    """
+    last, here = 1.0 / low, 1.0 / high
+    was, now = front(low) - LIMIT, front(high) - LIMIT
+    for _ in range(_ROUNDS):
+        rise = now - was
+        # where nothing changes any more it is found
+        step = np.divide(now * (here - last), rise, out=np.zeros_like(rise), where=np.abs(rise) > _FOUND)
+        last, was, here = here, now, here - step
+        now = front(1.0 / here) - LIMIT
+    return np.asarray(1.0 / here)
 
 
 def _refuse_outside(what: str, values: Samples, ends: tuple[float, float], unit: str) -> None:

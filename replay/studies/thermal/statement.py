@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from monitor.messages.blocks import Samples
-from replay.studies.thermal.bias import BiasCorrection
-from replay.studies.thermal.compliance import AGREED, FEWEST, FailureProbability, Verdict, decide
+from replay.studies.thermal.compliance import AGREED, FEWEST, BiasCorrection, FailureProbability, Verdict, decide
 from sim.models.thermal_population import Conductivity
 from sim.models.thermal_tables import (
     ACCREDITATION,

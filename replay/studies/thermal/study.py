@@ -9,26 +9,77 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.ensembles.simulated import Progress, silent
-from replay.studies.thermal.bias import BiasCorrection, correct_bias
-from replay.studies.thermal.compliance import FailureProbability, Verdict, decide, failure_probabilities
-from replay.studies.thermal.fitted_runs import RunFits, fit_all_runs
+from replay.studies.thermal.compliance import (
+    BiasCorrection,
+    FailureProbability,
+    Verdict,
+    correct_bias,
+    decide,
+    failure_probabilities,
+)
 from replay.studies.thermal.limit import limit
 from replay.studies.thermal.statement import statement
-from replay.studies.thermal.validation import JUDGED, TOLERANCES, Judgement, accreditation_sites, validation_sites
-from replay.studies.thermal.verification import Convergence, convergence, table_2
+from replay.studies.thermal.validation import (
+    JUDGED,
+    TOLERANCES,
+    Judgement,
+    RunFits,
+    accreditation_sites,
+    fit_all_runs,
+    validation_sites,
+)
 from sim.models.thermal_population import Characterization, Conductivity, characterize
-from sim.models.thermal_tables import ACCREDITATION, LEVELS, material
+from sim.models.thermal_slab import N_CELLS, conduction_temperature, series_temperature
+from sim.models.thermal_tables import (
+    ACCREDITATION,
+    APPLICATION,
+    CHECK,
+    CHECK_CONDUCTIVITY,
+    CHECK_HEAT_CAPACITY,
+    LEVELS,
+    check_values,
+    configurations,
+    material,
+)
 
-Judgements = dict[Conductivity, tuple[Judgement, ...]]
-
+_CONVERGENCE = (N_CELLS // 4, N_CELLS // 2, N_CELLS, 2 * N_CELLS)
+_Judgements = dict[Conductivity, tuple[Judgement, ...]]
 REALIZATIONS = 20_000
 RESAMPLED = 500
 # minutes on two cores
 MOST_REALIZATIONS, MOST_RESAMPLED = 1_000_000, 100_000
 # eq. 2 takes next to no time: of its units there are as many more
-_CHEAP = 5
+_CONSTANT_K_FACTOR = 5
 # of each model, that the experiments are laid beside: never more than of the units
 _SPECIMENS = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThermalStudy:
+    """The challenge as a whole.
+
+    Parameters
+    ----------
+    check : (10, 3): time in s, Table 2, and eq. 2 by us.
+    convergence : of the heat equation's solution.
+    fits : by the assumption on the conductivity and by configuration, one a run; the slope is that of High.
+    levels : of data.
+    n_units, n_specimens : drawn for the application with a slope in k, and beside the experiments.
+    n_resampled : bootstrap data sets.
+    """
+
+    check: Samples
+    convergence: Convergence
+    fits: RunFits
+    levels: tuple[LevelStudy, ...]
+    n_units: int
+    n_specimens: int
+    n_resampled: int
+
+    @property
+    def table2_max_error(self) -> float:
+        """The largest difference to Table 2, degC."""
+        return float(np.abs(self.check[:, 1] - self.check[:, 2]).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,31 +114,19 @@ class LevelStudy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThermalStudy:
-    """The challenge as a whole.
+class Convergence:
+    """Error of the finite volumes at the front at the end of the application, degC.
 
     Parameters
     ----------
-    check : (10, 3): time in s, Table 2, and eq. 2 by us.
-    convergence : of the heat equation's solution.
-    fits : by the assumption on the conductivity and by configuration, one a run; the slope is that of High.
-    levels : of data.
-    n_units, n_specimens : drawn for the application with a slope in k, and beside the experiments.
-    n_resampled : bootstrap data sets.
+    n_cells : (n,), and as many steps in time.
+    constant : (n,), against eq. 2 with enough terms.
+    temperature_dependent : (n,), against eight times as many cells and steps as the most.
     """
 
-    check: Samples
-    convergence: Convergence
-    fits: RunFits
-    levels: tuple[LevelStudy, ...]
-    n_units: int
-    n_specimens: int
-    n_resampled: int
-
-    @property
-    def table2_max_error(self) -> float:
-        """The largest difference to Table 2, degC."""
-        return float(np.abs(self.check[:, 1] - self.check[:, 2]).max())
+    n_cells: tuple[int, ...]
+    constant: Samples
+    temperature_dependent: Samples
 
 
 def run_study(
@@ -127,7 +166,7 @@ def run_study(
         _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
         for place, level in enumerate(LEVELS)
     )
-    return ThermalStudy(table_2(), convergence(), fits, levels, n_units, n_specimens, n_resampled)
+    return ThermalStudy(_table_2(), _convergence(), fits, levels, n_units, n_specimens, n_resampled)
 
 
 def _level(
@@ -135,8 +174,8 @@ def _level(
 ) -> LevelStudy:
     characterization = characterize(material(level))
     of_units, of_bias, of_specimens = seed.spawn(3)
-    validation: Judgements = {}
-    accreditation: Judgements = {}
+    validation: _Judgements = {}
+    accreditation: _Judgements = {}
     share_cooler: dict[Conductivity, dict[str, Samples]] = {}
     for which in JUDGED:
         # the same deviates whatever is assumed
@@ -145,13 +184,40 @@ def _level(
         validation[which], accreditation[which] = (
             tuple(sites.judge(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
         )
-        share_cooler[which] = at_fronts.share_cooler() | {ACCREDITATION: at_depths.share_cooler()["front"]}
+        share_cooler[which] = at_fronts.fraction_below() | {ACCREDITATION: at_depths.fraction_below()["front"]}
         progress(f"{level}: experiments", len(share_cooler), len(JUDGED))
     number = {
-        which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CHEAP * n_units for which in Conductivity
+        which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CONSTANT_K_FACTOR * n_units
+        for which in Conductivity
     }
     generator = np.random.default_rng(of_units)
     failure = failure_probabilities(material(level), number, n_resampled, generator, progress, level)
-    bias = correct_bias(characterization, level, _CHEAP * n_units, n_resampled, np.random.default_rng(of_bias))
+    bias = correct_bias(
+        characterization, level, _CONSTANT_K_FACTOR * n_units, n_resampled, np.random.default_rng(of_bias)
+    )
     told = statement(level, failure, share_cooler[Conductivity.TEMPERATURE_DEPENDENT], bias, n_units)
     return LevelStudy(level, characterization, validation, accreditation, share_cooler, failure, bias, told)
+
+
+def _table_2() -> Samples:
+    """Return (10, 3): time in s, Table 2, and eq. 2 by us."""
+    known = check_values()
+    ours = series_temperature(configurations()[CHECK], known.time, CHECK_CONDUCTIVITY, CHECK_HEAT_CAPACITY)
+    return np.column_stack([known.time, known.temperature, ours])
+
+
+def _convergence() -> Convergence:
+    """Solve the application with ever more cells and steps, for the mean specimen of High."""
+    test, time = configurations()[APPLICATION], [100.0, 1000.0]
+    known = characterize(material(LEVELS[-1]))
+    middle = known.line.at(known.representative_temperature), known.capacity.at(0.0)
+    exact = float(series_temperature(test, time, *middle, n_terms=60)[-1, 0])
+
+    def front(conductivity: float, slope: float, n: int) -> float:
+        found = conduction_temperature(test, time, conductivity, slope, middle[1], n_cells=n, n_steps=n)
+        return float(found[-1, 0, 0])
+
+    sloped = known.line.at(0.0), known.line.slope
+    finest = front(*sloped, 8 * _CONVERGENCE[-1])
+    errors = [(front(middle[0], 0.0, n) - exact, front(*sloped, n) - finest) for n in _CONVERGENCE]
+    return Convergence(_CONVERGENCE, *np.array(errors).T)

@@ -1,4 +1,4 @@
-"""The model of the slab against its experiments: four configurations, and one more at three depths."""
+"""The model of the slab beside its experiments: reliabilities at the sites, and the specimen that each run shows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.several_sites import JointReliability, product
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
-from replay.studies.thermal.many_specimens import temperatures
-from sim.models.thermal_population import Conductivity, Specimens
+from replay.ensembles.simulated import Progress, silent
+from replay.studies.thermal.limit import temperatures
+from sim.identification.fit import fit
+from sim.identification.slab_response import SlabResponse
+from sim.models.thermal_population import Conductivity, Specimens, characterize
+from sim.models.thermal_slab import SlabTest
 from sim.models.thermal_tables import (
     ACCREDITATION,
     DEPTHS,
+    LEVELS,
     MeasuredRuns,
     accreditation_runs,
     configurations,
+    material,
     validation_runs,
 )
 
@@ -80,7 +86,7 @@ class Sites:
         together = joint.update(instants, list(measured.values()))
         return Judgement(tolerance, reliabilities, product(list(reliabilities.values())), together)
 
-    def share_cooler(self) -> dict[str, Samples]:
+    def fraction_below(self) -> dict[str, Samples]:
         """Return what share of the specimens is cooler than each experiment at its last instant, (n_experiments,)."""
         return {
             name: np.mean(ensemble.response[-1][:, None] < self.runs[name].temperature[-1], axis=0)
@@ -109,3 +115,72 @@ def accreditation_sites(level: str, specimens: Specimens) -> Sites:
 
 def _ensemble(time: Samples, temperature: Samples, name: str) -> Ensemble:
     return sort_ensemble(time, np.ascontiguousarray(temperature), "degC", name)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRun:
+    """The specimen that a record fits best.
+
+    The standard errors take what is left for independent errors. The records have no noise: what is left is what the
+    model misses, and hangs together, so that they are only of the right size.
+
+    Parameters
+    ----------
+    conductivity, conductivity_standard_error : W/(m K), at 0 degC.
+    slope : W/(m K^2), which was given.
+    heat_capacity, heat_capacity_standard_error : J/(m^3 K).
+    rms : degC, what is left of the record after time zero.
+    converged : whether the search came to an end.
+    """
+
+    conductivity: float
+    conductivity_standard_error: float
+    slope: float
+    heat_capacity: float
+    heat_capacity_standard_error: float
+    rms: float
+    converged: bool
+
+
+RunFits = Mapping[Conductivity, Mapping[str, tuple[FittedRun, ...]]]
+
+
+def fit_run(test: SlabTest, time: Samples, temperature: Samples, start: Samples, slope: float) -> FittedRun:
+    """Find the specimen of a record of its front.
+
+    Parameters
+    ----------
+    test : what was done to it.
+    time, temperature : (n_times,), s and degC; the first instant, time zero, tells nothing and is left out.
+    start : (2,), conductivity at 0 degC and heat capacity to begin with.
+    slope : of the conductivity, W/(m K^2); 0: constant properties.
+
+    Raises
+    ------
+    ValueError : see `fit` and `conduction_temperature`.
+    """
+    found = fit(SlabResponse(test, time[1:], slope), temperature[1:], start)
+    (k, capacity), (of_k, of_capacity) = found.parameters.tolist(), found.standard_errors.tolist()
+    rms = float(np.sqrt(np.mean(found.residuals**2)))
+    return FittedRun(k, of_k, slope, capacity, of_capacity, rms, found.converged)
+
+
+def fit_all_runs(progress: Progress = silent) -> dict[Conductivity, dict[str, tuple[FittedRun, ...]]]:
+    """Fit each of the sixteen runs by a specimen of its own; the slope of k is none, or that of High."""
+    known = characterize(material(LEVELS[-1]))
+    runs, tests = validation_runs(), configurations()
+    total = len(JUDGED) * sum(each.temperature.shape[1] for each in runs.values())
+    found: dict[Conductivity, dict[str, tuple[FittedRun, ...]]] = {}
+    done = 0
+    for which in JUDGED:
+        line = known.constant if which is Conductivity.CONSTANT else known.line
+        start = np.array([line.at(0.0), known.capacity.at(0.0)])
+        found[which] = {}
+        for name, each in runs.items():
+            fitted = []
+            for temperature in each.temperature.T:
+                fitted.append(fit_run(tests[name], each.time, temperature, start, line.slope))
+                done += 1
+                progress("runs fitted", done, total)
+            found[which][name] = tuple(fitted)
+    return found

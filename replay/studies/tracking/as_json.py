@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.commands.json_values import criteria_json, number, numbers
+from monitor.commands.json_values import criteria_json
 
 if TYPE_CHECKING:
     from replay.studies.tracking.plant import PlantResponse, PlantStudy
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def as_json(study: TrackingStudy) -> dict[str, Any]:
-    """Return the study; SI and rad but for the criteria, which name their units; null where there is no value.
+    """Return the study; SI and rad but for the criteria, which name their units.
 
     ``paper`` has the units of its numbers beside them.
     """
     found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
     if study.growth is not None:
-        found["growth_from_ii_a_to_ii_b"] = numbers(study.growth)
+        found["growth_from_ii_a_to_ii_b"] = study.growth
     if study.noise is not None:
-        found["noise"] = [numbers(asdict(row)) for row in study.noise]
+        found["noise"] = study.noise
     if study.plant is not None:
         found["plant"] = _plant(study.plant)
     return found
@@ -40,23 +40,23 @@ def _case(study: CaseStudy) -> dict[str, Any]:
         "virtual": case.virtual,
         "sample_rate": case.sample_rate,
         "window_s": study.assessment.settings.window,
-        "known": {reading.column: number(reading.known) for reading in study.readings},
+        "known": {reading.column: reading.known for reading in study.readings},
         "indicators": {reading.column: _reading(reading) for reading in study.readings},
-        "totals": numbers(pair.totals),
-        "fei": numbers(pair.whole.fei._asdict()),
-        "fei_tapered": numbers(pair.whole.fei_tapered._asdict()),
+        "totals": pair.totals,
+        "fei": pair.whole.fei._asdict(),
+        "fei_tapered": pair.whole.fei_tapered._asdict(),
         "criteria": criteria_json(pair.whole.criteria) | _resolution(case.sample_rate),
         "paper": {figure.name: _printed(figure) for figure in printed_figures(study)},
     }
 
 
-def _reading(reading: Reading) -> dict[str, float | None]:
-    return numbers({name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")})
+def _reading(reading: Reading) -> dict[str, float]:
+    return {name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")}
 
 
 def _printed(figure: PrintedFigure) -> dict[str, Any]:
     """Return a printed number and ours, in the unit that stands beside them."""
-    return numbers({name: value for name, value in asdict(figure).items() if name != "name"})
+    return {name: value for name, value in asdict(figure).items() if name != "name"}
 
 
 def _plant(study: PlantStudy) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def _plant(study: PlantStudy) -> dict[str, Any]:
     }
     return {
         "responses": [_response(row) for row in study.responses],
-        "sines": [numbers(asdict(row)) for row in study.sines],
-        "transfer": {name: [number(v) for v in curve[known].tolist()] for name, curve in curves.items()},
+        "sines": study.sines,
+        "transfer": {name: curve[known] for name, curve in curves.items()},
         "criteria": criteria_json(study.criteria) | _resolution(RATE),
         "criteria_at_4096_hz": criteria_json(study.criteria_published) | _resolution(PUBLISHED_RATE),
     }

@@ -9,11 +9,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from replay.studies.tracking.panels import COLOURS, DEGREES, new_figure, plot_indicators, plot_signals
-from replay.studies.tracking.pictures_details import details
-from replay.studies.tracking.pictures_noise import phase_in_noise
-from replay.studies.tracking.pictures_plant import plant_response
+from monitor.messages.blocks import Samples
+from replay.studies.tracking.paei_noise import METHODS, RUNS, NoisyPhase
+from replay.studies.tracking.panels import (
+    COLOURS,
+    DEGREES,
+    NAMES,
+    TRUTH,
+    details,
+    new_figure,
+    plot_indicators,
+    plot_signals,
+)
+from replay.studies.tracking.plant import BAND, FREQUENCIES, RATE, PlantStudy
 from replay.studies.tracking.study import CaseStudy, TrackingStudy
+from sim.benchmark_plant import BenchmarkPlant
 
 
 def draw(study: TrackingStudy, folder: Path) -> tuple[Path, ...]:
@@ -24,9 +34,9 @@ def draw(study: TrackingStudy, folder: Path) -> tuple[Path, ...]:
         if case.case.force is not None:
             figures[f"case-{case.case.name}-details.png"] = details(case)
     if study.noise is not None:
-        figures["noise.png"] = phase_in_noise(study.noise)
+        figures["noise.png"] = _phase_in_noise(study.noise)
     if study.plant is not None:
-        figures["plant.png"] = plant_response(study.plant)
+        figures["plant.png"] = _plant_response(study.plant)
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=110)
     return tuple(folder / name for name in figures)
@@ -102,3 +112,71 @@ def _total(axis: Axes, study: CaseStudy, column: str, factor: float, title: str,
     axis.plot(study.time, factor * study.values(column), color="tab:red", linewidth=1.2)
     axis.set(xlabel="time [s]", ylabel=unit, xlim=(study.case.time[0], study.case.time[-1]))
     axis.set_title(title, fontsize="medium")
+
+
+def _phase_in_noise(rows: tuple[NoisyPhase, ...]) -> Figure:
+    """Draw the phase and the ratio that every method gives, with the deviation of one run."""
+    figure = Figure(figsize=(10.0, 4.4), layout="constrained")
+    phase, ratio = figure.subplots(1, 2)
+    phase.axhline(DEGREES * rows[0].known, **TRUTH)
+    ratio.axhline(rows[0].known_ratio, **TRUTH)
+    for place, name in enumerate(METHODS):
+        found = [row for row in rows if row.indicator == name]
+        at = [1e3 * row.noise + 0.0025 * (place - 1.5) for row in found]
+        _marks(phase, at, [(DEGREES * row.mean, DEGREES * row.deviation) for row in found], name)
+        _marks(ratio, at, [(row.mean_ratio, row.deviation_ratio) for row in found], name)
+    for axis, label in ((phase, "phase [deg]"), (ratio, "command / measured [-]")):
+        axis.set(xlabel="noise on either signal [mm]", ylabel=label)
+        axis.set_xticks(sorted({round(1e3 * row.noise, 6) for row in rows}))
+        axis.grid(alpha=0.3)
+    phase.legend(fontsize="small")
+    figure.suptitle(f"Case (i), 1.5 and 2 mm, in white noise: mean and deviation of {RUNS} windows of 2 s")
+    return figure
+
+
+def _marks(axis: Axes, at: list[float], values: list[tuple[float, float]], name: str) -> None:
+    means, deviations = zip(*values, strict=True)
+    axis.errorbar(at, means, yerr=deviations, fmt="o", markersize=4.0, capsize=3.0, label=name)
+
+
+def _plant_response(study: PlantStudy) -> Figure:
+    """Draw what is found at each frequency over the exact response, with the hold and without."""
+    figure = Figure(figsize=(8.0, 8.4), layout="constrained")
+    ratio, phase, delay, coherence = figure.subplots(4, 1, sharex=True)
+    plant, fine = BenchmarkPlant(), np.linspace(BAND[0], FREQUENCIES[-1], 200)
+    held = np.array([complex(plant.response(0.0, f, 1.0 / RATE)) for f in fine.tolist()])
+    continuous = np.array([plant.frequency_response(f) for f in fine.tolist()])
+    for response, look in (
+        (held, TRUTH | {"label": f"exact, behind a hold at {RATE:g} Hz"}),
+        (continuous, {"color": "tab:red", "linewidth": 1.0, "label": "exact, in continuous time"}),
+    ):
+        angle = np.angle(response)
+        ratio.plot(fine, 1.0 / np.abs(response), **look)
+        phase.plot(fine, DEGREES * angle, **look)
+        delay.plot(fine, _milliseconds(fine, angle), **look)
+    transfer = study.transfer
+    shown = (transfer.frequency >= BAND[0]) & (transfer.frequency <= BAND[1])
+    frequency, angle = transfer.frequency[shown], transfer.of("plant", "phase")[shown]
+    ratio.plot(frequency, transfer.of("plant", "ratio")[shown], label="transfer function, broadband command")
+    phase.plot(frequency, DEGREES * angle)
+    delay.plot(frequency, _milliseconds(frequency, angle))
+    coherence.plot(frequency, transfer.of("plant", "coherence")[shown])
+    for kind, mark in (("fdb", "o"), ("paei", "x")):
+        rows = [row for row in study.sines if row.indicator == kind]
+        at, angle = np.array([row.frequency for row in rows]), np.array([row.phase for row in rows])
+        look = {"color": "k", "fillstyle": "none", "linestyle": "none", "marker": mark}
+        ratio.plot(at, [row.ratio for row in rows], label=f"{NAMES[kind]}, sines", **look)
+        phase.plot(at, DEGREES * angle, **look)
+        delay.plot(at, _milliseconds(at, angle), **look)
+    labels = ("command / measured [-]", "phase [deg]", "delay [ms]", "coherence [-]")
+    for axis, label in zip((ratio, phase, delay, coherence), labels, strict=True):
+        axis.set_ylabel(label)
+        axis.grid(alpha=0.3)
+    coherence.set(xlabel="frequency [Hz]", ylim=(0.0, 1.05))
+    ratio.legend(fontsize="small")
+    ratio.set_title(f"The benchmark plant; the hold adds half a sample, {500.0 / RATE:.3f} ms")
+    return figure
+
+
+def _milliseconds(frequency: Samples, phase: Samples) -> Samples:
+    return -1e3 * phase / (2.0 * np.pi * frequency)

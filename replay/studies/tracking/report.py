@@ -6,14 +6,15 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from replay.studies.tracking.cells import criteria, number, table
-from replay.studies.tracking.plant_report import print_plant
-
 if TYPE_CHECKING:
+    from monitor.indicators.benchmark_criteria import BenchmarkCriteria
     from replay.studies.tracking.paei_noise import NoisyPhase
+    from replay.studies.tracking.plant import PlantStudy
     from replay.studies.tracking.study import CaseStudy, TrackingStudy
 
 _DEGREES = 180.0 / math.pi
@@ -30,31 +31,31 @@ def print_study(study: TrackingStudy) -> None:
     if study.noise is not None:
         _print_noise(console, study.noise)
     if study.plant is not None:
-        print_plant(console, study.plant)
+        _print_plant(console, study.plant)
 
 
 def _print_case(console: Console, study: CaseStudy) -> None:
     case, pair = study.case, study.assessment.pairs[0]
     window = study.assessment.settings.window
     title = f"Case ({case.name}): {case.title}, window {window:.3g} s"
-    found = table(title, "indicator", "unit", "known", "mean", "deviation", "rms error", "largest")
+    found = _table(title, "indicator", "unit", "known", "mean", "deviation", "rms error", "largest")
     for reading in study.readings:
         unit, factor = _SHOWN_AS.get(reading.unit, (reading.unit, 1.0))
         if not math.isfinite(reading.mean):
             continue
         numbers = (reading.known, reading.mean, reading.deviation, reading.error, reading.worst)
-        found.add_row(reading.column, unit, *(number(factor * value) for value in numbers))
+        found.add_row(reading.column, unit, *(_number(factor * value) for value in numbers))
     console.print(found)
     for name, fei in (("FEI", pair.whole.fei), ("FEI under a Hann taper", pair.whole.fei_tapered)):
         console.print(
-            f"whole record: {name} ratio {number(fei.ratio)}, phase {number(_DEGREES * fei.phase)} deg, delay "
-            f"{number(1e3 * fei.delay)} ms"
+            f"whole record: {name} ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)} deg, delay "
+            f"{_number(1e3 * fei.delay)} ms"
         )
-    console.print(criteria(pair.whole.criteria, case.sample_rate))
+    console.print(_criteria(pair.whole.criteria, case.sample_rate))
     units = {column.name: column.unit for column in study.assessment.series.columns}
     for name, total in pair.totals.items():
         if math.isfinite(total):
-            console.print(f"{name} {number(total)} {units[name]}")
+            console.print(f"{name} {_number(total)} {units[name]}")
     _print_beside_the_paper(console, study)
     console.print()
 
@@ -62,12 +63,12 @@ def _print_case(console: Console, study: CaseStudy) -> None:
 def _print_beside_the_paper(console: Console, study: CaseStudy) -> None:
     from replay.studies.tracking.printed import printed_figures
 
-    found = table("", "the paper prints", "unit", "paper", "ours")
+    found = _table("", "the paper prints", "unit", "paper", "ours")
     found.add_column("where", overflow="fold")
     figures = printed_figures(study)
     for figure in figures:
         unit = "" if figure.unit == "1" else figure.unit
-        found.add_row(figure.label, unit, f"{figure.printed:g}", number(figure.ours), figure.where, style="cyan")
+        found.add_row(figure.label, unit, f"{figure.printed:g}", _number(figure.ours), figure.where, style="cyan")
     console.print(found)
     for remark in dict.fromkeys(figure.remark for figure in figures if figure.remark):
         labels = "; ".join(dict.fromkeys(figure.label for figure in figures if figure.remark == remark))
@@ -75,10 +76,10 @@ def _print_beside_the_paper(console: Console, study: CaseStudy) -> None:
 
 
 def _print_growth(console: Console, growth: dict[str, float]) -> None:
-    found = table("Case (ii-b) over case (ii-a), where the load is twice as large", "indicator", "factor")
+    found = _table("Case (ii-b) over case (ii-a), where the load is twice as large", "indicator", "factor")
     for name, factor in growth.items():
         if math.isfinite(factor):
-            found.add_row(name, number(factor))
+            found.add_row(name, _number(factor))
     console.print(found)
 
 
@@ -88,7 +89,7 @@ def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
         "Case (i) in white noise on both signals, 200 runs of 2 s: "
         f"phase, known {known.known:.4f} rad, and ratio, known {known.known_ratio:g}"
     )
-    found = table(title, "indicator", "noise mm", "%", "phase rad", "deviation", "told", "ratio", "error %")
+    found = _table(title, "indicator", "noise mm", "%", "phase rad", "deviation", "told", "ratio", "error %")
     for row in rows:
         numbers = (
             row.mean,
@@ -97,9 +98,102 @@ def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
             row.mean_ratio,
             100.0 * (row.mean_ratio / row.known_ratio - 1.0),
         )
-        found.add_row(row.indicator, f"{1e3 * row.noise:g}", f"{100.0 * row.level:.3g}", *map(number, numbers))
+        found.add_row(row.indicator, f"{1e3 * row.noise:g}", f"{100.0 * row.level:.3g}", *map(_number, numbers))
     console.print(found)
     console.print(
         "%: of the command's amplitude. Eq. 1 holds the coefficient a of the command's square at one; the direct fit "
         "(Fitzgibbon) holds 4ac - b² at one and opens a noisy loop."
     )
+
+
+def _print_plant(console: Console, study: PlantStudy) -> None:
+    """Print the plant with and without a hold, what the indicators say of it under sines, and under noise."""
+    from replay.studies.tracking.plant import PUBLISHED_RATE, RATE
+
+    _print_responses(console, study)
+    _print_sines(console, study)
+    _print_transfer(console, study)
+    console.print(_criteria(study.criteria, RATE))
+    console.print(f"at {PUBLISHED_RATE:g} Hz, of 30 s: {_criteria(study.criteria_published, PUBLISHED_RATE)}")
+
+
+def _table(title: str, first: str, *headings: str) -> Table:
+    """Return an empty table: the first column of words, the others of numbers."""
+    found = Table(title=Text(title, "bold"), title_justify="left")
+    found.add_column(first, no_wrap=True)
+    for heading in headings:
+        found.add_column(heading, justify="right")
+    return found
+
+
+def _number(value: float) -> str:
+    """Return five digits, and a dash for what is no number."""
+    return f"{value:.5g}" if math.isfinite(value) else "—"
+
+
+def _criteria(found: BenchmarkCriteria, sample_rate: float) -> str:
+    """Return J1 to J3, with the step that J1 is rounded to and what makes it small."""
+    return (
+        f"J1 {_number(found.j1)} ms (in whole samples of {1000.0 / sample_rate:.3g} ms; too small where the record "
+        f"does not begin and end at rest), J2 {_number(found.j2)} %, J3 {_number(found.j3)} %"
+    )
+
+
+def _print_responses(console: Console, study: PlantStudy) -> None:
+    from replay.studies.tracking.plant import PUBLISHED_RATE, RATE
+
+    found = _table(
+        "The benchmark plant, in continuous time and behind a zero-order hold",
+        "Hz",
+        "ratio",
+        f"held {RATE:g} Hz",
+        "delay ms",
+        f"held {PUBLISHED_RATE:g} Hz",
+        f"held {RATE:g} Hz",
+        "hold adds ms",
+    )
+    for row in study.responses:
+        continuous, published, held = (1e3 * delay for delay in row.delays())
+        numbers = (1.0 / abs(row.continuous), 1.0 / abs(row.held), continuous, published, held, held - continuous)
+        found.add_row(_number(row.frequency), *map(_number, numbers))
+    console.print(found)
+    console.print(
+        f"The hold is half a sample: {500.0 / RATE:.3f} ms at {RATE:g} Hz, {500.0 / PUBLISHED_RATE:.3f} ms at the "
+        f"benchmark's {PUBLISHED_RATE:g} Hz. What follows is held at {RATE:g} Hz."
+    )
+
+
+def _print_sines(console: Console, study: PlantStudy) -> None:
+    title = "The held plant under sines"
+    found = _table(title, "indicator", "Hz", "ratio", "known", "error %", "phase rad", "known", "error rad")
+    for row in study.sines:
+        numbers = (
+            row.frequency,
+            row.ratio,
+            row.known_ratio,
+            100.0 * (row.ratio / row.known_ratio - 1.0),
+            row.phase,
+            row.known_phase,
+            row.phase - row.known_phase,
+        )
+        found.add_row(row.indicator, *map(_number, numbers))
+    console.print(found)
+
+
+def _print_transfer(console: Console, study: PlantStudy) -> None:
+    title = "The same under noise from 0.3 to 8 Hz"
+    found = _table(title, "Hz", "coherence", "ratio", "held", "continuous", "phase rad", "held", "continuous")
+    transfer, frequency = study.transfer, study.transfer.frequency
+    columns = [
+        transfer.of("plant", "coherence"),
+        transfer.of("plant", "ratio"),
+        1.0 / np.abs(study.known_transfer),
+        1.0 / np.abs(study.continuous_transfer),
+        transfer.of("plant", "phase"),
+        np.angle(study.known_transfer),
+        np.angle(study.continuous_transfer),
+    ]
+    driven = np.flatnonzero((frequency >= 0.3) & (frequency <= 8.0))
+    for i in driven[:: max(1, len(driven) // 10)].tolist():
+        found.add_row(_number(frequency[i]), *(_number(float(column[i])) for column in columns))
+    console.print(found)

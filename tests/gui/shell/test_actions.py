@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from gui.panels.catalogue import PANELS as CATALOGUE
 from gui.panels.tiles.panel import TileBoard, TilesPanel
 from gui.plots.view import View
-from gui.sources.run_timeline import RunTimeline
+from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
 from gui.window.actions import Actions, shown_text
 from gui.window.commands import COMMANDS, GROUPS, PANELS, Command, simulation_commands

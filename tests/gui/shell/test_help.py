@@ -12,13 +12,13 @@ from gui.panels.tiles.panel import TileBoard
 from gui.plots.time.rows import Row
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
-from gui.sources.description import Description, Overview
-from gui.sources.run_timeline import RunTimeline
+from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
 from gui.window.actions import Actions
 from gui.window.commands import COMMANDS
 from gui.window.help import KeyList
 from gui.window.panel_keys import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS
+from monitor.messages.recordings import Description, Overview
 
 
 @pytest.fixture

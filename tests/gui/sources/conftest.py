@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+
+import msgspec
 import numpy as np
 import pytest
 from PySide6.QtCore import QObject, QSettings, Signal
+
+from gui.sources.processes.player import Player
+from monitor.messages.requests import Answer, PlayerState, StateRequest
 
 
 class FakeWorker(QObject):
@@ -19,13 +25,13 @@ class FakeWorker(QObject):
         self.words = tuple(words)
         self.outlives, self.heeds_input = outlives, heeds_input
         self.running = self.stopped = False
-        self.told = []
 
     def start(self):
         self.running = True
 
-    def tell(self, message):
-        self.told.append(dict(message))
+    def take_requests(self):
+        """Say that a replay takes requests, as its one line does."""
+        self.line.emit("x: 10 samples, 1 s at 10 Hz, a; publishing on tcp://a; requests at tcp://127.0.0.1:9")
 
     def stop(self):
         self.stopped = True
@@ -47,8 +53,71 @@ class Launched(list):
         return next(worker for worker in reversed(self) if word in worker.words)
 
 
+class FakeClient:
+    """Stands where a `RequestClient` would: keeps what is sent, and answers what the test says."""
+
+    def __init__(self, url=""):
+        self.url = url
+        self.told = []
+        self.closed = False
+        self.newest_command = self.newest = 0
+        self._answers, self._players = [], []
+
+    def player(self, parent=None, description=None):
+        """Return a player that sends its requests here."""
+        player = Player(self, parent, description)
+        self._players.append(weakref.ref(player))
+        return player
+
+    def send(self, request):
+        self.newest += 1
+        if not isinstance(request, StateRequest):
+            self.newest_command = self.newest
+            told = msgspec.to_builtins(request)
+            self.told.append({name: value for name, value in told.items() if (name, value) != ("lead", 0.0)})
+        return self.newest
+
+    def answers(self, timeout=0.0):
+        found, self._answers = self._answers, []
+        return found
+
+    def close(self, linger=0.0):
+        self.closed = True
+
+    def say(self, state, player=None, number=None):
+        """Answer the newest request, or that of a number, with a state."""
+        number = self.newest if number is None else number
+        self._hand_over(Answer(ok=True, id=number, state=PlayerState(**state)), player)
+
+    def refuse(self, reason, player=None):
+        """Refuse the newest command."""
+        self._hand_over(Answer(ok=False, reason=reason, id=self.newest_command), player)
+
+    def _hand_over(self, answer, player):
+        self._answers.append(answer)
+        (self._players[-1]() if player is None else player).poll()
+
+
 @pytest.fixture
-def launch():
+def control(qtbot):
+    return FakeClient()
+
+
+@pytest.fixture
+def controls(monkeypatch):
+    """All clients of sessions, in their order."""
+    made = []
+
+    def make(url):
+        made.append(FakeClient(url))
+        return made[-1]
+
+    monkeypatch.setattr("gui.sources.processes.playback.RequestClient", make)
+    return made
+
+
+@pytest.fixture
+def launch(controls):
     return Launched()
 
 

@@ -4,15 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, choice_of
-from gui.sources.column_memory import ColumnMemory
-from gui.sources.description import DescribedColumn, Guess
-from gui.sources.recent import Recent
+from gui.sources.opening.column_choice import (
+    ACTUATORS,
+    FILE,
+    RATE,
+    ActuatorColumns,
+    ColumnChoice,
+    ColumnMemory,
+    choice_of,
+)
+from gui.sources.opening.fields import Recent
 from monitor.__main__ import parser_for
+from monitor.messages.recordings import ColumnGuess, FileColumn
 from replay.formats import Selection
 
 NAMES = ("t", "-p", "q r", "force=1", "5", "ü")
-COLUMNS = tuple(DescribedColumn(name, "mm", number, name) for number, name in enumerate(NAMES, 1))
+COLUMNS = tuple(FileColumn(name, "mm", number, name) for number, name in enumerate(NAMES, 1))
 columns = st.sampled_from(["", *NAMES])
 choices = st.builds(
     ColumnChoice,
@@ -63,12 +70,12 @@ def test_problems_stand_where_they_are():
 
 
 def test_a_guess_is_a_choice():
-    guess = Guess(("a", "b"), ("c", "d"), ("e", "f"), "t")
+    guess = ColumnGuess(("a", "b"), ("c", "d"), ("e", "f"), "t")
     assert choice_of(guess) == ColumnChoice(
         (ActuatorColumns("a", "c", "e"), ActuatorColumns("b", "d", "f")), "t", "", False
     )
-    assert choice_of(Guess(("a",), ("c",), (), None)).actuators == (ActuatorColumns("a", "c", ""),)
-    assert choice_of(Guess(auxiliary=True)).auxiliary
+    assert choice_of(ColumnGuess(("a",), ("c",), (), None)).actuators == (ActuatorColumns("a", "c", ""),)
+    assert choice_of(ColumnGuess(auxiliary=True)).auxiliary
     assert choice_of(None) == ColumnChoice()
 
 
@@ -87,7 +94,7 @@ def test_choices_are_remembered_by_the_names_of_the_columns(settings):
 
 def test_only_so_many_are_remembered(settings):
     memory = ColumnMemory(settings)
-    files = [[DescribedColumn(f"a{i}"), DescribedColumn("b")] for i in range(60)]
+    files = [[FileColumn(f"a{i}"), FileColumn("b")] for i in range(60)]
     for i, file in enumerate(files):
         memory.remember(file, ColumnChoice((ActuatorColumns(f"a{i}", "b"),)))
     assert [memory.recall(file) is not None for file in files] == [False] * 10 + [True] * 50

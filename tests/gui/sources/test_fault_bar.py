@@ -8,59 +8,52 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
-from gui.sources.fault_bar import FaultBar
-from gui.sources.hand_faults import KINDS, HandFaults, read_hand_faults
-from gui.sources.player import Player
+from gui.sources.replay_bar.fault_bar import KINDS, FaultBar, HandFaults, read_hand_faults
 from gui.widgets.theme import LIGHT
 from replay.faults import Faults, parse_faults
 
-STATE = {"type": "state", "duration": 10.0, "playing": True}
+STATE = {"duration": 10.0, "playing": True}
 
 
 @pytest.fixture
-def worker(qtbot, launch):
-    return launch(["replay"])
-
-
-@pytest.fixture
-def bar(qtbot, worker):
+def bar(qtbot, control):
     bar = FaultBar(LIGHT)
     qtbot.addWidget(bar)
-    bar.set_player(Player(worker, bar))
+    bar.set_player(control.player(bar))
     return bar
 
 
-def told(worker):
+def told(control):
     """Return the faults that the player would make of the last line."""
-    return parse_faults(worker.told[-1]["text"])
+    return parse_faults(control.told[-1]["text"])
 
 
 def test_it_is_hidden_until_asked_for(bar):
     assert bar.isHidden()
 
 
-def test_switches_add_up(bar, worker):
+def test_switches_add_up(bar, control):
     bar.switches["drop"].box.click()
-    assert told(worker) == Faults(drop=0.01)
+    assert told(control) == Faults(drop=0.01)
     bar.switches["nan"].box.click()
     bar.switches["jitter"].box.click()
-    assert told(worker) == Faults(drop=0.01, nan=0.001, jitter=0.002)
+    assert told(control) == Faults(drop=0.01, nan=0.001, jitter=0.002)
     bar.switches["drop"].number.setValue(25.0)
-    assert told(worker) == Faults(drop=0.25, nan=0.001, jitter=0.002)
+    assert told(control) == Faults(drop=0.25, nan=0.001, jitter=0.002)
     assert bar.on.text() == "▲ on: drop 25 %, NaN 0.1 %, jitter 2 ms"
     bar.switches["drop"].box.click()
-    assert told(worker) == Faults(nan=0.001, jitter=0.002)
+    assert told(control) == Faults(nan=0.001, jitter=0.002)
     bar.off.click()
-    assert told(worker) == Faults()
+    assert told(control) == Faults()
     assert bar.on.text() == "○ nothing is on"
     assert not any(switch.box.isChecked() for switch in bar.switches.values())
 
 
-def test_a_number_of_what_is_off_tells_nothing(bar, worker):
+def test_a_number_of_what_is_off_tells_nothing(bar, control):
     bar.switches["reorder"].number.setValue(7.0)
-    assert worker.told == []
+    assert control.told == []
     bar.switches["reorder"].box.click()
-    assert told(worker) == Faults(reorder=0.07)
+    assert told(control) == Faults(reorder=0.07)
 
 
 def test_numbers_stay_within_sense(bar, qtbot):
@@ -71,60 +64,61 @@ def test_numbers_stay_within_sense(bar, qtbot):
     assert number.value() > 0.0
 
 
-def test_what_happens_once_is_told_once(bar, worker):
+def test_what_happens_once_is_told_once(bar, control):
     bar.switches["drop"].box.click()
     bar.gap.click()
-    assert told(worker) == Faults(drop=0.01, gap=(0.0, 0.5))
+    assert told(control) == Faults(drop=0.01, gap=(0.0, 0.5))
     bar.restart.click()
-    assert told(worker) == Faults(drop=0.01, restart=0.0)
+    assert told(control) == Faults(drop=0.01, restart=0.0)
     bar.switches["drop"].box.click()
-    assert told(worker) == Faults()
+    assert told(control) == Faults()
 
 
-def test_delays_add_up_and_stay(bar, worker):
+def test_delays_add_up_and_stay(bar, control):
     bar.delay.click()
     bar.delay.click()
     bar.switches["duplicate"].box.click()
-    assert told(worker) == Faults(duplicate=0.01, delay_step=(0.0, 0.01))
+    assert told(control) == Faults(duplicate=0.01, delay_step=(0.0, 0.01))
     assert "measured 10 ms later" in bar.on.text()
 
 
-def test_what_the_player_says_counts(bar, worker):
-    worker.answer.emit(STATE | {"faults": "reorder=0.05,delay_step=3:0.02,gap=1:2"})
+def test_what_the_player_says_counts(bar, control):
+    control.say(STATE | {"faults": "reorder=0.05,delay_step=3:0.02,gap=1:2"})
     assert bar.switches["reorder"].box.isChecked()
     assert bar.switches["reorder"].number.value() == 5.0
     assert bar.faults.delay == 0.02
-    assert worker.told == []
+    assert control.told == []
 
 
-def test_a_state_from_before_a_change_does_not_undo_it(bar, worker):
+def test_a_state_from_before_a_change_does_not_undo_it(bar, control):
+    before = control.newest
     bar.switches["drop"].box.click()
-    worker.answer.emit(STATE | {"faults": ""})
+    control.say(STATE | {"faults": ""}, number=before)
     assert bar.switches["drop"].box.isChecked()
-    worker.answer.emit(STATE | {"faults": "drop=0.01"})
-    worker.answer.emit(STATE | {"faults": ""})
+    control.say(STATE | {"faults": "drop=0.01"})
+    control.say(STATE | {"faults": ""})
     assert not bar.switches["drop"].box.isChecked()
 
 
-def test_what_is_refused_is_taken_back(bar, worker):
+def test_what_is_refused_is_taken_back(bar, control):
     bar.delay.click()
-    worker.answer.emit({"type": "refused", "reason": "no"})
+    control.refuse("no")
     assert bar.faults == HandFaults()
 
 
-def test_another_player_begins_with_what_it_has(bar, worker, launch):
+def test_another_player_begins_with_what_it_has(bar, control):
     bar.switches["drop"].box.click()
     bar.set_player(None)
     assert not bar.isEnabled()
-    bar.set_player(Player(launch(["replay"]), bar))
+    bar.set_player(control.player(bar))
     assert bar.isEnabled()
     assert bar.on.text() == "○ nothing is on"
 
 
-def test_space_switches(bar, worker, qtbot):
+def test_space_switches(bar, control, qtbot):
     bar.show()
     qtbot.keyClick(bar.switches["drop"].box, Qt.Key.Key_Space)
-    assert told(worker) == Faults(drop=0.01)
+    assert told(control) == Faults(drop=0.01)
 
 
 values = st.dictionaries(st.sampled_from([kind.key for kind in KINDS]), st.floats(1e-6, 1.0))

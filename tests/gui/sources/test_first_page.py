@@ -3,12 +3,11 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from gui.sources.catalogue import Catalogue, ModelUnderTest, SimulationOffer
-from gui.sources.connect_dialog import ConnectDialog
-from gui.sources.connection import ConnectToService
-from gui.sources.first_page import FirstPage, recent_files
-from gui.sources.playback import PlaySimulation
-from gui.sources.rig import ServeRig
+from gui.sources.opening.connect_dialog import ConnectDialog
+from gui.sources.opening.first_page import FirstPage, recent_files
+from gui.sources.processes.catalogue import Catalogue, ModelUnderTest, SimulationOffer
+from gui.sources.processes.playback import PlaySimulation
+from gui.sources.processes.rig import ConnectToService, ServeRig
 from gui.widgets.theme import DARK, LIGHT
 
 BEAM = ModelUnderTest("beam", "deflection", "16%")

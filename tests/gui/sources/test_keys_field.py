@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QSettings
 
-from gui.sources.connect_dialog import ConnectDialog
-from gui.sources.connection import ConnectToService
-from gui.sources.service_forms import WatchForm
+from gui.sources.opening.connect_dialog import ConnectDialog, WatchForm
+from gui.sources.processes.rig import ConnectToService
 from gui.widgets.theme import LIGHT
 from monitor.transport.security.key_folder import KeyFolder
 

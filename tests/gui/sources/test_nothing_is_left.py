@@ -7,23 +7,24 @@ import pytest
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
-from gui.sources.catalogue import Catalogue
-from gui.sources.column_choice import ColumnChoice
-from gui.sources.column_chooser import ColumnChooser
-from gui.sources.connect_dialog import ConnectDialog
-from gui.sources.description import read_description
-from gui.sources.fault_bar import FaultBar
-from gui.sources.first_page import FirstPage
-from gui.sources.open_dialog import Opener
-from gui.sources.playback import PlaySimulation
-from gui.sources.player import Player
-from gui.sources.replay_bar import ReplayBar
+from gui.sources.opening.column_choice import ColumnChoice
+from gui.sources.opening.column_chooser import ColumnChooser
+from gui.sources.opening.connect_dialog import ConnectDialog
+from gui.sources.opening.first_page import FirstPage
+from gui.sources.opening.open_dialog import Opener
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.playback import PlaySimulation
+from gui.sources.processes.player import Player
+from gui.sources.replay_bar.fault_bar import FaultBar
+from gui.sources.replay_bar.replay_bar import ReplayBar
 from gui.widgets.theme import LIGHT
+from monitor.messages.recordings import read_description
+from monitor.transport.zeromq.request_client import RequestClient
 
 
-def steered(kind, parent, launch):
+def steered(kind, parent):
     bar = kind(LIGHT, parent)
-    bar.set_player(Player(launch(["replay"], parent), parent))
+    bar.set_player(Player(RequestClient("tcp://127.0.0.1:1"), parent))
     return bar
 
 
@@ -36,13 +37,13 @@ def opening(parent, settings, launch):
 def playing(parent, launch):
     session = PlaySimulation("hybrid").session(parent, launch=launch)
     session.start()
-    launch.of("replay").answer.emit({"type": "opened", "publishing": "x"})
+    launch.of("replay").take_requests()
     return session
 
 
 MAKERS = {
-    "replay bar": lambda parent, settings, launch, table: steered(ReplayBar, parent, launch),
-    "fault bar": lambda parent, settings, launch, table: steered(FaultBar, parent, launch),
+    "replay bar": lambda parent, settings, launch, table: steered(ReplayBar, parent),
+    "fault bar": lambda parent, settings, launch, table: steered(FaultBar, parent),
     "first page": lambda parent, settings, launch, table: FirstPage(Catalogue(), settings, LIGHT, parent),
     "connect dialog": lambda parent, settings, launch, table: ConnectDialog(settings, LIGHT, parent),
     "opener": lambda parent, settings, launch, table: opening(parent, settings, launch),

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
 
-from gui.sources.catalogue import Catalogue, FileKind, SimulationOffer
-from gui.sources.open_dialog import Opener
+from gui.sources.opening.open_dialog import Opener
+from gui.sources.processes.catalogue import Catalogue, FileKind, SimulationOffer
 from gui.widgets.theme import LIGHT
 
 OFFERS = Catalogue((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))

@@ -1,43 +1,33 @@
-"""The steering: what is told is what the player understands, and what it says is what is shown."""
+"""Control of a replay: what is sent is what it understands, and what it answers is what is shown."""
 
 import math
+from time import monotonic
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources.description import Overview, read_description
-from gui.sources.player import Player
-from replay.playback.control_commands import Loop, Pause, Resume, Seek, SetFaults, Speed, Step, decode
-from replay.playback.description import describe_recording
-from replay.playback.states import Opened, Refused, State, encode
+from gui.sources.processes.player import Player
+from monitor.messages.recordings import Overview, read_description
+from monitor.messages.requests import StateRequest
+from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+from replay.playback.controlled_source import ControlledSource
+from replay.playback.players import RecordingPlayer
 from replay.simulations import simulation
 
+STATE = {
+    "position": 1.5, "duration": 10.0, "sample_rate": 100.0, "playing": True, "speed": 2.0, "faults": "drop=0.01",
+    "epoch": 7, "sent": 100, "subscribed": True,
+}  # fmt: skip
+
 
 @pytest.fixture
-def worker(qtbot, launch):
-    return launch(["replay"])
+def player(control):
+    return control.player()
 
 
-@pytest.fixture
-def player(worker):
-    return Player(worker)
-
-
-def told(worker):
-    """Return what the player would make of the lines."""
-    commands = [decode(msgspec.json.encode(message)) for message in worker.told]
-    worker.told.clear()
-    return commands
-
-
-def state(**values):
-    given = State(1.5, 10.0, True, False, 2.0, False, "drop=0.01", 7, 100, True)
-    return msgspec.json.decode(encode(msgspec.structs.replace(given, **values)))
-
-
-def test_every_command_is_understood(player, worker):
+def test_every_request_is_sent(player, control):
     player.pause()
     player.resume()
     player.step(0.25)
@@ -47,72 +37,124 @@ def test_every_command_is_understood(player, worker):
     player.set_speed(math.inf)
     player.set_faults("drop=0.01")
     player.set_loop(True)
-    assert told(worker) == [
-        Pause(), Resume(), Step(0.25), Seek(3.0), Seek(3.0, 2.0), Speed(0.5), Speed("max"), SetFaults("drop=0.01"),
-        Loop(True),
+    assert control.told == [
+        {"request": "pause"}, {"request": "resume"}, {"request": "step", "seconds": 0.25},
+        {"request": "seek", "seconds": 3.0}, {"request": "seek", "seconds": 3.0, "lead": 2.0},
+        {"request": "speed", "speed": 0.5}, {"request": "speed", "speed": "max"},
+        {"request": "faults", "text": "drop=0.01"}, {"request": "loop", "loop": True},
     ]  # fmt: skip
 
 
-def test_what_the_player_says_is_shown(player, worker):
-    worker.answer.emit(state())
+def test_what_the_replay_answers_is_shown(player, control):
+    control.say(STATE)
     assert (player.position, player.duration, player.playing, player.ended) == (1.5, 10.0, True, False)
     assert (player.speed, player.loop, player.faults, player.subscribed) == (2.0, False, "drop=0.01", True)
-    worker.answer.emit(state(speed="max", ended=True, playing=False))
+    control.say(STATE | {"speed": "max", "ended": True, "playing": False})
     assert player.speed == math.inf
     assert player.ended
 
 
-def test_the_one_button_plays_and_pauses_and_begins_again_at_the_end(player, worker):
+def test_the_one_button_plays_and_pauses_and_begins_again_at_the_end(player, control):
     player.toggle()
-    worker.answer.emit(state(playing=True))
+    control.say(STATE)
     player.toggle()
-    assert told(worker) == [Resume(), Pause()]
-    worker.answer.emit(state(playing=False, ended=True))
+    assert control.told == [{"request": "resume"}, {"request": "pause"}]
+    control.told.clear()
+    control.say(STATE | {"playing": False, "ended": True})
     player.toggle()
     player.restart()
-    assert told(worker) == [Seek(0.0), Resume(), Seek(0.0), Resume()]
+    assert control.told == 2 * [{"request": "seek", "seconds": 0.0}, {"request": "resume"}]
 
 
-def test_it_opens_with_what_a_real_player_says(player, worker, heard):
+def test_a_state_from_before_a_request_is_not_shown(player, control, heard):
+    control.say(STATE)
+    changed = heard(player.changed)
+    before = control.newest
+    player.seek(5.0)
+    control.say(STATE | {"position": 1.6}, number=before)
+    assert (player.position, changed) == (1.5, [])
+    control.say(STATE | {"position": 5.0})
+    assert player.position == 5.0
+    # the same again is no news
+    control.say(STATE | {"position": 5.0})
+    assert len(changed) == 1
+
+
+def test_a_refusal_says_why_and_a_state_that_is_not_answered_says_nothing(player, control, heard):
+    refused = heard(player.refused)
+    player.pause()
+    control.refuse("no")
+    assert refused == ["no"]
+
+
+def test_after_it_is_closed_nothing_is_sent(player, control):
+    player.close()
+    player.pause()
+    player.poll()
+    assert control.closed
+    assert control.told == []
+
+
+@pytest.fixture
+def server():
+    server = ZmqRequestServer("tcp://127.0.0.1:*", rate=1000.0)
+    yield server
+    server.close()
+
+
+def test_a_real_replay_is_controlled_and_asked_for_its_state_only_so_often(qtbot, server, heard):
     recording = simulation("plant", duration=0.5)
-    description = describe_recording(recording)
-    opened = []
-    player.opened.connect(lambda: opened.append(True))
-    worker.answer.emit(msgspec.json.decode(encode(Opened("tcp://127.0.0.1:1", description))))
-    assert opened
-    assert player.is_open
-    assert player.duration == recording.duration
-    assert [channel.name for channel in player.description.channels] == [c.name for c in recording.stream.channels]
-    assert {channel.role for channel in player.description.channels} == {"command", "measured", "force", "auxiliary"}
+    source = ControlledSource(RecordingPlayer(recording))
+    came = []
+
+    def carry_out(request):
+        from monitor.messages.requests import Answer
+
+        came.append(request)
+        source.carry_out(request)
+        return Answer(ok=True, state=source.state())
+
+    client = RequestClient(server.endpoint)
+    player = Player(client)
+    refused = heard(player.refused)
+    began = monotonic()
+
+    def until(true):
+        def served():
+            server.serve(carry_out)
+            return true()
+
+        qtbot.waitUntil(served, timeout=20_000)
+
+    until(lambda: player.duration == recording.duration)
+    player.pause()
+    player.set_faults("lose=1")
     # a seek to the very end goes to the last sample: behind it nothing is
     player.seek(1e9)
-    (seek,) = told(worker)
-    assert next(recording.blocks(1, seek.seconds)).index == recording.n_samples - 1
+    until(lambda: player.position >= recording.duration - 2.0 / recording.stream.sample_rate)
+    assert "unknown fault" in refused[0]
+    assert not player.playing
+    states = sum(isinstance(request, StateRequest) for request in came)
+    assert states <= 1 + (monotonic() - began) / 0.1
+    player.close()
 
 
-def test_an_overview_that_is_there_is_kept(worker, described):
-    player = Player(worker, description=read_description(described))
-    worker.answer.emit({"type": "opened", "publishing": "x", "description": described | {"overview": None}})
-    assert player.description.overview is not None
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [{"type": "state", "position": "far"}, {"type": "opened", "description": {"channels": 3}}],
-)
-def test_nonsense_is_a_line_and_changes_nothing(player, worker, heard, answer):
+def test_a_replay_that_does_not_answer_is_no_refusal(qtbot, heard):
+    clock = [0.0]
+    client = RequestClient("tcp://127.0.0.1:1", timeout=1.0, clock=lambda: clock[0])
+    player = Player(client)
     refused = heard(player.refused)
-    worker.answer.emit(answer)
+    player.poll()
+    clock[0] = 2.0
+    player.poll()
+    assert refused == []
+    # what somebody wanted is told to have failed
+    player.pause()
+    clock[0] = 4.0
+    player.poll()
     assert len(refused) == 1
-    assert player.position == 0.0
-
-
-def test_other_words_are_let_pass(player, worker, heard):
-    refused = heard(player.refused)
-    worker.answer.emit({"type": "later version", "x": 1})
-    worker.answer.emit({})
-    worker.answer.emit(msgspec.json.decode(encode(Refused("no"))))
-    assert refused == ["no"]
+    assert "no answer from tcp://127.0.0.1:1" in refused[0]
+    player.close()
 
 
 def test_a_description_that_is_none_says_why():

@@ -13,13 +13,15 @@ import pytest
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
-from gui.sources.catalogue import Catalogue
-from gui.sources.child_process import ChildProcess, finish
-from gui.sources.loopback import ANY, free_endpoint
-from gui.sources.open_dialog import Opener
+from gui.sources.opening.open_dialog import Opener
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.child_process import ChildProcess, finish
+from gui.sources.processes.player import Player
+from gui.sources.processes.session import ANY, free_endpoint
 from gui.widgets.theme import LIGHT
 from monitor.recording import RunReader
-from monitor.transport.zeromq.result_subscriber import ResultSubscriber
+from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.results import ResultSubscriber
 
 PATIENCE = 90_000  # ms
 ROOT = Path(__file__).parents[3]
@@ -56,7 +58,6 @@ def test_its_last_word_says_why_it_ended(qtbot, workers, outlives):
     assert not worker.running
     # nothing is left to end, and nobody is told twice
     worker.stop()
-    worker.tell({"type": "pause"})
 
 
 def test_one_that_cannot_be_started_says_so(qtbot, workers, monkeypatch):
@@ -68,19 +69,21 @@ def test_one_that_cannot_be_started_says_so(qtbot, workers, monkeypatch):
     assert "/nowhere/python cannot be started" in ended.args[1]
 
 
-def test_a_player_is_steered_and_ends_when_it_is_no_longer_told(qtbot, workers):
-    worker = ChildProcess(["replay", "case-i", "--controlled", "--paused", "--bind", ANY], heeds_input=True)
+def test_a_replay_is_controlled_and_ends_when_its_input_is_closed(qtbot, workers):
+    words = ["replay", "case-i", "--control", "--paused", "--until-closed", "--bind", ANY]
+    worker = ChildProcess(words, heeds_input=True)
     workers.append(worker)
-    answers = []
-    worker.answer.connect(answers.append)
+    lines = []
+    worker.line.connect(lines.append)
     worker.start()
-    qtbot.waitUntil(lambda: len(answers) >= 2, timeout=PATIENCE)
-    assert [answer["type"] for answer in answers[:2]] == ["opened", "state"]
+    qtbot.waitUntil(lambda: any("; requests at " in line for line in lines), timeout=PATIENCE)
     if os.name == "posix":
         # in a session of its own: the terminal's Ctrl-C does not come to it
         assert os.getsid(worker.process_id) == worker.process_id
-    worker.tell({"type": "speed", "speed": 2.0})
-    qtbot.waitUntil(lambda: answers[-1].get("speed") == 2.0, timeout=PATIENCE)
+    player = Player(RequestClient(lines[-1].rpartition(" ")[2]))
+    player.set_speed(2.0)
+    qtbot.waitUntil(lambda: player.speed == 2.0, timeout=PATIENCE)
+    player.close()
     with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
         worker.stop()
         # it was asked, and not waited for
@@ -197,7 +200,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
 WINDOW = """
     import os, sys
     from PySide6.QtWidgets import QApplication
-    from gui.sources.rig import ServeRig
+    from gui.sources.processes.rig import ServeRig
 
     application = QApplication([])
     session = ServeRig(sys.argv[1], record=sys.argv[2]).session()

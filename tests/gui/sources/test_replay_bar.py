@@ -7,34 +7,28 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from gui.sources.description import read_description
-from gui.sources.player import Player
-from gui.sources.replay_bar import ReplayBar
-from gui.sources.run_picture import RunPicture
-from gui.sources.speed_box import read_speed, speed_text
+from gui.sources.replay_bar.replay_bar import ReplayBar
+from gui.sources.replay_bar.run_picture import RunPicture
+from gui.sources.replay_bar.speed_box import read_speed, speed_text
 from gui.widgets.theme import DARK, LIGHT
+from monitor.messages.recordings import read_description
 
 STATE = {
-    "type": "state", "position": 4.0, "duration": 10.0, "playing": True, "ended": False, "speed": 1.0, "loop": False,
+    "position": 4.0, "duration": 10.0, "playing": True, "ended": False, "speed": 1.0, "loop": False,
     "faults": "", "epoch": 1, "sent": 400, "subscribed": True,
 }  # fmt: skip
 
 
 @pytest.fixture
-def worker(qtbot, launch):
-    return launch(["replay"])
-
-
-@pytest.fixture
-def bar(qtbot, worker, described):
+def bar(qtbot, control, described):
     bar = ReplayBar(LIGHT)
     qtbot.addWidget(bar)
     bar.resize(1000, 60)
-    bar.set_player(Player(worker, bar, read_description(described)))
-    worker.answer.emit(STATE)
+    bar.set_player(control.player(bar, read_description(described)))
+    control.say(STATE)
     bar.show()
     qtbot.waitExposed(bar)
-    worker.told.clear()
+    control.told.clear()
     return bar
 
 
@@ -53,78 +47,78 @@ def test_without_a_player_it_is_not_there(qtbot):
         assert not button.icon().isNull()
 
 
-def test_it_says_where_it_is(bar, worker):
+def test_it_says_where_it_is(bar, control):
     assert bar.place.text() == "\u20074.0 of 10.0 s  playing"
     assert bar.play.accessibleName() == "Pause"
-    worker.answer.emit(STATE | {"playing": False, "position": 10.0, "ended": True})
+    control.say(STATE | {"playing": False, "position": 10.0, "ended": True})
     assert bar.place.text() == "10.0 of 10.0 s  ended"
     assert (bar.play.accessibleName(), bar.play.toolTip()) == ("Play", "Play")
 
 
-def test_buttons_steer(bar, worker, qtbot):
+def test_buttons_steer(bar, control, qtbot):
     for button in (bar.play, bar.step, bar.restart, bar.loop):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert worker.told == [
-        {"type": "pause"}, {"type": "step", "seconds": 0.1}, {"type": "seek", "seconds": 0.0}, {"type": "resume"},
-        {"type": "loop", "loop": True},
+    assert control.told == [
+        {"request": "pause"}, {"request": "step", "seconds": 0.1}, {"request": "seek", "seconds": 0.0},
+        {"request": "resume"}, {"request": "loop", "loop": True},
     ]  # fmt: skip
     # the state says what is so, and nobody is told again
-    worker.told.clear()
-    worker.answer.emit(STATE | {"loop": True})
+    control.told.clear()
+    control.say(STATE | {"loop": True})
     assert bar.loop.isChecked()
-    worker.answer.emit(STATE)
+    control.say(STATE)
     assert not bar.loop.isChecked()
-    assert worker.told == []
+    assert control.told == []
 
 
-def test_a_click_seeks_and_shows_full_windows_while_it_stands(bar, worker, qtbot):
+def test_a_click_seeks_and_shows_full_windows_while_it_stands(bar, control, qtbot):
     qtbot.mouseClick(bar.timeline, Qt.MouseButton.LeftButton, pos=at(bar, 7.5))
-    (seek,) = worker.told
-    assert seek["type"] == "seek"
+    (seek,) = control.told
+    assert seek["request"] == "seek"
     assert seek["seconds"] == pytest.approx(7.5, abs=0.02)
     assert "lead" not in seek
-    worker.answer.emit(STATE | {"playing": False})
-    worker.told.clear()
+    control.say(STATE | {"playing": False})
+    control.told.clear()
     bar.timeline._seeking.go_on()
     qtbot.mouseClick(bar.timeline, Qt.MouseButton.LeftButton, pos=at(bar, 2.5))
-    assert worker.told[0]["lead"] == bar.lead
+    assert control.told[0]["lead"] == bar.lead
 
 
-def test_while_one_drags_only_the_newest_place_is_sought(bar, worker, qtbot):
+def test_while_one_drags_only_the_newest_place_is_sought(bar, control, qtbot):
     qtbot.mousePress(bar.timeline, Qt.MouseButton.LeftButton, pos=at(bar, 1.0))
     for seconds in (2.0, 3.0, 4.0, 5.0):
         qtbot.mouseMove(bar.timeline, at(bar, seconds))
-    assert len(worker.told) == 1
+    assert len(control.told) == 1
     bar.timeline._seeking.go_on()  # the pause between two seeks is over
-    assert [round(told["seconds"]) for told in worker.told] == [1, 5]
+    assert [round(told["seconds"]) for told in control.told] == [1, 5]
     qtbot.mouseMove(bar.timeline, at(bar, 6.0))
     qtbot.mouseRelease(bar.timeline, Qt.MouseButton.LeftButton, pos=at(bar, 8.0))
-    assert [round(told["seconds"]) for told in worker.told] == [1, 5, 8]
+    assert [round(told["seconds"]) for told in control.told] == [1, 5, 8]
     # the place that is wanted is shown until the player is there
     assert bar.timeline.wanted == pytest.approx(8.0, abs=0.02)
     bar.timeline._seeking.go_on()
     assert bar.timeline.wanted is None
 
 
-def test_the_timeline_is_steered_by_keys(bar, worker, qtbot):
+def test_the_timeline_is_steered_by_keys(bar, control, qtbot):
     keys = {
         Qt.Key.Key_Right: 5.0, Qt.Key.Key_Left: 3.0, Qt.Key.Key_PageDown: 9.99, Qt.Key.Key_PageUp: 0.0,
         Qt.Key.Key_Home: 0.0, Qt.Key.Key_End: 9.99,
     }  # fmt: skip
     bar.timeline.setFocus()
     for key, place in keys.items():
-        worker.told.clear()
+        control.told.clear()
         bar.timeline._seeking.rest()
         qtbot.keyClick(bar.timeline, key)
-        assert worker.told == [{"type": "seek", "seconds": pytest.approx(place)}]
+        assert control.told == [{"request": "seek", "seconds": pytest.approx(place)}]
 
 
-def test_a_key_that_repeats_adds_up(bar, worker, qtbot):
+def test_a_key_that_repeats_adds_up(bar, control, qtbot):
     for _ in range(3):
         qtbot.keyClick(bar.timeline, Qt.Key.Key_Right)
-    assert [told["seconds"] for told in worker.told] == [5.0]
+    assert [told["seconds"] for told in control.told] == [5.0]
     bar.timeline._seeking.go_on()
-    assert [told["seconds"] for told in worker.told] == [5.0, 7.0]
+    assert [told["seconds"] for told in control.told] == [5.0, 7.0]
 
 
 def test_the_curve_is_the_first_measured_and_another_can_be_chosen(bar, qtbot):
@@ -170,15 +164,15 @@ def test_the_curve_is_drawn_where_it_is_and_not_in_the_gap(qtbot, described, the
             assert abs(rows.mean() - (height - 3.0 - (height - 6.0) * (0.08 + 0.84 * share))) < 3.0
 
 
-def test_without_an_overview_there_is_still_a_line(qtbot, worker, bar, described):
+def test_without_an_overview_there_is_still_a_line(qtbot, control, bar, described):
     bare = read_description(described | {"overview": None, "events": []})
-    bar.set_player(Player(worker, bar, bare))
-    worker.answer.emit(STATE)
+    bar.set_player(control.player(bar, bare))
+    control.say(STATE)
     assert bar.timeline.channel == ""
     assert bar.timeline.channels == ()
     bar.grab()
     qtbot.mouseClick(bar.timeline, Qt.MouseButton.LeftButton, pos=at(bar, 5.0))
-    assert worker.told[-1]["seconds"] == pytest.approx(5.0, abs=0.02)
+    assert control.told[-1]["seconds"] == pytest.approx(5.0, abs=0.02)
     bar.set_player(None)
     assert bar.isHidden()
 
@@ -205,36 +199,36 @@ def typed(qtbot, box, text):
     qtbot.keyClick(box, Qt.Key.Key_Return)
 
 
-def test_a_speed_is_typed_and_told_once(bar, worker, qtbot):
+def test_a_speed_is_typed_and_told_once(bar, control, qtbot):
     typed(qtbot, bar.speed, "0.2")
     typed(qtbot, bar.speed, "5×")
     typed(qtbot, bar.speed, "max")
-    assert [told["speed"] for told in worker.told] == [0.2, 5.0, "max"]
+    assert [told["speed"] for told in control.told] == [0.2, 5.0, "max"]
 
 
-def test_a_wrong_speed_is_marked_and_not_told(bar, worker, qtbot):
+def test_a_wrong_speed_is_marked_and_not_told(bar, control, qtbot):
     typed(qtbot, bar.speed, "quick")
-    assert worker.told == []
+    assert control.told == []
     assert "number" in bar.speed.toolTip()
     assert bar.speed.lineEdit().palette().text().color() == QColor(LIGHT.bad)
     # a state that comes meanwhile does not take the text away
-    worker.answer.emit(STATE)
+    control.say(STATE)
     assert bar.speed.currentText() == "quick"
     typed(qtbot, bar.speed, "3")
-    assert worker.told == [{"type": "speed", "speed": 3.0}]
+    assert control.told == [{"request": "speed", "speed": 3.0}]
     assert "number" not in bar.speed.toolTip()
 
 
-def test_faster_and_slower_go_through_the_usual_speeds(bar, worker):
+def test_faster_and_slower_go_through_the_usual_speeds(bar, control):
     bar.speed.faster()
     bar.speed.faster()
     bar.speed.faster(-1)
-    assert [told["speed"] for told in worker.told] == [2.0, 5.0, 2.0]
-    worker.answer.emit(STATE | {"speed": "max"})
+    assert [told["speed"] for told in control.told] == [2.0, 5.0, 2.0]
+    control.say(STATE | {"speed": "max"})
     assert bar.speed.currentText() == "max"
-    worker.told.clear()
+    control.told.clear()
     bar.speed.faster()
-    assert worker.told == []
+    assert control.told == []
 
 
 def test_other_colours_are_taken(bar):

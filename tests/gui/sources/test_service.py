@@ -2,8 +2,8 @@
 
 import pytest
 
-from gui.sources import service as module
-from gui.sources.service import Service, reason
+from gui.sources.processes import service as module
+from gui.sources.processes.service import Service, reason
 
 READY = "listening on tcp://127.0.0.1:5555; results on tcp://127.0.0.1:40123; requests on tcp://127.0.0.1:40124"
 

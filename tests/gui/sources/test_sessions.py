@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from gui.sources import loopback
-from gui.sources.catalogue import ModelUnderTest
-from gui.sources.connection import ConnectToService
-from gui.sources.description import read_description
-from gui.sources.ensemble_cache import EnsembleCache
-from gui.sources.playback import PlayFile, PlaySimulation
-from gui.sources.playback_session import PlaybackSession
-from gui.sources.rig import ServeRig
+from gui.sources.processes.catalogue import ModelUnderTest
+from gui.sources.processes.jobs import EnsembleCache
+from gui.sources.processes.playback import PlaybackSession, PlayFile, PlaySimulation
+from gui.sources.processes.rig import ConnectToService, ServeRig
+from gui.sources.processes.session import ANY, free_endpoint, usual_or_any
 from monitor.__main__ import parser_for
+from monitor.messages.recordings import read_description
+from monitor.system.default_endpoints import RESULTS
 
 READY = "listening on x; results on tcp://127.0.0.1:40123"
-STATE = {"type": "state", "duration": 10.0, "subscribed": True}
+STATE = {"duration": 10.0, "subscribed": True}
 BEAM = ModelUnderTest("beam", "deflection", "16%", "literal", ("accumulated=0.7:0.85",), 2000)
 
 
@@ -50,7 +49,7 @@ def test_a_connection_starts_nothing(qtbot, launch, heard, ended):
 
 
 def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, ended, monkeypatch):
-    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.RESULTS)
+    monkeypatch.setattr("gui.sources.processes.rig.usual_or_any", lambda: RESULTS)
     source = ServeRig("tcp://rig:5555", config=Path("lab.toml"), words=("--window", "2"), record="runs/")
     session = source.session(launch=launch)
     ready, told, over = heard(session.ready), heard(session.told), ended(session)
@@ -58,7 +57,7 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
     given = options(launch[0].words)
     assert (given.connect, given.bind, given.record, given.window) == (["tcp://rig:5555"], None, "runs/", 2.0)
     assert given.config == Path("lab.toml")
-    assert given.publish == loopback.RESULTS
+    assert given.publish == RESULTS
     assert given.until_closed is not launch[0].outlives
     launch[0].line.emit(READY)
     assert ready == ["tcp://127.0.0.1:40123"]
@@ -70,7 +69,7 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
 
 
 def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monkeypatch):
-    monkeypatch.setattr("gui.sources.rig.usual_or_any", lambda: loopback.ANY)
+    monkeypatch.setattr("gui.sources.processes.rig.usual_or_any", lambda: ANY)
     session = ServeRig(bind="tcp://127.0.0.1:7000").session(launch=launch)
     told = heard(session.told)
     session.start()
@@ -81,10 +80,10 @@ def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monke
 
 
 def test_ports_of_loopback_are_free():
-    first, second = loopback.free_endpoint(), loopback.free_endpoint()
+    first, second = free_endpoint(), free_endpoint()
     assert first.startswith("tcp://127.0.0.1:")
     assert first != second
-    assert loopback.usual_or_any() in (loopback.RESULTS, loopback.ANY)
+    assert usual_or_any() in (RESULTS, ANY)
 
 
 @pytest.fixture
@@ -97,43 +96,46 @@ def test_a_file_is_played_by_a_service_and_a_player_that_meet(played, launch, he
     played.start()
     serve, play = (options(launch.of(word).words) for word in ("monitor", "replay"))
     assert serve.connect == [play.bind]
-    assert (serve.record, serve.rig, serve.publish) == ("", "", loopback.ANY)
+    assert (serve.record, serve.rig, serve.publish) == ("", "", ANY)
     assert serve.until_closed
     assert (play.source, play.command, play.measured) == ("/data/x.csv", ["p"], ["q"])
-    assert play.controlled
+    assert play.control
+    assert play.until_closed
     assert play.paused
     assert all(worker.heeds_input and not worker.outlives for worker in launch)
 
 
-def test_it_begins_when_the_service_hears_and_the_results_are_watched(played, launch, heard):
+def test_it_begins_when_the_service_hears_and_the_results_are_watched(played, launch, controls, heard):
     changed = []
     played.player_changed.connect(lambda: changed.append(played.player))
     played.start()
     service, player = launch.of("monitor"), launch.of("replay")
     assert played.player is None
-    player.answer.emit({"type": "opened", "publishing": "x"})
+    player.take_requests()
     assert changed == [played.player]
     assert played.player.description.overview is not None
-    player.answer.emit(STATE | {"subscribed": False})
+    (control,) = controls
+    assert control.url == "tcp://127.0.0.1:9"
+    control.say(STATE | {"subscribed": False}, played.player)
     service.line.emit(READY)
     played.watched()
-    assert player.told == []
-    player.answer.emit(STATE)
-    player.answer.emit(STATE)
-    assert player.told == [{"type": "resume"}]
+    assert control.told == []
+    control.say(STATE, played.player)
+    control.say(STATE | {"position": 0.1}, played.player)
+    assert control.told == [{"request": "resume"}]
     # what is known already is not asked again
     assert len(launch) == 2
 
 
-def test_one_that_shall_wait_waits(qtbot, launch, described):
+def test_one_that_shall_wait_waits(qtbot, launch, controls, described):
     source = PlayFile(Path("/x.h5"), description=read_description(described), paused=True)
     session = source.session(launch=launch)
     session.start()
-    launch.of("replay").answer.emit({"type": "opened", "publishing": "x"})
+    launch.of("replay").take_requests()
     launch.of("monitor").line.emit(READY)
     session.watched()
-    launch.of("replay").answer.emit(STATE)
-    assert launch.of("replay").told == []
+    controls[0].say(STATE, session.player)
+    assert controls[0].told == []
 
 
 def test_all_processes_end_and_it_is_said_once(played, launch, ended):
@@ -159,13 +161,14 @@ def test_a_file_that_cannot_be_read_fails_in_one_line(played, launch, heard, end
     assert len(failed) == 1
 
 
-def test_a_player_that_dies_is_told_and_what_came_stays(played, launch, heard):
+def test_a_player_that_dies_is_told_and_what_came_stays(played, launch, controls, heard):
     told, failed = heard(played.told), heard(played.failed)
     played.start()
-    launch.of("replay").answer.emit({"type": "opened", "publishing": "x"})
+    launch.of("replay").take_requests()
     launch.of("replay").end(-11, "")
     assert told == [("error", "the player ended: ended by signal 11; what it has sent can be looked at")]
     assert played.player is None
+    assert controls[0].closed
     assert not failed
     assert not launch.of("monitor").stopped
 
@@ -176,7 +179,7 @@ def test_a_file_that_is_damaged_is_said_to_be(qtbot, launch, described, heard):
     session = source.session(launch=launch)
     told = heard(session.told)
     session.start()
-    launch.of("--controlled").answer.emit({"type": "opened", "publishing": "x"})
+    launch.of("--control").take_requests()
     assert told == [("warning", "the file is damaged: samples 4 to 9 are doubtful")]
     session.stop()
     for worker in launch:
@@ -192,22 +195,24 @@ def test_a_service_that_dies_under_a_replay_is_told(played, launch, heard):
     assert "started again" in told[0][1]
 
 
-def test_a_refusal_is_a_line(played, launch, heard):
+def test_a_refusal_is_a_line(played, launch, controls, heard):
     told = heard(played.told)
     played.start()
-    launch.of("replay").answer.emit({"type": "refused", "reason": "nothing is there"})
+    launch.of("replay").take_requests()
+    played.player.pause()
+    controls[0].refuse("nothing is there", played.player)
     assert told == [("warning", "the player refuses: nothing is there")]
 
 
-def test_a_simulation_is_described_while_it_plays(qtbot, launch, described):
+def test_a_simulation_is_described_while_it_plays(qtbot, launch, described, heard):
     session = PlaySimulation("hybrid").session(launch=launch)
     session.start()
-    told = described | {"overview": None}
-    launch.of("--controlled").answer.emit({"type": "opened", "publishing": "x", "description": told})
-    assert session.player.description.duration == 10.0
+    told = heard(session.told)
+    launch.of("--control").take_requests()
     assert launch[-1].words == ("replay", "hybrid", "--describe")
-    launch[-1].answer.emit(described)
+    launch[-1].answer.emit(described | {"doubts": ["sample 4 is doubtful"]})
     assert session.player.description.overview is not None
+    assert told == [("warning", "the file is damaged: sample 4 is doubtful")]
     launch[-1].end()
 
 
@@ -230,7 +235,7 @@ def test_a_model_is_simulated_first_and_then_judged(qtbot, launch, heard, tmp_pa
     serve = options(launch.of("monitor").words)
     assert (serve.ensemble, serve.response) == ([str(made.out)], ["deflection"])
     assert (serve.tolerance, serve.policy, serve.limit) == ("16%", "literal", ["accumulated=0.7:0.85"])
-    assert options(launch.of("--controlled").words).source == "beam"
+    assert options(launch.of("--control").words).source == "beam"
 
 
 def test_a_model_that_is_there_is_not_simulated_again(qtbot, launch, tmp_path):

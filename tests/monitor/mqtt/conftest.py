@@ -16,7 +16,7 @@ from monitor.config import MqttSettings
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.transport.mqtt import MqttSink
-from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.rate_limit import Backoff
 from tests.monitor.mqtt.watcher import Watcher
 
 

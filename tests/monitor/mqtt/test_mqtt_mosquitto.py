@@ -14,8 +14,8 @@ from cryptography import x509
 
 from monitor.config import MqttSettings
 from monitor.messages.requests import NoteRequest, encode
-from monitor.transport.mqtt import MqttSink, connection, conversation, credentials
-from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
+from monitor.transport.mqtt import MqttSink, connection, session
+from monitor.transport.mqtt.connection import CredentialError, password, tls_context
 from tests.monitor.mqtt.conftest import report, rows, transition
 from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
 from tests.monitor.mqtt.watcher import until
@@ -76,7 +76,7 @@ def test_transitions_come_once_and_in_order_to_a_client_that_was_away_as_well(ru
 
 @needs_mosquitto
 def test_a_broker_that_hangs_is_noticed_and_nothing_is_lost(run, watch, tell, monkeypatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE", 0.5)
+    monkeypatch.setattr(connection, "ANSWER_TIMEOUT", 0.5)
     broker = run()
     watcher = watch(broker.port, "synchroscope/#")
     sink = tell(broker.port, rate=100.0)
@@ -118,7 +118,7 @@ def test_a_broker_without_memory_is_told_everything_again(run, watch, tell) -> N
 
 @needs_mosquitto
 def test_alarms_of_former_settings_are_taken_away_and_others_are_left(run, watch, tell, monkeypatch) -> None:
-    monkeypatch.setattr(conversation, "_TIDYING", 0.2)
+    monkeypatch.setattr(session, "_CLEANUP_DELAY", 0.2)
     broker = run()
     watcher = watch(broker.port)
     ours, others = "synchroscope/v1/lab/rig/alarm", "synchroscope/v1/lab/rig-2/alarm"
@@ -268,14 +268,14 @@ def test_a_password_is_a_file_of_ours_and_no_link_or_pipe(tmp_path) -> None:
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="an open file has no name here")
 def test_the_key_that_was_looked_at_is_the_one_that_is_used(tmp_path, authority, monkeypatch) -> None:
     certificate, key = authority.issue("monitor")
-    other, whole = authority.issue("other")[1], credentials.opened
+    other, whole = authority.issue("other")[1], connection.open_guarded
 
     def exchanged(path: Path, forbidden: int) -> BinaryIO:
         file = whole(path, forbidden)
         other.replace(path)
         return file
 
-    monkeypatch.setattr(credentials, "opened", exchanged)
+    monkeypatch.setattr(connection, "open_guarded", exchanged)
     given = {"host": "h", "ca": str(authority.path), "certificate": str(certificate), "key": str(key)}
     # the other key does not belong to the certificate
     assert tls_context(MqttSettings(**given)) is not None

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from monitor.transport.mqtt.outbox import MOST_ANSWERS, Message, Outbox
+from monitor.transport.mqtt.outbox import MAX_WAITING_ANSWERS, Message, Outbox
 
-MOST_ALARMS, MOST_EVENTS = 6, 4
+MAX_WAITING_ALARMS, MAX_WAITING_EVENTS = 6, 4
 NAMES = st.sampled_from(["alarm/a", "alarm/b"])
 
 
@@ -21,7 +21,7 @@ class Waiting(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.box = Outbox(MOST_ALARMS, MOST_EVENTS)
+        self.box = Outbox(MAX_WAITING_ALARMS, MAX_WAITING_EVENTS)
         self.number = 0
         self.alarms: list[tuple[str, int]] = []
         self.events: list[int] = []
@@ -35,7 +35,7 @@ class Waiting(RuleBasedStateMachine):
     @rule(topic=NAMES)
     def transition(self, topic: str) -> None:
         self.number += 1
-        if len(self.alarms) == MOST_ALARMS:
+        if len(self.alarms) == MAX_WAITING_ALARMS:
             self.alarms.pop(0)
             self.lost += 1
         self.alarms.append((topic, self.number))
@@ -45,18 +45,18 @@ class Waiting(RuleBasedStateMachine):
     @rule()
     def event(self) -> None:
         self.number += 1
-        if len(self.events) == MOST_EVENTS:
+        if len(self.events) == MAX_WAITING_EVENTS:
             self.events.pop(0)
             self.lost += 1
         self.events.append(self.number)
         self.box.event(str(self.number).encode())
 
     @rule(topic=st.sampled_from(["status", "meta"]) | NAMES, what=st.sampled_from(["new", "same", "nothing"]))
-    def stand(self, topic: str, what: str) -> None:
+    def set_retained(self, topic: str, what: str) -> None:
         self.number += what == "new"
         payload = {"new": told(self.number, True), "same": b'{"refresh":true}', "nothing": b""}[what]
         self.newest[topic] = payload
-        self.box.stand(Message(topic, payload, retain=True))
+        self.box.set_retained(Message(topic, payload, retain=True))
 
     @precondition(lambda self: self.held is None)
     @rule()
@@ -84,11 +84,11 @@ class Waiting(RuleBasedStateMachine):
         self.held = None
         if not kept:
             self.broker.clear()
-        self.box.renew()
+        self.box.republish_retained()
 
     @invariant()
     def bounded_and_counted(self) -> None:
-        assert len(self.alarms) + len(self.events) <= self.box.waiting <= MOST_ALARMS + MOST_EVENTS + 4
+        assert len(self.alarms) + len(self.events) <= self.box.waiting <= MAX_WAITING_ALARMS + MAX_WAITING_EVENTS + 4
         assert self.box.dropped == self.lost
 
     @invariant()
@@ -124,8 +124,8 @@ def test_the_status_goes_first_and_at_the_end_last() -> None:
         box.event(b"1")
         box.transition(Message("alarm/a", told(1), retain=True))
         box.answer(b"{}")
-        box.stand(Message("status", b"x", retain=True))
-        box.stand(Message("meta", b"y", retain=True))
+        box.set_retained(Message("status", b"x", retain=True))
+        box.set_retained(Message("meta", b"y", retain=True))
         box.closing = closing
         order = []
         while (message := box.next()) is not None:
@@ -138,7 +138,7 @@ def test_the_status_goes_first_and_at_the_end_last() -> None:
 def test_the_same_again_is_not_told_again() -> None:
     box = Outbox()
     for _ in range(3):
-        box.stand(Message("meta", b"x", retain=True))
+        box.set_retained(Message("meta", b"x", retain=True))
         while (message := box.next()) is not None:
             box.done(message)
             assert message.payload == b"x"
@@ -148,7 +148,7 @@ def test_the_same_again_is_not_told_again() -> None:
 def test_an_alarm_that_goes_is_taken_away_after_its_last_transition() -> None:
     box = Outbox()
     box.transition(Message("alarm/a", told(1), retain=True))
-    box.stand(Message("alarm/a", b"", retain=True))
+    box.set_retained(Message("alarm/a", b"", retain=True))
     first = box.next()
     assert first is not None
     assert first.payload == told(1)
@@ -157,7 +157,7 @@ def test_an_alarm_that_goes_is_taken_away_after_its_last_transition() -> None:
     assert second is not None
     assert second.payload == b""
     box.done(second)
-    box.renew()
+    box.republish_retained()
     assert box.next() is None
 
 
@@ -166,8 +166,8 @@ def test_answers_are_bounded_and_end_with_the_connection(number: int) -> None:
     box = Outbox()
     for _ in range(number):
         box.answer(b"{}")
-    assert box.waiting == min(number, MOST_ANSWERS)
-    box.renew()
+    assert box.waiting == min(number, MAX_WAITING_ANSWERS)
+    box.republish_retained()
     assert box.waiting == 0
 
 
@@ -187,11 +187,11 @@ def test_what_is_told_after_a_transition_is_the_last_word() -> None:
     # the same as stood before it, too
     for payload in (b"", b'{"refresh":true}'):
         box = Outbox()
-        box.stand(Message("alarm/a", payload, retain=True))
+        box.set_retained(Message("alarm/a", payload, retain=True))
         while (message := box.next()) is not None:
             box.done(message)
         box.transition(Message("alarm/a", told(1), retain=True))
-        box.stand(Message("alarm/a", payload, retain=True))
+        box.set_retained(Message("alarm/a", payload, retain=True))
         heard = []
         while (message := box.next()) is not None:
             heard.append(message.payload)

@@ -22,12 +22,11 @@ from monitor.messages.blocks import Column, Event, EventKind
 from monitor.messages.health import Health
 from monitor.messages.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
 from monitor.transport.mqtt import connection, payloads, topics
-from monitor.transport.mqtt.backoff import Backoff
 from monitor.transport.mqtt.command_handler import MqttCommandHandler
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.pace import Pace
 from monitor.transport.mqtt.summary import Ending, Summary
 from monitor.transport.mqtt.topics import Place
+from monitor.transport.rate_limit import Backoff, SteadyInterval
 from tests.monitor.mqtt.conftest import ALARM, STREAM, rows, transition
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=20)
@@ -93,7 +92,7 @@ def test_of_several_transitions_each_has_its_own_state() -> None:
     assert (second["state"], second["active"], second["standing"], second["time"]) == ("normal", False, False, 0.2)
     assert first["transition"]["action"] == AlarmAction.OCCUR
     assert not first["refresh"]
-    again = json.loads(payloads.refreshed(payloads.alarm(after, transition(1))))
+    again = json.loads(payloads.as_refresh(payloads.alarm(after, transition(1))))
     assert again | {"utc": first["utc"]} == first | {"refresh": True}
     assert json.loads(payloads.alarm(after))["refresh"]
 
@@ -130,20 +129,20 @@ def test_waits_are_jittered_doubled_bounded_and_begin_anew(draws) -> None:
     assert [backoff.wait() for _ in range(9)] == [d * min(0.5 * 2**i, 60.0) for i, d in enumerate(draws[:9])]
     backoff.succeeded(5.0)
     assert backoff.wait() == draws[9] * 60.0
-    assert 30.0 <= backoff.slowly() <= 60.0
+    assert 30.0 <= backoff.long_wait() <= 60.0
     backoff.succeeded(31.0)
     assert backoff.wait() == draws[11] * 0.5
 
 
 def test_an_even_pace_leaves_out_what_it_missed() -> None:
     now = 10.0
-    pace = Pace(0.2, lambda: now)
-    assert pace.left() == pytest.approx(0.2)
+    interval = SteadyInterval(0.2, lambda: now)
+    assert interval.remaining() == pytest.approx(0.2)
     now = 10.25
-    assert pace.left() == pytest.approx(0.15)
+    assert interval.remaining() == pytest.approx(0.15)
     now = 20.0
-    assert pace.left() == 0.0
-    assert pace.left() == pytest.approx(0.2)
+    assert interval.remaining() == 0.0
+    assert interval.remaining() == pytest.approx(0.2)
 
 
 def option(text: str) -> dict[str, object]:
@@ -294,4 +293,4 @@ def test_two_names_never_become_one_identifier() -> None:
     ],
 )
 def test_trouble_is_told_in_words(problem, words) -> None:
-    assert str(connection._trouble(str(problem))) == words
+    assert str(connection._connection_error(str(problem))) == words

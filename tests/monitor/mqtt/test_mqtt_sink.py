@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import threading
 from dataclasses import replace
 from time import monotonic
-from typing import BinaryIO
 
 import pytest
 
@@ -16,8 +14,8 @@ from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.health import Counts, Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
-from monitor.transport.mqtt import connection, conversation, payloads, session
-from monitor.transport.mqtt.backoff import Backoff
+from monitor.transport.mqtt import connection, payloads, session
+from monitor.transport.rate_limit import Backoff
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, free_port, report, rows, transition
 from tests.monitor.mqtt.watcher import until
 
@@ -242,90 +240,16 @@ def test_a_command_that_is_too_long_is_refused_and_the_next_is_carried_out(broke
         taken(payload, retained),
     )
     # over the limit by a byte, and by more than is read at once
-    for size in (connection.LONGEST + 1, 2_000_000):
+    for size in (session._MAX_PAYLOAD + 1, 2_000_000):
         watcher.send(f"{HERE}/command", b"x" * size)
     watcher.send(f"{HERE}/command", encode(NoteRequest(text="again", id=3)))
     said = []
     until(lambda: sink.inlet.serve(said.append) or len(watcher.on("/answer")) == 3)
     answers = [one.json for one in watcher.on("/answer")]
     assert [each["ok"] for each in answers] == [False, False, True]
-    assert max(kept) <= connection.LONGEST
+    assert max(kept) <= session._MAX_PAYLOAD
     # the connection has lasted
     assert [each.text for each in said][1:] == ["again"]
-
-
-def test_a_retained_message_that_never_ends_is_not_asked_for_again(tell, monkeypatch) -> None:
-    monkeypatch.setattr(conversation, "_TIDYING", 0.01)
-    monkeypatch.setattr(connection, "PATIENCE", 0.3)
-    topic = f"{HERE}/alarm/x"
-    with Stalling(topic) as stalling:
-        sink = tell(stalling.port)
-        sink.results(rows(0, [[0.0] * 6]))
-        said = []
-        until(lambda: sink.inlet.serve(said.append) or any(topic in each.text for each in said))
-        connected(sink)
-        until(lambda: stalling.subscribed and stalling.connections >= 2)
-        sink.alarms(report(transition(1)))
-        connected(sink)
-        assert stalling.subscribed == 1
-
-
-class Stalling:
-    """A broker that answers everything; who reads alarms gets the beginning of a message of 1 MB and no more."""
-
-    def __init__(self, topic: str) -> None:
-        name = topic.encode()
-        rest = len(name).to_bytes(2) + name + b"x" * 70_000
-        self._beginning = b"\x31" + bytes([0x80 | 64, 0x80 | 64, 64]) + rest
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = self._server.getsockname()[1]
-        self.subscribed = self.connections = 0
-        self._open: list[socket.socket] = []
-        self._thread = threading.Thread(target=self._serve)
-
-    def __enter__(self) -> Stalling:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for each in (self._server, *self._open):
-            each.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        self._thread.join(30.0)
-
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                one, _ = self._server.accept()
-                self.connections += 1
-                self._open = [one]
-                with one, contextlib.suppress(OSError, EOFError), one.makefile("rb") as stream:
-                    while True:
-                        self._answer(one, *self._packet(stream))
-
-    @staticmethod
-    def _packet(stream: BinaryIO) -> tuple[int, bytes]:
-        kind, length, shift = stream.read(1), 0, 0
-        if not kind:
-            raise EOFError
-        while True:
-            byte = stream.read(1)[0]
-            length |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return kind[0], stream.read(length)
-
-    def _answer(self, one: socket.socket, kind: int, body: bytes) -> None:
-        if kind >> 4 == 1:
-            one.sendall(b"\x20\x02\x00\x00")
-        elif kind >> 4 == 3 and kind & 6:
-            end = 2 + int.from_bytes(body[:2])
-            one.sendall(b"\x40\x02" + body[end : end + 2])
-        elif kind >> 4 == 8:
-            self.subscribed += 1
-            one.sendall(b"\x90\x03" + body[:2] + b"\x00" + self._beginning)
-        elif kind >> 4 == 10:
-            one.sendall(b"\xb0\x02" + body[:2])
 
 
 def test_what_nobody_foresaw_is_told_once_and_the_next_attempt_made(broker, watch, tell, monkeypatch) -> None:
@@ -383,7 +307,7 @@ def test_a_transition_of_an_alarm_that_is_no_more_leaves_nothing_behind(broker, 
 
 
 def test_a_broker_that_never_answers_holds_up_nobody(tell, monkeypatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE", 0.3)
+    monkeypatch.setattr(connection, "ANSWER_TIMEOUT", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         sink = tell(silent.getsockname()[1])
         said = []

@@ -1,0 +1,1 @@
+"""Opening something: the first page, dialogs, and the choice of columns."""

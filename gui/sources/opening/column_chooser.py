@@ -1,0 +1,226 @@
+"""The dialog that asks what the columns of a file mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.sources.opening.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
+from gui.sources.opening.column_widgets import ActuatorRow, ColumnPreview, TimeForm
+from gui.widgets.labels import PlainLabel
+from gui.widgets.theme import Theme
+from monitor.messages.recordings import Description, Overview
+
+_OPTIONS = re.compile(r"[\s:;,(]*(name them with|give) --.*$")
+
+
+class ColumnChooser(QDialog):
+    """Ask for command, measured signal and force of each actuator, and for the time.
+
+    It stays open until `settle` or `refuse` has answered to `wanted`, or it is cancelled.
+
+    Parameters
+    ----------
+    title : name of the file.
+    description : with its columns.
+    choice : to begin with.
+    theme : colours.
+
+    Signals
+    -------
+    wanted : a `ColumnChoice` without problems, to be tried.
+    """
+
+    wanted = Signal(object)
+
+    def __init__(
+        self,
+        title: str,
+        description: Description,
+        choice: ColumnChoice,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._columns = description.columns
+        self._names = {column.word: column.name for column in description.columns}
+        self._overview: Overview | None = None
+        self._told = "no preview"
+        self._asking = False
+        self.rows: list[ActuatorRow] = []
+        self.setWindowTitle(f"Columns of {title}")
+        self.heading = PlainLabel(_question(description.problem))
+        self.heading.setWordWrap(True)
+        self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
+        self.auxiliary.setChecked(choice.auxiliary)
+        self.add = QPushButton("&Add an actuator")
+        self.time = TimeForm(self._columns, choice.time, choice.rate, theme)
+        self.problems = {field: self._problem_label() for field in (ACTUATORS, (FILE, "file"))}
+        self.preview = ColumnPreview(theme)
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Open | QDialogButtonBox.StandardButton.Cancel, self
+        )
+        self._rows = QVBoxLayout()
+        self._lay_out()
+        for actuator in choice.actuators or (ActuatorColumns(),):
+            self._add_row(actuator)
+        self.add.clicked.connect(self._add_empty)
+        self.auxiliary.toggled.connect(self._check)
+        self.time.changed.connect(self._check)
+        self.buttons.accepted.connect(self._want)
+        self.buttons.rejected.connect(self.reject)
+        self._check()
+
+    @property
+    def choice(self) -> ColumnChoice:
+        """What is chosen now, right or wrong."""
+        columns = tuple(row.columns for row in self.rows)
+        return ColumnChoice(columns, self.time.column.column, self.time.rate_text, self.auxiliary.isChecked())
+
+    @property
+    def can_open(self) -> bool:
+        """Nothing is wrong that can be seen without the file."""
+        return not self.choice.problems()
+
+    def show_preview(self, overview: Overview | None, told: str = "no preview") -> None:
+        """Draw the chosen columns from an overview of all; `told` says why there is none."""
+        self._overview, self._told = overview, told
+        self._draw()
+
+    def settle(self) -> None:
+        """Close: the choice is good."""
+        self._asking = False
+        self.accept()
+
+    def refuse(self, why: str) -> None:
+        """Say why the file cannot be read so."""
+        self._asking = False
+        self._check()
+        self._show((FILE, "file"), why)
+
+    def _lay_out(self) -> None:
+        inner = QWidget()
+        filled = QVBoxLayout(inner)
+        filled.setContentsMargins(0, 0, 0, 0)
+        filled.addLayout(self._rows)
+        filled.addStretch(1)
+        scroll = _Rows(widgetResizable=True)
+        scroll.setWidget(inner)
+        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        # as high as the rows need, as long as there is room; the preview has the rest
+        scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.heading)
+        layout.addWidget(self.auxiliary)
+        layout.addWidget(scroll)
+        layout.addWidget(self.problems[ACTUATORS])
+        layout.addWidget(self.add, alignment=Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self.time)
+        layout.addWidget(self.preview, 1)
+        layout.addWidget(self.problems[FILE, "file"])
+        layout.addWidget(self.buttons)
+        self.resize(760, 560)
+
+    def _problem_label(self) -> QLabel:
+        label = PlainLabel(self)
+        label.setWordWrap(True)
+        label.setStyleSheet(f"color: {self.theme.bad}")
+        label.hide()
+        return label
+
+    def _add_empty(self) -> None:
+        self._add_row(ActuatorColumns())
+        self._check()
+        self.rows[-1].boxes["command"].setFocus()
+
+    def _add_row(self, columns: ActuatorColumns) -> None:
+        row = ActuatorRow(self._columns, columns, self.theme)
+        row.changed.connect(self._check)
+        row.removed.connect(self._remove_row)
+        self.rows.append(row)
+        self._rows.addWidget(row)
+
+    def _remove_row(self, row: ActuatorRow) -> None:
+        self.rows.remove(row)
+        self._rows.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+        self._check()
+
+    def _check(self) -> None:
+        """Show what is wrong where it is wrong; it can be opened when nothing is."""
+        choice = self.choice
+        problems = choice.problems()
+        for place, row in enumerate(self.rows):
+            row.name(place)
+            row.setEnabled(not choice.auxiliary)
+            row.show_problems(place, problems)
+        self.add.setEnabled(not choice.auxiliary)
+        self.time.show_problem(problems.get(RATE, ""))
+        for field in self.problems:
+            self._show(field, problems.get(field, ""))
+        self._enable(problems)
+        self._draw()
+
+    def _enable(self, problems: Mapping[Field, str]) -> None:
+        button = self.buttons.button(QDialogButtonBox.StandardButton.Open)
+        button.setEnabled(not problems and not self._asking)
+
+    def _show(self, field: Field, text: str) -> None:
+        self.problems[field].setText(text)
+        self.problems[field].setVisible(bool(text))
+
+    def _draw(self) -> None:
+        choice = self.choice
+        if choice.auxiliary:
+            curves = list(zip((column.name for column in self._columns), self.theme.series, strict=False))
+        else:
+            pairs = [(each.command, self.theme.command) for each in choice.actuators]
+            pairs += [(each.measured, self.theme.measured) for each in choice.actuators]
+            curves = [(self._names[column], colour) for column, colour in pairs if column]
+        told = self._told if curves else "choose columns to see them here"
+        self.preview.show_curves(self._overview, curves, told)
+
+    def _want(self) -> None:
+        if self.can_open and not self._asking:
+            self._asking = True
+            self._enable({})
+            self._show((FILE, "file"), "")
+            self.wanted.emit(self.choice)
+
+
+class _Rows(QScrollArea):
+    """Is as high as what it holds, also when that has changed."""
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        held, hint = self.widget(), super().sizeHint()
+        return QSize(hint.width(), held.sizeHint().height()) if isinstance(held, QWidget) else hint
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return super().minimumSizeHint().boundedTo(self.sizeHint())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+
+def _question(problem: str) -> str:
+    """Return what must be chosen, without the words for those who type options."""
+    asked = _OPTIONS.sub("", problem)
+    asked = asked[:1].upper() + asked[1:]
+    return asked or "What do the columns of this file mean?"

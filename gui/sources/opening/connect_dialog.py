@@ -1,0 +1,233 @@
+"""Connect dialog: watch a service, or start one for a rig."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSettings, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QGridLayout,
+    QGroupBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.sources.opening.fields import EndpointField, KeysField, Recent
+from gui.sources.processes.rig import ConnectToService, ServeRig
+from gui.widgets.labels import PlainLabel
+from gui.widgets.theme import Theme
+from monitor.system.default_endpoints import RESULTS, SIGNALS
+
+_FOLDER = "serve/record"
+
+
+class WatchForm(QWidget):
+    """Ask for the results of a service, and for keys where there were some the last time or `with_keys`.
+
+    Signals
+    -------
+    chosen : a `ConnectToService`.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, settings: QSettings, theme: Theme, *, with_keys: bool = False) -> None:
+        super().__init__()
+        self.endpoint = EndpointField(RESULTS, Recent(settings, "watch/recent"), theme, "endpoint of the service")
+        self.keys = KeysField(settings, "watch/keys", theme)
+        self.keys.setVisible(with_keys or bool(self.keys.place))
+        self.go = QPushButton("Watch")
+        row = QHBoxLayout()
+        row.addWidget(self.endpoint, 1)
+        row.addWidget(self.go)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addLayout(row)
+        layout.addWidget(self.keys)
+        self.keys.changed.connect(self._check)
+        self.keys.folder.returnPressed.connect(self.submit)
+        self.endpoint.changed.connect(self._check)
+        self.endpoint.entered.connect(self.submit)
+        self.go.clicked.connect(self.submit)
+
+    @property
+    def problem(self) -> str:
+        """What is wrong; empty when nothing is."""
+        return self.endpoint.problem or self.keys.problem
+
+    def submit(self) -> None:
+        """Take what is written, unless it is wrong."""
+        if not self.problem:
+            self.endpoint.remember()
+            self.keys.remember()
+            self.chosen.emit(ConnectToService(self.endpoint.url, self.keys.place))
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.endpoint.restyle(theme)
+        self.keys.restyle(theme)
+
+    def _check(self) -> None:
+        self.go.setEnabled(not self.problem)
+
+
+class ServeForm(QWidget):
+    """Ask for a rig's signals, and where to keep the run.
+
+    Signals
+    -------
+    chosen : a `ServeRig`.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, settings: QSettings, theme: Theme) -> None:
+        super().__init__()
+        self._settings = settings
+        self.direction = QComboBox()
+        self.direction.addItems(["the rig publishes at", "the rig connects to"])
+        self.direction.setAccessibleName("who listens")
+        self.endpoint = EndpointField(SIGNALS, Recent(settings, "serve/recent"), theme, "endpoint of the rig")
+        self.insecure = QCheckBox("Other machines may connect, without encryption")
+        self.insecure.hide()
+        self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as the settings say")
+        self.folder.setAccessibleName("folder of the recordings")
+        self.browse = QPushButton("Browse…")
+        self.fault = PlainLabel()
+        self.fault.setWordWrap(True)
+        self.fault.hide()
+        self.go = QPushButton("Start")
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.direction, 0, 0)
+        layout.addWidget(self.endpoint, 0, 1)
+        layout.addWidget(self.go, 0, 2)
+        layout.addWidget(self.insecure, 1, 1)
+        layout.addWidget(PlainLabel("record in"), 2, 0)
+        layout.addWidget(self.folder, 2, 1)
+        layout.addWidget(self.browse, 2, 2)
+        layout.addWidget(self.fault, 3, 1)
+        layout.setColumnStretch(1, 1)
+        self.direction.currentIndexChanged.connect(self._turn)
+        self.insecure.toggled.connect(self._turn)
+        self.endpoint.changed.connect(self._check)
+        self.endpoint.entered.connect(self.submit)
+        self.folder.textChanged.connect(self._check)
+        self.folder.returnPressed.connect(self.submit)
+        self.browse.clicked.connect(self._browse)
+        self.go.clicked.connect(self.submit)
+        self.restyle(theme)
+
+    @property
+    def binds(self) -> bool:
+        """The service is the one that listens."""
+        return self.direction.currentIndex() == 1
+
+    @property
+    def record(self) -> str:
+        """Folder of the recordings, with a slash at its end; empty: nothing is recorded."""
+        text = self.folder.text().strip()
+        return f"{text.rstrip('/')}/" if text else ""
+
+    @property
+    def problem(self) -> str:
+        """What is wrong; empty when nothing is."""
+        return self.endpoint.problem or self._folder_problem
+
+    @property
+    def source(self) -> ServeRig:
+        """What is asked for."""
+        words = ("--insecure",) if self.binds and self.insecure.isChecked() else ()
+        url = self.endpoint.url
+        return ServeRig("" if self.binds else url, url if self.binds else "", None, words, self.record)
+
+    def submit(self) -> None:
+        """Take what is written, unless it is wrong."""
+        if not self.problem:
+            self.endpoint.remember()
+            self._settings.setValue(_FOLDER, self.folder.text().strip())
+            self.chosen.emit(self.source)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.endpoint.restyle(theme)
+        self.fault.setStyleSheet(f"color: {theme.bad}")
+
+    @property
+    def _folder_problem(self) -> str:
+        path = Path(self.record)
+        if self.record and path.exists() and not path.is_dir():
+            return f"{path} is a file: give a folder"
+        return ""
+
+    def _turn(self) -> None:
+        self.insecure.setVisible(self.binds)
+        self.endpoint.expect(bind=self.binds, open_to_others=self.insecure.isChecked())
+
+    def _check(self) -> None:
+        self.fault.setText(self._folder_problem)
+        self.fault.setVisible(bool(self._folder_problem))
+        self.go.setEnabled(not self.problem)
+
+    def _browse(self) -> None:
+        dialog = QFileDialog(self, "Folder of the recordings", self.folder.text())
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self.folder.setText)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+class ConnectDialog(QDialog):
+    """Ask which service to watch, or for which rig to start one.
+
+    Parameters
+    ----------
+    settings : where endpoints are remembered.
+    theme : colours.
+    serve : begin with the rig.
+
+    Signals
+    -------
+    chosen : a `ConnectToService` or a `ServeRig`.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, settings: QSettings, theme: Theme, parent: QWidget | None = None, *, serve: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Connect")
+        self.watch, self.serve = WatchForm(settings, theme, with_keys=True), ServeForm(settings, theme)
+        layout = QVBoxLayout(self)
+        for title, form in (
+            ("Watch a service that runs", self.watch),
+            ("Start a service for a rig", self.serve),
+        ):
+            group = QGroupBox(title)
+            QVBoxLayout(group).addWidget(form)
+            layout.addWidget(group)
+            form.chosen.connect(self._take)
+            # Enter belongs to the field it is pressed in
+            form.go.setAutoDefault(False)
+        self.serve.browse.setAutoDefault(False)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
+        buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
+        buttons.rejected.connect(self.reject)
+        layout.addStretch(1)
+        layout.addWidget(buttons)
+        (self.serve if serve else self.watch).endpoint.setFocus()
+        self.resize(560, self.sizeHint().height())
+
+    def _take(self, source: object) -> None:
+        self.accept()
+        self.chosen.emit(source)

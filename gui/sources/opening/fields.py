@@ -1,0 +1,230 @@
+"""Input fields for an endpoint and for keys, which remember what was used last."""
+
+from __future__ import annotations
+
+import msgspec
+from PySide6.QtCore import QSettings, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.widgets.labels import PlainLabel
+from gui.widgets.theme import Theme
+from monitor.transport.base import TransportError
+from monitor.transport.security.key_files import KeyFileError, keys_of
+from monitor.transport.zeromq.endpoint import check, is_local
+
+_decoder = msgspec.json.Decoder(list[str])
+
+
+class Recent:
+    """A short list of texts under one key.
+
+    Parameters
+    ----------
+    settings : where they are kept.
+    key : under which.
+    most : how many.
+    """
+
+    def __init__(self, settings: QSettings, key: str, most: int = 8) -> None:
+        self._settings, self._key, self._most = settings, key, most
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The newest first; nothing where the settings are damaged."""
+        try:
+            return tuple(_decoder.decode(str(self._settings.value(self._key, "[]"))))[: self._most]
+        except msgspec.DecodeError:
+            return ()
+
+    def add(self, text: str) -> None:
+        """Put one first."""
+        self._keep([text, *(each for each in self.texts if each != text)])
+
+    def remove(self, text: str) -> None:
+        """Forget one."""
+        self._keep([each for each in self.texts if each != text])
+
+    def _keep(self, texts: list[str]) -> None:
+        self._settings.setValue(self._key, msgspec.json.encode(texts[: self._most]).decode())
+
+
+class EndpointField(QWidget):
+    """Ask for ``tcp://HOST:PORT``.
+
+    Parameters
+    ----------
+    usual : what stands there at first, when nothing was used before.
+    recent : what was used last; None: nothing is remembered.
+    theme : colours.
+    name : accessible name of the field.
+
+    Signals
+    -------
+    changed : another text.
+    entered : Enter was pressed, and the text is an endpoint.
+    """
+
+    changed = Signal()
+    entered = Signal()
+
+    def __init__(self, usual: str, recent: Recent | None, theme: Theme, name: str) -> None:
+        super().__init__()
+        self.theme = theme
+        self._recent = recent
+        self._bind = self._open_to_others = False
+        self.box = QComboBox(editable=True)
+        self.box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.box.setAccessibleName(name)
+        self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.box.setMinimumContentsLength(18)
+        known = () if recent is None else recent.texts
+        self.box.addItems(list(dict.fromkeys((*known, usual))))
+        self.fault = PlainLabel()
+        self.fault.setWordWrap(True)
+        self.fault.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(self.box)
+        layout.addWidget(self.fault)
+        self.setFocusProxy(self.box)
+        field = self.box.lineEdit()
+        assert field is not None
+        field.returnPressed.connect(self._enter)
+        self.box.editTextChanged.connect(self._check)
+        self.restyle(theme)
+
+    @property
+    def url(self) -> str:
+        """What is written."""
+        return self.box.currentText().strip()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it; empty when nothing is."""
+        try:
+            check(self.url, bind=self._bind)
+        except TransportError as problem:
+            return str(problem)
+        if self._bind and not self._open_to_others and not is_local(self.url):
+            return "other machines could connect, without encryption: allow that below, or write 127.0.0.1"
+        return ""
+
+    def expect(self, *, bind: bool, open_to_others: bool = False) -> None:
+        """Say whether it is to be bound, and whether other machines may connect then."""
+        self._bind, self._open_to_others = bind, open_to_others
+        self._check()
+
+    def write(self, url: str) -> None:
+        """Put an endpoint in."""
+        self.box.setEditText(url)
+
+    def remember(self) -> None:
+        """Offer it the next time."""
+        if self._recent is not None:
+            self._recent.add(self.url)
+            url = self.url
+            blocked = self.box.blockSignals(True)
+            self.box.clear()
+            self.box.addItems(list(self._recent.texts))
+            self.box.setEditText(url)
+            self.box.blockSignals(blocked)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self.fault.setStyleSheet(f"color: {theme.bad}")
+
+    def _enter(self) -> None:
+        if not self.problem:
+            self.entered.emit()
+
+    def _check(self) -> None:
+        problem = self.problem
+        self.fault.setText(problem)
+        self.fault.setVisible(bool(problem))
+        self.changed.emit()
+
+
+class KeysField(QWidget):
+    """Ask for a folder; empty means a connection without keys.
+
+    Parameters
+    ----------
+    settings : where it is remembered under `name`.
+    theme : colours.
+
+    Signals
+    -------
+    changed : another text.
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: QSettings, name: str, theme: Theme) -> None:
+        super().__init__()
+        self._settings, self._name = settings, name
+        self.folder = QLineEdit(str(settings.value(name, "")), placeholderText="empty: without encryption")
+        self.folder.setAccessibleName("folder of the keys")
+        self.browse = QPushButton("Browse…")
+        self.browse.setAutoDefault(False)
+        self.fault = PlainLabel()
+        self.fault.setWordWrap(True)
+        self.fault.hide()
+        row = QHBoxLayout()
+        row.addWidget(PlainLabel("keys in"))
+        row.addWidget(self.folder, 1)
+        row.addWidget(self.browse)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(row)
+        layout.addWidget(self.fault)
+        self.folder.textChanged.connect(self._check)
+        self.browse.clicked.connect(self._browse)
+        self.restyle(theme)
+
+    @property
+    def place(self) -> str:
+        """What is written."""
+        return self.folder.text().strip()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it; empty when nothing is."""
+        try:
+            keys_of(self.place)
+        except KeyFileError as problem:
+            return str(problem)
+        return ""
+
+    def remember(self) -> None:
+        """Write it there the next time."""
+        self._settings.setValue(self._name, self.place)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.fault.setStyleSheet(f"color: {theme.bad}")
+
+    def _check(self) -> None:
+        problem = self.problem
+        self.fault.setText(problem)
+        self.fault.setVisible(bool(problem))
+        self.changed.emit()
+
+    def _browse(self) -> None:
+        dialog = QFileDialog(self, "Folder of the keys", self.place)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self.folder.setText)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

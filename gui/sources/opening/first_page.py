@@ -1,0 +1,227 @@
+"""What one sees first, while nothing is shown: everything that can be looked at, a sentence each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QCommandLinkButton,
+    QFrame,
+    QHeaderView,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QSizePolicy,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.sources.opening.connect_dialog import ServeForm, WatchForm
+from gui.sources.opening.fields import Recent
+from gui.sources.processes.catalogue import Catalogue, SimulationOffer
+from gui.sources.processes.playback import PlaySimulation
+from gui.sources.replay_bar.replay_bar import media_icon
+from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.row_padding import make_roomy
+from gui.widgets.theme import Theme
+
+DEMONSTRATION = "hybrid"
+_WIDEST = 1120
+_TWO_COLUMNS = 820
+"""Pixels; what is narrower has the parts under each other."""
+_OFFER = Qt.ItemDataRole.UserRole
+
+
+def recent_files(settings: QSettings) -> Recent:
+    """Return the recordings that were opened last."""
+    return Recent(settings, "open/recent")
+
+
+class FirstPage(QScrollArea):
+    """Offer a demonstration, services, recordings and simulations.
+
+    Signals
+    -------
+    chosen : a source: `ConnectToService`, `ServeRig` or `PlaySimulation`.
+    browse : a recording shall be chosen by a dialog.
+    path_chosen : a recording that was opened before.
+    """
+
+    chosen = Signal(object)
+    browse = Signal()
+    path_chosen = Signal(str)
+
+    def __init__(self, offers: Catalogue, settings: QSettings, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._offers, self._settings = offers, settings
+        self._muted: list[QLabel] = []
+        self.demonstration = QCommandLinkButton(
+            "See a demonstration", "A simulated hybrid test with three actuators, watched live; nothing is needed."
+        )
+        self.open = QCommandLinkButton(
+            "Open a recording…", "Replay a run file or a table of numbers; or drop one here."
+        )
+        self.watch, self.serve = WatchForm(settings, theme), ServeForm(settings, theme)
+        self.simulations = QTreeWidget()
+        self.recent = QListWidget()
+        self._lay_out()
+        self._fill_simulations()
+        self.refresh()
+        self.demonstration.setEnabled(offers.simulation(DEMONSTRATION) is not None)
+        self.demonstration.clicked.connect(self._demonstrate)
+        self.open.clicked.connect(self.browse)
+        self.watch.chosen.connect(self.chosen)
+        self.serve.chosen.connect(self.chosen)
+        self.simulations.itemActivated.connect(self._simulate)
+        self.recent.itemActivated.connect(self._reopen)
+        self.restyle(theme)
+
+    def refresh(self) -> None:
+        """Show the recordings that were opened last; those that are gone are left out."""
+        self.recent.clear()
+        for text in recent_files(self._settings).texts:
+            path = Path(text)
+            if path.exists():
+                item = QListWidgetItem(f"{path.name}   {path.parent}", self.recent)
+                item.setData(_OFFER, text)
+                item.setToolTip(plain_tip(text))
+        self.recent.setVisible(self.recent.count() > 0)
+        self._recent_heading.setVisible(self.recent.count() > 0)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self.demonstration.setIcon(media_icon("play", theme.accent))
+        self.open.setIcon(media_icon("open", theme.accent))
+        for label in self._muted:
+            label.setStyleSheet(f"color: {theme.muted}")
+        # as high as its rows, whose letters may be others: the page is scrolled, and not a part of it
+        n_rows = sum(1 + len(offers) for offers in self._offers.groups.values())
+        edges = 2 * self.simulations.frameWidth() + 2
+        self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + edges)
+        self.watch.restyle(theme)
+        self.serve.restyle(theme)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Put the parts beside each other where there is room."""
+        super().resizeEvent(event)
+        wide = self.width() >= _TWO_COLUMNS
+        self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
+
+    def _lay_out(self) -> None:
+        page = QWidget()
+        page.setMaximumWidth(_WIDEST)
+        rows = QVBoxLayout(page)
+        rows.setContentsMargins(24, 24, 24, 24)
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts.setSpacing(32)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        for part in (left, right):
+            part.setSpacing(6)
+        left.addWidget(self.demonstration)
+        left.addWidget(self.open)
+        left.addSpacing(12)
+        left.addWidget(_heading("Watch a service"))
+        left.addWidget(self._sentence("Listen to a monitor that runs already, here or elsewhere."))
+        left.addWidget(self.watch)
+        left.addSpacing(12)
+        left.addWidget(_heading("Start a service for a rig"))
+        left.addWidget(self._sentence("Take the signals that a rig sends, judge them live, and keep the run."))
+        left.addWidget(self.serve)
+        left.addStretch(1)
+        right.addWidget(_heading("Simulations"))
+        right.addWidget(self._sentence("Streams with known errors: see how every number answers."))
+        right.addWidget(self.simulations)
+        right.addSpacing(12)
+        self._recent_heading = _heading("Recent files")
+        right.addWidget(self._recent_heading)
+        right.addWidget(self.recent)
+        right.addStretch(1)
+        rows.addWidget(_title("Synchroscope"))
+        rows.addWidget(
+            self._sentence("How late and how large each actuator of a hybrid test moves, live and afterwards.")
+        )
+        rows.addSpacing(12)
+        rows.addLayout(self._parts, 1)
+        self._parts.addLayout(left, 4)
+        self._parts.addLayout(right, 5)
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.simulations.setHeaderHidden(True)
+        self.simulations.setRootIsDecorated(False)
+        self.simulations.setIndentation(12)
+        self.simulations.setColumnCount(2)
+        self.simulations.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        self.simulations.setMinimumWidth(240)
+        make_roomy(self.simulations)
+        make_roomy(self.recent)
+        self.simulations.setAccessibleName("simulations; Enter starts one")
+        self.recent.setAccessibleName("recordings opened last; Enter opens one")
+        self.recent.setMaximumHeight(140)
+        self.recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def _sentence(self, text: str) -> QLabel:
+        label = _low(PlainLabel(text, wordWrap=True))
+        self._muted.append(label)
+        return label
+
+    def _fill_simulations(self) -> None:
+        for group, offers in self._offers.groups.items():
+            head = QTreeWidgetItem(self.simulations, [group])
+            head.setFlags(Qt.ItemFlag.ItemIsEnabled)
+            font = head.font(0)
+            font.setBold(True)
+            head.setFont(0, font)
+            head.setExpanded(True)
+            head.setFirstColumnSpanned(True)
+            for offer in offers:
+                item = QTreeWidgetItem(head, [offer.name, offer.summary])
+                item.setToolTip(1, offer.summary)
+                item.setData(0, _OFFER, offer.name)
+
+    def _demonstrate(self) -> None:
+        self._play(self._offers.simulation(DEMONSTRATION))
+
+    def _simulate(self, item: QTreeWidgetItem) -> None:
+        self._play(self._offers.simulation(str(item.data(0, _OFFER) or "")))
+
+    def _play(self, offer: SimulationOffer | None) -> None:
+        if offer is not None:
+            self.chosen.emit(PlaySimulation(offer.name, offer.judged))
+
+    def _reopen(self, item: QListWidgetItem) -> None:
+        self.path_chosen.emit(str(item.data(_OFFER)))
+
+
+def _title(text: str) -> QLabel:
+    label = PlainLabel(text)
+    font = QFont(label.font())
+    font.setPointSizeF(2.0 * font.pointSizeF())
+    label.setFont(font)
+    return _low(label)
+
+
+def _heading(text: str) -> QLabel:
+    label = PlainLabel(text)
+    font = QFont(label.font())
+    font.setBold(True)
+    font.setPointSizeF(1.15 * font.pointSizeF())
+    label.setFont(font)
+    return _low(label)
+
+
+def _low(label: QLabel) -> QLabel:
+    """Let a label be no higher than its lines."""
+    policy = label.sizePolicy()
+    policy.setVerticalPolicy(QSizePolicy.Policy.Maximum)
+    label.setSizePolicy(policy)
+    return label

@@ -1,0 +1,191 @@
+"""Opens recordings: looks at a file in another process, asks for its columns where it must, and offers it to play."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from gui.sources.opening.column_choice import ColumnChoice, ColumnMemory, choice_of
+from gui.sources.opening.column_chooser import ColumnChooser
+from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.jobs import DescribeJob
+from gui.sources.processes.playback import PlayFile
+from gui.sources.processes.service import Launch
+from gui.widgets.theme import Theme
+from monitor.messages.recordings import Description
+
+_FOLDER = "open/folder"
+
+
+class Opener(QObject):
+    """Find out what a file is, without waiting for it; one file at a time.
+
+    Parameters
+    ----------
+    window : that the dialogs belong to.
+    settings : where choices are remembered.
+    offers : the kinds of files.
+    theme : colours of the dialogs; may be changed.
+    launch : makes workers.
+
+    Signals
+    -------
+    opened : a `PlayFile`.
+    progress : what is waited for; empty when nothing is.
+    told : level and text.
+    failed : why the file cannot be opened.
+    """
+
+    opened = Signal(object)
+    progress = Signal(str)
+    told = Signal(str, str)
+    failed = Signal(str)
+
+    def __init__(
+        self, window: QWidget, settings: QSettings, offers: Catalogue, theme: Theme, *, launch: Launch = ChildProcess
+    ) -> None:
+        super().__init__(window)
+        self.theme = theme
+        self.chooser: ColumnChooser | None = None
+        self._window, self._settings, self._offers, self._launch = window, settings, offers, launch
+        self._memory = ColumnMemory(settings)
+        self._path = Path()
+        self._words: tuple[str, ...] = ()
+        self._choose = False
+        self._choice: ColumnChoice | None = None
+        self._first: Description | None = None
+        self._asked: list[DescribeJob] = []
+
+    def ask(self) -> None:
+        """Let a file be chosen."""
+        folder = str(self._settings.value(_FOLDER, ""))
+        dialog = QFileDialog(self._window, "Open a recording", folder, self._offers.filters)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self.open_path)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def open_path(self, path: str | Path, words: tuple[str, ...] = (), *, choose: bool = False) -> None:
+        """Open a file; `words` choose its columns, as for `replay`. `choose` lets them be chosen in any case."""
+        self.stop()
+        # made absolute, a name cannot look like an option
+        self._path = Path(path).absolute()
+        self._words, self._choose, self._choice = words, choose, None
+        self._settings.setValue(_FOLDER, str(self._path.parent))
+        self._look(words).described.connect(self._take_first)
+
+    def stop(self) -> None:
+        """Open nothing any more."""
+        self._look_away()
+        if self.chooser is not None:
+            self.chooser.reject()
+
+    @property
+    def workers(self) -> tuple[ChildProcess, ...]:
+        """The processes that look at files."""
+        return tuple(each.worker for each in self._asked if each.worker is not None)
+
+    def _look(self, words: tuple[str, ...], *, quietly: bool = False) -> DescribeJob:
+        describing = DescribeJob((str(self._path), *words), self, launch=self._launch)
+        self._asked.append(describing)
+        if not quietly:
+            self.progress.emit(f"reading {self._path.name} ...")
+            describing.described.connect(self._arrived)
+            describing.failed.connect(self._fail)
+        describing.start()
+        return describing
+
+    def _look_away(self) -> None:
+        for describing in self._asked:
+            describing.stop()
+        self._asked.clear()
+        self.progress.emit("")
+
+    def _arrived(self) -> None:
+        self.progress.emit("")
+
+    def _fail(self, why: str) -> None:
+        self.progress.emit("")
+        if self.chooser is not None:
+            self.chooser.refuse(why)
+        elif self._choice is not None and self._first is not None:
+            # what was remembered does not serve any more
+            self._ask_columns(self._first, self._choice, why)
+        else:
+            self.failed.emit(why)
+
+    def _take_first(self, description: Description) -> None:
+        """Open what needs no choice; else take the choice of the last time, or ask."""
+        self._first = description
+        known = self._memory.recall(description.columns) if description.columns and not self._words else None
+        if self._choose and description.columns:
+            self._ask_columns(description, known or choice_of(description.guess))
+        elif known is not None:
+            self._choice = known
+            self._look(known.words).described.connect(self._take_chosen)
+        elif description.problem or (description.columns and description.guess is None):
+            self._ask_columns(description, choice_of(description.guess))
+        else:
+            self._open(self._words, description)
+
+    def _ask_columns(self, description: Description, choice: ColumnChoice, problem: str = "") -> None:
+        chooser = ColumnChooser(self._path.name, description, choice, self.theme, self._window)
+        chooser.wanted.connect(self._try)
+        chooser.rejected.connect(self._look_away)
+        chooser.finished.connect(self._forget_chooser)
+        self.chooser = chooser
+        if problem:
+            chooser.refuse(problem)
+        chooser.show_preview(None, "reading the file ...")
+        self._preview(("--auxiliary",))
+        chooser.open()
+
+    def _preview(self, words: tuple[str, ...]) -> None:
+        describing = self._look(words, quietly=True)
+        describing.described.connect(self._show_preview)
+        describing.failed.connect(self._show_no_preview)
+
+    def _show_preview(self, description: Description) -> None:
+        if self.chooser is None:
+            return
+        if description.overview is not None and description.overview.channels:
+            self.chooser.show_preview(description.overview)
+        elif description.sample_rate is None and "--rate=1" not in self._asked[-1].played:
+            # nobody knows the times yet: the curves do not need them
+            self._preview(("--auxiliary", "--rate=1"))
+        else:
+            self.chooser.show_preview(None)
+
+    def _show_no_preview(self, why: str) -> None:
+        if self.chooser is not None:
+            self.chooser.show_preview(None, why)
+
+    def _try(self, choice: ColumnChoice) -> None:
+        self._choice = choice
+        self._look(choice.words).described.connect(self._take_chosen)
+
+    def _take_chosen(self, description: Description) -> None:
+        choice = self._choice
+        assert choice is not None
+        if description.problem:
+            self._fail(description.problem)
+            return
+        if self.chooser is not None:
+            self.chooser.settle()
+            self._memory.remember(description.columns, choice)
+        else:
+            self.told.emit("info", f"{self._path.name}: columns as you chose them last time")
+        self._open(choice.words, description)
+
+    def _open(self, words: tuple[str, ...], description: Description) -> None:
+        for note in description.notes:
+            self.told.emit("info", f"{self._path.name}: {note}")
+        self.opened.emit(PlayFile(self._path, words, description))
+
+    def _forget_chooser(self) -> None:
+        if self.chooser is not None:
+            self.chooser.deleteLater()
+            self.chooser = None

@@ -1,0 +1,208 @@
+"""Control of a replay: requests go to its process, and what it answers is shown."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Sequence
+from time import monotonic
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from monitor.messages.recordings import Description
+from monitor.messages.requests import (
+    Answer,
+    FaultsRequest,
+    LoopRequest,
+    PauseRequest,
+    PlayerState,
+    Request,
+    ResumeRequest,
+    SeekRequest,
+    SpeedRequest,
+    StateRequest,
+    StepRequest,
+)
+
+_POLL_INTERVAL = 25  # ms between two looks for answers
+_STATE_INTERVAL = 0.1  # s between two requests for the state
+
+
+class Requests(Protocol):
+    """A `monitor.transport.zeromq.request_client.RequestClient`, or what stands for it."""
+
+    def send(self, request: Request) -> int:
+        """Send a request and return its number."""
+        ...
+
+    def answers(self, timeout: float = 0.0) -> Sequence[Answer]:
+        """Return the answers that have come."""
+        ...
+
+    def close(self, linger: float = 0.0) -> None:
+        """Close the socket."""
+        ...
+
+
+class Player(QObject):
+    """Control a process of ``synchroscope replay --control``.
+
+    Parameters
+    ----------
+    client : sends the requests; closed by `close`.
+    description : of what is played, where it is known already.
+
+    Signals
+    -------
+    changed : another position, or another state.
+    described : there is a description, or a better one.
+    refused : a request that was not carried out, and why.
+    """
+
+    changed = Signal()
+    described = Signal()
+    refused = Signal(str)
+
+    def __init__(
+        self, client: Requests, parent: QObject | None = None, description: Description | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._client: Requests | None = client
+        weakref.finalize(self, client.close)  # where it goes with its parent
+        self._state = PlayerState()
+        self._description = description
+        self._newest_command = 0
+        self._state_request = 0  # the one that has no answer yet
+        self._asked_at = -math.inf
+        self._timer = QTimer(self, interval=_POLL_INTERVAL)
+        self._timer.timeout.connect(self.poll)
+        self._timer.start()
+
+    @property
+    def description(self) -> Description | None:
+        """What is played."""
+        return self._description
+
+    @property
+    def position(self) -> float:
+        """Seconds since the recording's first sample."""
+        return self._state.position
+
+    @property
+    def duration(self) -> float:
+        """Of the recording, s; 0 while it is not known."""
+        known = None if self._description is None else self._description.duration
+        return self._state.duration or known or 0.0
+
+    @property
+    def playing(self) -> bool:
+        """Time passes."""
+        return self._state.playing
+
+    @property
+    def ended(self) -> bool:
+        """The last sample is out."""
+        return self._state.ended
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the recording in a second; infinite for as fast as possible."""
+        return math.inf if self._state.speed == "max" else float(self._state.speed)
+
+    @property
+    def loop(self) -> bool:
+        """It begins again at the end."""
+        return self._state.loop
+
+    @property
+    def faults(self) -> str:
+        """Faults that are injected, as they were set."""
+        return self._state.faults
+
+    @property
+    def subscribed(self) -> bool:
+        """A service is connected to it."""
+        return self._state.subscribed
+
+    def pause(self) -> None:
+        """Pause the replay."""
+        self._send(PauseRequest())
+
+    def resume(self) -> None:
+        """Resume the replay; after the end, from the beginning."""
+        if self.ended:
+            self.seek(0.0)
+        self._send(ResumeRequest())
+
+    def toggle(self) -> None:
+        """Pause or resume."""
+        self.pause() if self.playing else self.resume()
+
+    def step(self, seconds: float = 0.1) -> None:
+        """Send the samples of the next `seconds`, then pause."""
+        self._send(StepRequest(seconds=seconds))
+
+    def seek(self, seconds: float, lead: float = 0.0) -> None:
+        """Go on from `seconds`; the `lead` s before are sent at once, so that windows are full."""
+        sought = max(0.0, min(seconds, self._last) if self.duration else seconds)
+        self._send(SeekRequest(seconds=sought, lead=lead))
+
+    def restart(self) -> None:
+        """Play from the beginning."""
+        self.seek(0.0)
+        self._send(ResumeRequest())
+
+    def set_speed(self, speed: float) -> None:
+        """Play `speed` times as fast as recorded; infinite: as fast as possible."""
+        self._send(SpeedRequest(speed="max" if math.isinf(speed) else speed))
+
+    def set_faults(self, text: str) -> None:
+        """Inject these faults from now on; none where the text is empty."""
+        self._send(FaultsRequest(text=text))
+
+    def set_loop(self, loop: bool) -> None:
+        """Begin again at the end, or stop there."""
+        self._send(LoopRequest(loop=loop))
+
+    def describe(self, description: Description) -> None:
+        """Take a description that says more."""
+        self._description = description
+        self.described.emit()
+
+    def poll(self) -> None:
+        """Take the answers that have come, and ask for the state where it is time."""
+        for answer in () if self._client is None else self._client.answers():
+            self._take(answer)
+        if self._client is not None and not self._state_request and monotonic() - self._asked_at >= _STATE_INTERVAL:
+            self._asked_at = monotonic()
+            self._state_request = self._client.send(StateRequest())
+
+    def close(self) -> None:
+        """Send no more requests; the last ones may still go."""
+        self._timer.stop()
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @property
+    def _last(self) -> float:
+        """Where the last sample is: from the duration on there is none."""
+        rate = self._state.sample_rate or (self._description and self._description.sample_rate)
+        return self.duration - 1.0 / rate if rate else self.duration
+
+    def _send(self, request: Request) -> None:
+        if self._client is not None:
+            self._newest_command = self._client.send(request)
+
+    def _take(self, answer: Answer) -> None:
+        if answer.id == self._state_request:
+            self._state_request = 0
+            if not answer.ok:
+                return  # a process that has ended is told of elsewhere, one that is busy answers later
+        elif not answer.ok:
+            self.refused.emit(answer.reason)
+        # a state from before the newest command would undo what is shown of that
+        if answer.state is not None and answer.id >= self._newest_command and answer.state != self._state:
+            self._state = answer.state
+            self.changed.emit()

@@ -1,0 +1,1 @@
+"""Controls of a replay: buttons, speed, timeline and faults."""

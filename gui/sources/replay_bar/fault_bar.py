@@ -1,0 +1,246 @@
+"""Fault bar: faults switched on by hand while a run is played."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
+
+from gui.sources.processes.player import Player
+from gui.widgets.flow_layout import FlowLayout
+from gui.widgets.labels import PlainLabel
+from gui.widgets.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """A fault that lasts while it is on.
+
+    Parameters
+    ----------
+    key : the player's word for it.
+    label, tip : for people.
+    unit : of the number that people give, and `factor` times it is the player's.
+    usual, most : that number at first, and the largest.
+    """
+
+    key: str
+    label: str
+    tip: str
+    unit: str
+    factor: float
+    usual: float
+    most: float
+    decimals: int = 1
+
+
+KINDS = (
+    FaultKind("drop", "drop", "messages that are lost", "%", 0.01, 1.0, 100.0),
+    FaultKind("duplicate", "duplicate", "messages that come twice", "%", 0.01, 1.0, 100.0),
+    FaultKind("reorder", "reorder", "messages that change places with the next", "%", 0.01, 1.0, 100.0),
+    FaultKind("nan", "NaN", "measured samples that are no number", "%", 0.01, 0.1, 100.0, 2),
+    FaultKind("jitter", "jitter", "how far the times of messages are off, at most", "ms", 0.001, 2.0, 1000.0),
+)
+GAP = 0.5
+"""s of samples that are left out at once."""
+DELAY_STEP = 0.005
+"""s by which the measured signals lag more."""
+
+
+@dataclass(frozen=True)
+class HandFaults:
+    """What is on: numbers as the player takes them, by their word; `delay` in s stays until it is taken away."""
+
+    standing: dict[str, float] = field(default_factory=dict)
+    delay: float = 0.0
+
+    def text(self, *once: str) -> str:
+        """Return what the player is told: what stands, and what happens `once`, now."""
+        parts = [f"{key}={value:.12g}" for key, value in self.standing.items() if value > 0.0]
+        parts += [f"delay_step=0:{self.delay:.12g}"] if self.delay > 0.0 else []
+        return ",".join([*parts, *once])
+
+    def having(self, key: str, value: float | None) -> HandFaults:
+        """Return the same with one fault on, or off."""
+        rest = {name: number for name, number in self.standing.items() if name != key}
+        return HandFaults(rest if value is None else rest | {key: value}, self.delay)
+
+    def later(self, delay: float = DELAY_STEP) -> HandFaults:
+        """Return the same with the measured signals lagging more."""
+        return HandFaults(self.standing, self.delay + delay)
+
+    @property
+    def words(self) -> str:
+        """What is on, for people; empty when nothing is."""
+        return ", ".join(_words(self))
+
+
+def _words(faults: HandFaults) -> Iterable[str]:
+    for kind in KINDS:
+        value = faults.standing.get(kind.key)
+        if value:
+            yield f"{kind.label} {value / kind.factor:.4g} {kind.unit}"
+    if faults.delay > 0.0:
+        yield f"measured {1e3 * faults.delay:.4g} ms later"
+
+
+def read_hand_faults(text: str) -> HandFaults:
+    """Return what stands in a player's text; what happened once is left out, and so is what is not known here."""
+    standing: dict[str, float] = {}
+    delay = 0.0
+    known = {kind.key for kind in KINDS}
+    for part in text.split(","):
+        key, _, value = part.strip().partition("=")
+        try:
+            number = float(value.rpartition(":")[2])
+        except ValueError:
+            continue
+        if not 0.0 <= number < math.inf:
+            continue
+        if key in known:
+            standing[key] = number
+        elif key == "delay_step":
+            delay = number
+    return HandFaults(standing, delay)
+
+
+class FaultBar(QWidget):
+    """Make things go wrong; hidden until asked for.
+
+    Parameters
+    ----------
+    theme : colours to begin with.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.faults = HandFaults()
+        self._player: Player | None = None
+        layout = FlowLayout(self)
+        layout.addWidget(PlainLabel("Faults"))
+        self.switches = {kind.key: _Switch(kind, self) for kind in KINDS}
+        for switch in self.switches.values():
+            switch.changed.connect(self._switch)
+            layout.addWidget(switch)
+        self.gap = self._button(f"Gap {GAP:g} s", "leave samples out, once")
+        self.restart = self._button("Restart", "let the publisher restart, once: its numbers begin again at 0")
+        self.delay = self._button(f"Delay +{1e3 * DELAY_STEP:g} ms", "let the measured signals lag more from now on")
+        self.off = self._button("All off", "let nothing go wrong any more")
+        for button in (self.gap, self.restart, self.delay, self.off):
+            layout.addWidget(button)
+        self.on = PlainLabel()
+        self.on.setAccessibleName("faults that are on")
+        layout.addWidget(self.on)
+        self.gap.clicked.connect(self._make_gap)
+        self.restart.clicked.connect(self._make_restart)
+        self.delay.clicked.connect(self._delay_more)
+        self.off.clicked.connect(self._clear)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.setAccessibleName("faults by hand")
+        self.set_player(None)
+        self.hide()
+
+    def set_player(self, player: Player | None) -> None:
+        """Let things go wrong at another player; what was on here is not taken along."""
+        if self._player is not None:
+            self._player.changed.disconnect(self._show_state)
+            self._player.refused.disconnect(self._give_back)
+        self._player = player
+        if player is not None:
+            player.changed.connect(self._show_state)
+            player.refused.connect(self._give_back)
+        self.setEnabled(player is not None)
+        self._show(HandFaults() if player is None else read_hand_faults(player.faults))
+
+    def restyle(self, theme: Theme) -> None:
+        """Take other colours."""
+        self.theme = theme
+        self._show(self.faults)
+
+    def _button(self, text: str, tip: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setToolTip(tip)
+        return button
+
+    def _switch(self, switch: _Switch) -> None:
+        value = switch.value
+        if value != self.faults.standing.get(switch.kind.key):
+            self._tell(self.faults.having(switch.kind.key, value))
+
+    def _make_gap(self) -> None:
+        self._tell(self.faults, f"gap=0:{GAP:g}")
+
+    def _make_restart(self) -> None:
+        self._tell(self.faults, "restart=0")
+
+    def _delay_more(self) -> None:
+        self._tell(self.faults.later())
+
+    def _clear(self) -> None:
+        self._tell(HandFaults())
+
+    def _tell(self, faults: HandFaults, *once: str) -> None:
+        self._show(faults)
+        if self._player is not None:
+            self._player.set_faults(faults.text(*once))
+
+    def _show_state(self) -> None:
+        if self._player is not None and (told := read_hand_faults(self._player.faults)) != self.faults:
+            self._show(told)
+
+    def _give_back(self, _why: str) -> None:
+        self._show_state()
+
+    def _show(self, faults: HandFaults) -> None:
+        self.faults = faults
+        for key, switch in self.switches.items():
+            switch.show_value(faults.standing.get(key))
+        self.on.setText(f"▲ on: {faults.words}" if faults.words else "○ nothing is on")
+        self.on.setStyleSheet(f"color: {self.theme.warn if faults.words else self.theme.muted}")
+
+
+class _Switch(QWidget):
+    """One fault: on or off, and how much; `changed` hands itself on."""
+
+    changed = Signal(object)
+
+    def __init__(self, kind: FaultKind, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.kind = kind
+        self.box = QCheckBox(kind.label)
+        self.number = QDoubleSpinBox(decimals=kind.decimals, suffix=f" {kind.unit}")
+        self.number.setRange(10.0**-kind.decimals, kind.most)
+        self.number.setValue(kind.usual)
+        self.number.setKeyboardTracking(False)
+        self.number.setAccessibleName(f"{kind.label}, {kind.unit}")
+        for widget in (self.box, self.number):
+            widget.setToolTip(kind.tip)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(3)
+        layout.addWidget(self.box)
+        layout.addWidget(self.number)
+        self.box.toggled.connect(self._tell)
+        self.number.valueChanged.connect(self._tell)
+
+    @property
+    def value(self) -> float | None:
+        """As the player takes it; None while it is off."""
+        return round(self.number.value() * self.kind.factor, 9) if self.box.isChecked() else None
+
+    def show_value(self, value: float | None) -> None:
+        """Show that it is on, or off; nobody is told."""
+        for widget in (self.box, self.number):
+            widget.blockSignals(True)
+        self.box.setChecked(value is not None)
+        if value is not None:
+            self.number.setValue(value / self.kind.factor)
+        for widget in (self.box, self.number):
+            widget.blockSignals(False)
+
+    def _tell(self) -> None:
+        self.changed.emit(self)

@@ -1,0 +1,188 @@
+"""Picture of a whole run: the overview of one channel, with its events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QAction, QActionGroup, QColor, QPainter, QPixmap, QPolygonF
+from PySide6.QtWidgets import QMenu, QWidget
+
+from gui.widgets.theme import Theme, level_colour
+from gui.wording.event_text import event_level, sentence
+from gui.wording.level import Level
+from monitor.messages.blocks import Event, EventKind, Samples
+from monitor.messages.recordings import Description, Overview, RecordedEvent
+
+
+class ChannelMenu(QMenu):
+    """Let another channel be chosen; gone when it is closed.
+
+    Signals
+    -------
+    chosen : name of the channel.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, channels: Sequence[str], shown: str, parent: QWidget) -> None:
+        super().__init__("Channel of the overview", parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        group = QActionGroup(self)
+        for name in channels:
+            action = QAction(name, self, checkable=True, checked=name == shown)
+            # the text may be changed by Qt, which underlines letters
+            action.setData(name)
+            group.addAction(action)
+            self.addAction(action)
+        group.triggered.connect(self._choose)
+
+    def _choose(self, action: QAction) -> None:
+        self.chosen.emit(str(action.data()))
+
+
+_ROOM = 0.08  # of the height, above and below
+
+
+def limits(low: Samples, high: Samples) -> tuple[float, float]:
+    """Return the smallest and the largest number; (0, 0) where there is none."""
+    known = np.concatenate((low[np.isfinite(low)], high[np.isfinite(high)]))
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+
+
+def draw_curve(
+    painter: QPainter,
+    where: QRectF,
+    overview: Overview,
+    channel: str,
+    duration: float,
+    colour: str,
+    span: tuple[float, float] | None = None,
+) -> None:
+    """Draw the range of `channel` over `duration` s into `where`; a gap where there are no numbers.
+
+    Parameters
+    ----------
+    span : the values at the lower and the upper edge; by default the channel's own.
+    """
+    seconds, low, high = overview.curve(channel)
+    bottom, top = limits(low, high) if span is None else span
+    if not len(seconds) or duration <= 0.0:
+        return
+    # each column ends where the next begins; the last at the end
+    ends = np.append(seconds[1:], max(duration, seconds[-1]))
+    x0 = where.left() + where.width() * seconds / duration
+    x1 = where.left() + where.width() * ends / duration
+    room = _ROOM * where.height()
+    scale = (where.height() - 2.0 * room) / (top - bottom) if top > bottom else 0.0
+    floor = where.bottom() - room if scale else where.center().y()
+    y_low, y_high = (floor - (y - bottom) * scale for y in (low, high))
+    painter.setPen(QColor(colour))
+    painter.setBrush(QColor(colour))
+    for start, stop in _stretches(np.isfinite(y_low) & np.isfinite(y_high)):
+        middles = 0.5 * (x0[start:stop] + x1[start:stop])
+        # a little thickness, or a constant would not be seen
+        upper = [QPointF(x, y) for x, y in zip(middles.tolist(), (y_high[start:stop] - 0.5).tolist(), strict=True)]
+        lower = [QPointF(x, y) for x, y in zip(middles.tolist(), (y_low[start:stop] + 0.5).tolist(), strict=True)]
+        painter.drawPolygon(QPolygonF(upper + lower[::-1]))
+
+
+def _stretches(there: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:
+    """Return begin and end of each run of what is there."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], there, [False])).astype(np.int8)))
+    return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2).tolist()]
+
+
+_NEAR = 4.0  # pixels from an event that its mark takes
+_MOST_LINES = 12
+_SIDE, _EDGE = 4.0, 3.0  # pixels around the curve
+_MARK, _TALL = 7.0, 14.0  # pixels that a mark is high; the second where an alarm trips
+
+
+@dataclass(frozen=True)
+class RunPicture:
+    """What is drawn into `width` by `height` pixels.
+
+    Parameters
+    ----------
+    description : of the run; None while nothing is known.
+    channel : whose curve is drawn.
+    duration : of the run, s.
+    """
+
+    description: Description | None
+    channel: str
+    duration: float
+    width: int
+    height: int
+
+    @property
+    def events(self) -> tuple[RecordedEvent, ...]:
+        """Those that are marked."""
+        return () if self.description is None else self.description.events
+
+    @property
+    def _where(self) -> QRectF:
+        return QRectF(0.0, 0.0, self.width, self.height).adjusted(_SIDE, _EDGE, -_SIDE, -_EDGE)
+
+    def seconds_at(self, x: float) -> float:
+        """Return the time that is drawn at a pixel."""
+        share = (x - self._where.left()) / max(self._where.width(), 1.0)
+        return min(max(share, 0.0), 1.0) * self.duration
+
+    def x_of(self, seconds: float) -> float:
+        """Return the pixel where a time is drawn."""
+        share = seconds / self.duration if self.duration > 0.0 else 0.0
+        return self._where.left() + min(max(share, 0.0), 1.0) * self._where.width()
+
+    def tip(self, x: float) -> str:
+        """Return what there is at a pixel: the time, the events, and whose curve is drawn."""
+        lines = [f"{self.seconds_at(x):.3f} s"] if self.duration > 0.0 else []
+        lines += [_sentence(event) for event in self.events if abs(self.x_of(event.time) - x) <= _NEAR]
+        if len(lines) > _MOST_LINES:
+            lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more events"]
+        if self.channel and self.description is not None:
+            unit = self.description.unit(self.channel)
+            lines.append(f"curve: {self.channel}{f' [{unit}]' if unit else ''}")
+        return "\n".join(lines)
+
+    def draw(self, theme: Theme, ratio: float) -> QPixmap:
+        """Return the picture, `ratio` real pixels a pixel."""
+        picture = QPixmap(round(self.width * ratio), round(self.height * ratio))
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(QColor(theme.base))
+        painter = QPainter(picture)
+        painter.setPen(QColor(theme.grid))
+        painter.drawRect(QRectF(0.5, 0.5, self.width - 1.0, self.height - 1.0))
+        overview = None if self.description is None else self.description.overview
+        if overview is not None and self.channel:
+            draw_curve(painter, self._where, overview, self.channel, self.duration, theme.measured)
+        # marks stand on the lower edge, so that the curve stays readable; the gravest are seen where many are
+        y = self.height - 1.0
+        for event in sorted(self.events, key=lambda event: list(Level).index(_level(event))):
+            x, colour = self.x_of(event.time), QColor(level_colour(theme, _level(event)))
+            painter.setPen(colour)
+            painter.setBrush(colour)
+            high = _TALL if _level(event) is Level.BAD else _MARK
+            painter.drawPolygon(QPolygonF([QPointF(x - 3.0, y), QPointF(x, y - high), QPointF(x + 3.0, y)]))
+        painter.end()
+        return picture
+
+
+def _sentence(event: RecordedEvent) -> str:
+    what = f"{event.time:.3f} s  {event.kind.replace('_', ' ')}"
+    step = _step(event)
+    detail = event.detail if step is None else sentence(step)
+    return f"{what}: {detail}" if detail else what
+
+
+def _level(event: RecordedEvent) -> Level:
+    """Return how much an event matters: marks warn, but for the steps of an alarm."""
+    step = _step(event)
+    return Level.WARN if step is None else event_level(step)
+
+
+def _step(event: RecordedEvent) -> Event | None:
+    return Event(EventKind.ALARM, event.time, 0, 0, event.detail) if event.kind == EventKind.ALARM else None

@@ -1,0 +1,216 @@
+"""What a service publishes over ZeroMQ, and a client's subscription to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import zmq
+
+from monitor.messages import alarms as alarm_report
+from monitor.messages import health
+from monitor.messages import health as health_format
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
+from monitor.system.worker_process import POSSIBLE
+from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.publisher_process import PublisherProcess
+from monitor.transport.zeromq.publisher_socket import PublisherSocket
+from monitor.transport.zeromq.queued_publisher import QueuedPublisher
+from monitor.transport.zeromq.subscriber import Subscriber
+from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
+from monitor.wire import native as wire
+from monitor.wire.native import Decoder, Encoder, Frames, WireError
+
+
+class ZmqResultSink:
+    """Publish; never wait.
+
+    A subscriber that lags loses messages of its own and nobody else's; it sees the hole in the indices.
+
+    Parameters
+    ----------
+    bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
+    signals : publish the accepted samples too, for clients that draw them.
+    queue_seconds : how far a subscriber may lag before it loses.
+    insecure : may bind where other machines can reach it without keys.
+    security : the service's keys.
+    context : of the caller, who then terminates it; by default an own one.
+    apart : in a process of its own, which subscribers may end or fill, and not this one.
+    clients : folder of the public keys of who is let in there, where there are keys.
+    encoder : shared with others who send the same blocks.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed or cannot be used.
+    """
+
+    def __init__(
+        self,
+        bind: str,
+        *,
+        signals: bool = True,
+        queue_seconds: float = 5.0,
+        insecure: bool = False,
+        security: Keys | None = None,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        apart: bool = False,
+        clients: Path | None = None,
+        encoder: Encoder | None = None,
+    ) -> None:
+        publisher: PublisherSocket | PublisherProcess
+        if apart and POSSIBLE:
+            publisher = PublisherProcess(
+                bind, queue_seconds=queue_seconds, insecure=insecure, security=security, clients=clients
+            )
+        else:
+            publisher = PublisherSocket(
+                bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context
+            )
+        self._publisher = QueuedPublisher(publisher)
+        self._forward = signals
+        self._encoder = encoder or Encoder()
+        self._rig = ""
+
+    @property
+    def endpoint(self) -> str:
+        """What is bound, with its port."""
+        return self._publisher.url
+
+    @property
+    def dropped(self) -> int:
+        """Messages that were sent to nobody, subscribed or not."""
+        return self._publisher.dropped
+
+    @property
+    def trouble(self) -> str:
+        """What subscribers have done, in one line; empty: nothing."""
+        return self._publisher.trouble
+
+    def signals(self, block: SignalBlock) -> None:
+        """Publish the accepted samples, where that is wanted."""
+        self._rig = block.stream.rig
+        if self._forward:
+            self._publisher.send(self._encoder.encode(block))
+
+    def results(self, block: ResultBlock) -> None:
+        """Publish indicator values."""
+        self._rig = block.stream.rig
+        self._publisher.send(self._encoder.encode(block))
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Publish transfer functions."""
+        self._publisher.send(self._encoder.encode(block))
+
+    def event(self, event: Event) -> None:
+        """Publish an event under the rig of the latest block."""
+        if not math.isfinite(event.time):
+            event = replace(event, time=0.0)
+        self._publisher.send([wire.topic("event", self._rig), msgspec.json.encode(event)])
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Publish all alarms under the rig of the latest block."""
+        self._publisher.send([wire.topic("alarms", self._rig), alarm_report.encode(report)])
+
+    def health(self, health: Health) -> None:
+        """Publish a look at the service."""
+        self._publisher.send([wire.topic("health", health.rig), health_format.encode(health)])
+
+    def close(self, linger: float = 1.0) -> None:
+        """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
+        self._publisher.close(linger)
+
+
+Kind = Literal["results", "transfer", "signals", "alarms", "health", "event"]
+Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event
+
+_JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
+    "alarms": alarm_report.decode,
+    "health": health.decode,
+    "event": msgspec.json.Decoder(Event).decode,
+}
+
+_MAX_DETAIL = 4096
+_MAX_WAITING = 128 << 20  # bytes that may wait; a client that is that far behind loses what comes
+
+
+class ResultDecoder:
+    """Messages -> what a service publishes; no socket.
+
+    Parameters
+    ----------
+    rig : the only rig that is let through; empty for all.
+    """
+
+    def __init__(self, rig: str = "") -> None:
+        self._rig = rig
+        self._decoder = Decoder()
+
+    def decode(self, frames: Frames, _origin: str) -> tuple[Published, ...]:
+        """Return what the message holds; nothing where it is another rig's.
+
+        Raises
+        ------
+        WireError : the message is rejected.
+        """
+        subject, body = frames[0], frames[-1]
+        # a subscription is a prefix: north also brings north-2
+        if self._rig and not subject.endswith(f"/{self._rig}".encode()):
+            return ()
+        kind = next((kind for kind in _JSON if subject.startswith(wire.topic(kind))), None)
+        if kind is None:
+            return (self._decoder.decode(frames),)
+        if len(frames) != 2:
+            raise WireError(f"messages of {kind} have 2 frames, this one {len(frames)}")
+        try:
+            item = _JSON[kind](body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            raise WireError(f"not {kind}: {problem}") from problem
+        if isinstance(item, Event) and len(item.detail) > _MAX_DETAIL:
+            raise WireError(f"an event with {len(item.detail)} characters of detail; the limit is {_MAX_DETAIL}")
+        return (item,)
+
+
+class ResultSubscriber(Subscriber[Published]):
+    """Subscribe to what a service publishes, and stay subscribed; events are the service's and the connection's.
+
+    Parameters
+    ----------
+    connect : endpoint of the service.
+    rig : the only rig that is let through; empty for all.
+    kinds : what to subscribe to.
+    stale_after, queue_seconds, context : as for `ZmqSource`.
+    security : keys of the client, where the service asks for them.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed.
+    """
+
+    def __init__(
+        self,
+        connect: str,
+        *,
+        rig: str = "",
+        kinds: Sequence[Kind] = ("results", "transfer", "signals", "alarms", "health", "event"),
+        stale_after: float = 5.0,
+        queue_seconds: float = 5.0,
+        security: Keys | None = None,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+    ) -> None:
+        topics = tuple(wire.topic(kind, rig) for kind in kinds)
+        settings = SubscriberSettings(
+            topics, stale_after, queue_seconds=queue_seconds, queue_bytes=_MAX_WAITING, security=security
+        )
+        super().__init__(ResultDecoder(rig).decode, (connect,), (), settings, context)
+
+    @property
+    def endpoint(self) -> str:
+        """Where the service is."""
+        return self.endpoints[0]

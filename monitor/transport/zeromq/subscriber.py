@@ -1,0 +1,311 @@
+"""A subscription to several endpoints: sockets read into one bounded queue, messages decoded, losses counted."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Generic, NamedTuple, TypeVar
+
+import zmq
+
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.transport.base import TransportError
+from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
+from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
+from monitor.wire.native import Frames
+
+_READ_BATCH, _MAX_BATCHES = 256, 40  # messages of a socket at once, and how often in one go
+_DECODE_BATCH, _DECODE_BYTES = 256, 1 << 23  # messages and bytes of one `receive`
+_POLL_INTERVAL = 0.01  # s, of the thread
+_CHECK_INTERVAL = 0.1  # s between looks at the connections
+_REPORT_INTERVAL = 0.25  # s between events that count what was rejected
+_OVERLOAD_LIMIT = 3.0  # s without a pause in what comes
+_OVERLOADED = "messages come faster than they can be read: whoever sends here was cut off, and may come again"
+_OVERRUN = "more came than this program could take: what was over {} MB was dropped"
+_MESSAGE_OVERHEAD = 200  # bytes beside its frames
+
+Item = TypeVar("Item")
+
+
+class _Arrival(NamedTuple):
+    """A message: its frames, the socket that it came by, and when within 10 ms, s on the monotonic clock."""
+
+    frames: Frames
+    socket: SubscriberSocket
+    time: float
+
+
+class Subscriber(Generic[Item]):
+    """Receive what `decode` makes of messages; what it rejects is counted instead of raised.
+
+    Whoever calls `receive` reads the sockets himself, so that a message has no thread between it and him; while he is
+    busy with something else, a thread empties them a hundred times a second, so that libzmq never stops reading.
+
+    While more than `queue_seconds` of messages wait, senders that heed it are asked to hold (`HOLD`); a message that
+    would make it more than `queue_bytes` is dropped and counted. Whoever sends faster than can be read, for seconds,
+    is cut off.
+
+    Parameters
+    ----------
+    decode : gives what is in a message that came from the endpoint named second; raises ValueError, as a
+        rule `WireError`, for a message that is rejected.
+    connect, bind : endpoints; at least one.
+    settings : how to subscribe.
+    context : of the caller, who then terminates it; by default an own one.
+    listening : from the start, or from `listen` on.
+
+    Raises
+    ------
+    TransportError : there is no endpoint, or one that cannot be used.
+    """
+
+    def __init__(
+        self,
+        decode: Callable[[Frames, str], Iterable[Item]],
+        connect: Sequence[str],
+        bind: Sequence[str],
+        settings: SubscriberSettings,
+        context: zmq.Context[zmq.Socket[bytes]] | None = None,
+        *,
+        listening: bool = True,
+    ) -> None:
+        if not connect and not bind:
+            raise TransportError("nothing to listen to: give an endpoint to connect to or to bind")
+        self._decode = decode
+        self._own_context = context is None
+        self._context = zmq.Context() if context is None else context
+        self._poller = zmq.Poller()
+        self._sockets: list[SubscriberSocket] = []
+        self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
+        self._max_bytes = settings.queue_bytes
+
+        self._queue: SimpleQueue[_Arrival | ConnectionEvent | BaseException] = SimpleQueue()
+        self._bytes_in = self._bytes_out = 0
+        self.dropped = 0
+        """Messages dropped for want of room."""
+        self.dropped_last = 0
+        """Messages dropped since the last that was kept: none after them shows that they are missing."""
+        self._holding = False
+        self._last_check = -_CHECK_INTERVAL
+        self._empty_at = monotonic()  # when the sockets were last found empty
+        self._caught_up: dict[int, float] = defaultdict(monotonic)
+        # held by the one of the two threads that reads the sockets, which makes it safe to do so in turn
+        self._reading = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="subscriber", daemon=True)
+
+        self._rejected, self._reason, self._dropped_reported = 0, "", 0
+        self._last_report = -_REPORT_INTERVAL
+        self._time, self._index = 0.0, 0
+        self.waited: list[float] = []
+        """For how long each item of the last `receive` had waited for it, s, since it came out of its socket."""
+        try:
+            for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
+                socket = SubscriberSocket(self._context, self._poller, url, settings, bind=binds, listening=listening)
+                self._sockets.append(socket)
+        except BaseException:
+            self.close()
+            raise
+        if listening:
+            self._thread.start()
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """What is bound, with the ports that were found, and then what is connected to."""
+        return tuple(socket.url for socket in self._sockets)
+
+    @property
+    def waiting(self) -> int:
+        """How many messages have come and were not received yet."""
+        return self._queue.qsize()
+
+    def listen(self) -> None:
+        """Ask for messages: from now on they come, or wait to be received. A second call does nothing."""
+        if not self._started:
+            for socket in self._sockets:
+                socket.listen()
+            self._thread.start()
+
+    def receive(self, timeout: float) -> list[Item | Event]:
+        """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.
+
+        Never raises for what a sender does: messages rejected make one REJECTED event that counts them, at most four
+        times a second; a connection that was lost and is back makes one RECONNECTED.
+
+        Raises
+        ------
+        BaseException : whatever ended the reading thread, every time.
+        """
+        now = monotonic()
+        deadline = now + timeout
+        found: list[tuple[Item | Event, float]] = []  # and when it arrived
+        while self._sockets:
+            self._collect(max(0.0, min(deadline - now, _REPORT_INTERVAL)), found)
+            now = monotonic()
+            if now - self._last_report >= _REPORT_INTERVAL:
+                self._report(now, found)
+            if found or now >= deadline:
+                break
+        self.waited = [now - arrived for _, arrived in found]
+        return [item for item, _ in found]
+
+    def _collect(self, timeout: float, found: list[tuple[Item | Event, float]]) -> None:
+        size = 0
+        for number in range(_DECODE_BATCH):
+            # the sockets are looked at once: what comes meanwhile is for the next time
+            item = self._take(timeout) if not number or self._queue.qsize() else None
+            if item is None:
+                return
+            if isinstance(item, _Arrival):
+                self._accept(item, found)
+                size += sum(map(len, item.frames))
+                if size >= _DECODE_BYTES:
+                    return
+            else:
+                found.append((self._event(item[0], 0, item[1]), monotonic()))
+
+    def _accept(self, arrival: _Arrival, found: list[tuple[Item | Event, float]]) -> None:
+        try:
+            items = self._decode(arrival.frames, arrival.socket.url)
+        except ValueError as problem:
+            self._rejected += 1
+            self._reason = self._reason or str(problem)
+            return
+        arrival.socket.reset_backoff()
+        for item in items:
+            if isinstance(item, SignalBlock | ResultBlock):
+                self._time, self._index = item.time, item.index
+            found.append((item, arrival.time))
+
+    def _report(self, now: float, found: list[tuple[Item | Event, float]]) -> None:
+        if self._rejected:
+            found.append((self._event(EventKind.REJECTED, self._rejected, self._reason), now))
+            self._rejected, self._reason, self._last_report = 0, "", now
+        if dropped := self.dropped - self._dropped_reported:
+            found.append((self._event(EventKind.REJECTED, dropped, _OVERRUN.format(self._max_bytes >> 20)), now))
+            self._dropped_reported, self._last_report = self._dropped_reported + dropped, now
+
+    def _event(self, kind: EventKind, count: int, detail: str) -> Event:
+        """Stamp an event with where the stream is; the sender's clock is the only one that is recorded."""
+        return Event(kind, self._time, self._index, count, detail)
+
+    @property
+    def _started(self) -> bool:
+        return self._thread.ident is not None
+
+    def _take(self, timeout: float) -> _Arrival | ConnectionEvent | None:
+        """Return the next of what has come; wait up to `timeout` s for it; None if nothing came."""
+        if not self._queue.qsize() and self._started:
+            with self._reading:
+                if not self._queue.qsize() and not self._stop.is_set():
+                    self._read(timeout)
+        try:
+            item = self._queue.get_nowait()
+        except Empty:
+            return None
+        if isinstance(item, BaseException):
+            # for whoever receives next, too
+            self._queue.put(item)
+            raise item
+        if isinstance(item, _Arrival):
+            self._bytes_out += _size(item.frames)
+        return item
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.wait(_POLL_INTERVAL):
+                if self._reading.acquire(blocking=False):
+                    try:
+                        self._read_batches(None)
+                    finally:
+                        self._reading.release()
+        except BaseException as problem:  # noqa: BLE001  raised where messages are received, instead of a silence
+            self._queue.put(problem)
+
+    def _read(self, timeout: float) -> None:
+        """Queue what has come; where nothing has, wait up to `timeout` s for the next."""
+        queued = self._queue.qsize()
+        # what has come may have come just after the last look
+        self._read_batches(self._empty_at)
+        if timeout > 0.0 and self._queue.qsize() == queued:
+            if len(self._sockets) == 1:
+                # as a rule; cheaper than a poll
+                frames = self._sockets[0].wait(round(1000.0 * timeout))
+                if frames is not None:
+                    self._put(frames, self._sockets[0], monotonic())
+            else:
+                self._poller.poll(round(1000.0 * timeout))
+                self._read_batches(None)
+
+    def _read_batches(self, arrived: float | None) -> None:
+        """Queue what has come, at `arrived` or when it is read; look after the connections."""
+        for _ in range(_MAX_BATCHES):
+            if not self._read_batch(arrived):
+                break
+        self._hold()
+        now = monotonic()
+        if now - self._last_check >= _CHECK_INTERVAL:
+            self._last_check = now
+            for socket in self._sockets:
+                for event in socket.check_connection():
+                    self._queue.put(event)
+
+    def _read_batch(self, arrived: float | None) -> bool:
+        """Queue a batch from every socket; return whether there may be more."""
+        now, more = monotonic(), False
+        for number, socket in enumerate(self._sockets):
+            batch = list(socket.messages(_READ_BATCH))
+            for frames in batch:
+                self._put(frames, socket, now if arrived is None else arrived)
+            if len(batch) < _READ_BATCH:
+                self._caught_up[number] = now
+                continue
+            more = True
+            if now - self._caught_up[number] > _OVERLOAD_LIMIT:
+                # what waits within libzmq has no other limit
+                socket.cut_off()
+                self._caught_up[number] = now
+                self._queue.put((EventKind.NOTE, f"{socket.url}: {_OVERLOADED}"))
+        if not more:
+            self._empty_at = now
+        return more
+
+    def _put(self, frames: Frames, socket: SubscriberSocket, arrived: float) -> None:
+        size = _size(frames)
+        if self._bytes_in + size - self._bytes_out > self._max_bytes:
+            self.dropped += 1
+            self.dropped_last += 1
+            return
+        self.dropped_last = 0
+        self._bytes_in += size
+        self._queue.put(_Arrival(frames, socket, arrived))
+
+    def _hold(self) -> None:
+        # half of what it was asked for ends it again
+        share = 0.5 if self._holding else 1.0
+        many = self._queue.qsize() > share * self._hold_at
+        much = self._bytes_in - self._bytes_out > share * self._max_bytes / 4
+        if (many or much) is not self._holding:
+            self._holding = not self._holding
+            for socket in self._sockets:
+                socket.hold(on=self._holding)
+
+    def close(self) -> None:
+        """Leave no socket behind, and no context unless it is the caller's; a second call does nothing."""
+        self._stop.set()
+        if self._started:
+            self._thread.join()
+        with self._reading:
+            pass  # whoever reads has ended
+        for socket in self._sockets:
+            socket.close()
+        self._sockets.clear()
+        if self._own_context:
+            self._context.term()
+
+
+def _size(frames: Frames) -> int:
+    return _MESSAGE_OVERHEAD + sum(map(len, frames))

@@ -1,0 +1,199 @@
+"""Disturbances of a stream: a delay that changes, and random faults such as blocks lost, doubled or out of order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+
+from monitor.messages.blocks import Role, Samples, SignalBlock, Stream
+
+ROUNDING = 1e-6  # of a sample: 0.3 s at 10 Hz is sample 3, not 4
+
+
+class Disturbance(Protocol):
+    """One fault."""
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return what comes of `block`."""
+        ...
+
+    def flush(self) -> Sequence[SignalBlock]:
+        """Return what was held back, at the end of the stream."""
+        ...
+
+
+class Passing:
+    """Holds nothing back."""
+
+    def flush(self) -> Sequence[SignalBlock]:
+        """Return nothing."""
+        return ()
+
+
+def sample_at(time: float, rate: float) -> int:
+    """Return the number of the first sample at or after `time`."""
+    return ceil(time * rate - ROUNDING)
+
+
+def measured_columns(stream: Stream) -> list[int]:
+    """Return where the measured channels stand."""
+    return [column for column, channel in enumerate(stream.channels) if channel.role is Role.MEASURED]
+
+
+class SampleCount:
+    """Counts samples from the first that comes, through gaps and restarts."""
+
+    def __init__(self) -> None:
+        self._epoch: int | None = None
+        self._offset = 0
+        self._end = 0
+
+    @property
+    def end(self) -> int:
+        """The number of the sample that comes next, unless some are missing."""
+        return self._end
+
+    def start_of(self, block: SignalBlock) -> int:
+        """Return the number of the block's first sample."""
+        if block.stream.epoch != self._epoch:
+            self._epoch = block.stream.epoch
+            self._offset = self._end - block.index
+        start = block.index + self._offset
+        self._end = max(self._end, start + len(block))
+        return start
+
+
+class DelayStep(Passing):
+    """Lets the measured channels lag by `delay` seconds from `time` seconds on.
+
+    Samples between samples are interpolated linearly; before the first sample that is known, the first is held.
+    """
+
+    def __init__(self, time: float, delay: float) -> None:
+        self._time, self._delay = time, delay
+        self._count = SampleCount()
+        self._zero = 0  # the sample from which `time` counts
+        self._epoch: int | None = None
+        self._history: Samples | None = None
+        self._next = 0
+
+    def again(self, time: float, delay: float) -> None:
+        """Lag by `delay` instead, from `time` seconds after the next sample that comes; what is known stays known."""
+        self._time, self._delay, self._zero = time, delay, self._count.end
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block with the measured channels of an earlier moment."""
+        if not len(block):
+            return (block,)
+        if block.stream.epoch != self._epoch:
+            self._epoch, self._history = block.stream.epoch, None
+        rate = block.stream.sample_rate
+        lag = self._delay * rate
+        whole = round(lag) if abs(lag - round(lag)) < ROUNDING else int(lag)
+        part = max(lag - whole, 0.0)
+        depth = whole + 1
+        start = self._count.start_of(block)
+        columns = measured_columns(block.stream)
+        now = block.samples[:, columns]
+        known = np.concatenate((self._remembered(now, start, depth), now))
+        self._history, self._next = known[-depth:], start + len(block)
+        late = known[depth - whole : len(known) - whole]
+        if part > ROUNDING:
+            late = (1.0 - part) * late + part * known[depth - whole - 1 : len(known) - whole - 1]
+        step = max(self._zero + sample_at(self._time, rate) - start, 0)
+        samples = block.samples.copy()
+        samples[step:, columns] = late[step:]
+        return (replace(block, samples=samples),)
+
+    def _remembered(self, now: Samples, start: int, depth: int) -> Samples:
+        """Return the `depth` samples before `start`, NaN where they were in a gap."""
+        if self._history is None:
+            return np.repeat(now[:1], depth, axis=0)
+        unknown = max(depth - len(self._history), 0)  # of a lag that has grown
+        history = np.concatenate((np.repeat(self._history[:1], unknown, axis=0), self._history))[-depth:]
+        missing = min(start - self._next, depth)
+        if missing <= 0:
+            return history
+        return np.concatenate((history[missing:], np.full((missing, now.shape[1]), np.nan)))
+
+
+Generator = np.random.Generator
+
+
+class Drop(Passing):
+    """Loses blocks."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block or nothing."""
+        lost = self._rng.random() < self._probability
+        return () if lost and not block.last else (block,)
+
+
+class Duplicate(Passing):
+    """Sends blocks twice."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block once or twice."""
+        doubled = self._rng.random() < self._probability
+        return (block, block) if doubled and not block.last else (block,)
+
+
+class Reorder:
+    """Lets a block change places with the next."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+        self._held: SignalBlock | None = None
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block, with the one held back behind it, or hold it back."""
+        late, self._held = self._held, None
+        if late is not None:
+            # a publisher that has started again sends nothing of before
+            in_order = block.last or late.stream.epoch != block.stream.epoch
+            return (late, block) if in_order else (block, late)
+        if self._rng.random() < self._probability and not block.last:
+            self._held = block
+            return ()
+        return (block,)
+
+    def flush(self) -> Sequence[SignalBlock]:
+        """Return the block held back."""
+        held, self._held = self._held, None
+        return () if held is None else (held,)
+
+
+class Jitter(Passing):
+    """Puts the times of blocks off by up to `width` seconds, either way."""
+
+    def __init__(self, width: float, rng: Generator) -> None:
+        self._width, self._rng = width, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block with another time."""
+        return (replace(block, time=block.time + self._rng.uniform(-self._width, self._width)),)
+
+
+class MissingValues(Passing):
+    """Turns samples of the measured channels into NaN."""
+
+    def __init__(self, probability: float, rng: Generator) -> None:
+        self._probability, self._rng = probability, rng
+
+    def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
+        """Return the block with holes."""
+        columns = measured_columns(block.stream)
+        samples = block.samples.copy()
+        holes = self._rng.random((len(block), len(columns))) < self._probability
+        samples[:, columns] = np.where(holes, np.nan, samples[:, columns])
+        return (replace(block, samples=samples),)

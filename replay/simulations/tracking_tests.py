@@ -1,0 +1,115 @@
+"""Tests whose tracking is known: simulated hybrid tests, a plant, and the cases of the tracking paper."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.messages.blocks import Channel, Role, Samples, Stream
+from replay.formats.base import ArrayRecording, Recording
+from replay.simulations.entry import PAPER_CASES, Simulation
+
+if TYPE_CHECKING:
+    from sim.hybrid import HybridRecord
+
+
+_LASTS = 60.0  # s
+_PLANT_RATE = 4096.0  # Hz
+_PLANT_SWEEP = 1.0, 8.0  # Hz
+_PLANT_STROKE = 0.002  # m
+
+
+def _hybrid(duration: float, seed: int) -> Recording:
+    from sim.demonstration import demonstration_tests
+    from sim.hybrid import simulate
+
+    tests = demonstration_tests(duration, seed=seed)
+    records = {actuator: simulate(test) for actuator, test in tests.items()}
+    rate = next(iter(tests.values())).sample_rate
+    return _recording("hybrid", rate, {actuator: _columns(record) for actuator, record in records.items()})
+
+
+def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
+    from sim.actuator import amplitude_ratio, phase_error
+    from sim.benchmark_plant import BenchmarkPlant
+    from sim.excitation import Sweep
+
+    plant, dt = BenchmarkPlant(), 1.0 / _PLANT_RATE
+    start, stop = _PLANT_SWEEP
+    time: Samples = np.arange(round(duration * _PLANT_RATE), dtype=np.float64) * dt
+    sweep = Sweep(amplitude=_PLANT_STROKE, start=start, stop=stop, duration=duration)
+    command = sweep.sample(time)
+    measured = plant.respond(command, dt)
+    damping = 2.0 * plant.damping_ratio * sqrt(plant.stiffness * plant.mass)
+    velocity = np.gradient(measured, dt)
+    force: Samples = np.asarray(plant.stiffness * measured + damping * velocity, dtype=np.float64)
+    frequency: Samples = start + (stop - start) / duration * time
+    # smooth in the frequency: some hundred exact points tell it all
+    points = np.linspace(start, stop, 257)
+    responses = np.array([plant.response(0.0, point, dt) for point in points.tolist()])
+    response = np.interp(frequency, points, responses)
+    phase = phase_error(response)
+    delay = -phase / (2.0 * np.pi * frequency)
+    return _recording(
+        "plant", _PLANT_RATE, {"plant": (command, measured, force, amplitude_ratio(response), phase, delay)}
+    )
+
+
+def _columns(record: HybridRecord) -> tuple[Samples, ...]:
+    truth = record.true_ratio, record.true_phase, record.true_delay
+    return record.command, record.measured, record.force, *truth
+
+
+def _recording(rig: str, rate: float, columns: dict[str, tuple[Samples, ...]]) -> ArrayRecording:
+    channels = tuple(
+        Channel(f"{actuator}.{name}", role, unit, actuator if role is not Role.AUXILIARY else "")
+        for actuator in columns
+        for name, role, unit in (
+            ("command", Role.COMMAND, "m"),
+            ("measured", Role.MEASURED, "m"),
+            ("force", Role.FORCE, "N"),
+            ("true_ratio", Role.AUXILIARY, "1"),
+            ("true_phase", Role.AUXILIARY, "rad"),
+            ("true_delay", Role.AUXILIARY, "s"),
+        )
+    )
+    samples = np.column_stack([column for group in columns.values() for column in group])
+    return ArrayRecording(Stream(rig, 0, rate, channels), samples)
+
+
+TESTS = (
+    Simulation("hybrid", "three actuators, each with faults that change", _LASTS, _hybrid, faulty=True),
+    Simulation("plant", "benchmark plant under a slow sweep from 1 to 8 Hz", _LASTS, _plant),
+)
+
+
+# each case of the tracking paper: s that it lasts, and what the measured signal does in it
+_CASES = {
+    "i": (6.0, "leads by 15 ms and is 33 % too large"),
+    "ii-a": (10.0, "linear frame at 50 kN, 5 ms late and 10 % too large"),
+    "ii-b": (10.0, "linear frame at 100 kN, 5 ms late and 10 % too large"),
+    "iii": (10.0, "yielding frame, 5 ms late, 10 % too large, from 5 s on 25 % too small"),
+    "iv": (30.0, "earthquake, 2 ms late"),
+    "v": (20.0, "leads by 24 ms and is 100 % too large, under noise"),
+    "vi": (10.0, "leads by 29 ms and is 20 % too small, while the motion grows"),
+    "vii": (30.0, "earthquake, leads, is late from 16 to 21 s, leads again"),
+}
+
+
+def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
+    from replay.studies.tracking.cases import case_recording
+    from sim.tracking_cases import tracking_case
+
+    if duration > lasts:
+        raise ValueError(f"simulation duration {duration:g} s: case ({name}) lasts {lasts:g} s")
+    whole = case_recording(tracking_case(name, seed=seed))
+    return ArrayRecording(whole.stream, whole.samples[: round(duration * whole.stream.sample_rate)])
+
+
+CASES = tuple(
+    Simulation(f"case-{name}", summary, lasts, partial(_case, name, lasts), PAPER_CASES, faulty=True)
+    for name, (lasts, summary) in _CASES.items()
+)

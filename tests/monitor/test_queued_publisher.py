@@ -1,0 +1,115 @@
+"""Publishing and its process when something fails that nobody thought of: it is told, and goes on where it can."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from monitor.messages.requests import NoteRequest, encode
+from monitor.system.worker_process import POSSIBLE
+from monitor.transport.zeromq import publisher_process
+from monitor.transport.zeromq.publisher_process import PublisherProcess
+from monitor.transport.zeromq.queued_publisher import QueuedPublisher
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+apart = pytest.mark.skipif(not POSSIBLE, reason="pipes cannot be written to without waiting there")
+
+
+def until(condition) -> None:
+    end = monotonic() + 30.0
+    while not condition():
+        assert monotonic() < end, "waited for 30 s"
+        sleep(0.002)
+
+
+class Failing:
+    """An inner with a fault."""
+
+    url, trouble = "tcp://127.0.0.1:1", ""
+    closed = False
+
+    def try_send(self, _frames):
+        return False
+
+    def send(self, _frames):
+        raise KeyError("a fault")
+
+    def maintain(self) -> bool:
+        return False
+
+    def kill(self) -> None: ...
+
+    def close(self, _linger=0.0) -> None:
+        self.closed = True
+
+
+def test_what_ends_publishing_is_told_and_what_comes_then_is_counted():
+    inner = Failing()
+    publisher = QueuedPublisher(inner)
+    publisher.send([b"first"])
+    until(lambda: inner.closed)
+    assert "nothing is published at tcp://127.0.0.1:1 any more: KeyError: 'a fault'" in publisher.trouble
+    assert publisher.dropped == 1
+    publisher.send([b"second"])
+    assert publisher.dropped == 2
+    publisher.close()
+
+
+def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
+    inlet = ZmqRequestServer("tcp://127.0.0.1:*")
+
+    def fail():
+        raise KeyError("a fault")
+
+    monkeypatch.setattr(inlet, "_take", fail)
+    import zmq
+
+    assert inlet.trouble == ""
+    with zmq.Context() as context, context.socket(zmq.REQ) as client:
+        client.linger = 0
+        client.connect(inlet.endpoint)
+        client.send(encode(NoteRequest("a word")))
+        until(lambda: inlet.trouble)
+    assert f"no requests are taken at {inlet.endpoint} any more: KeyError" in inlet.trouble
+    inlet.close()
+
+
+@apart
+def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatch):
+    monkeypatch.setattr(publisher_process, "_RESTART_INTERVAL", 0.0)
+    publisher = QueuedPublisher(PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0))
+    process = publisher._publisher._process
+
+    def refuse(*_, **__):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as full:
+        full.setattr(subprocess, "Popen", refuse)
+        process.kill()
+        until(lambda: publisher.trouble)
+        assert "did not start: [Errno" in publisher.trouble
+        assert "started again" not in publisher.trouble
+    until(lambda: "had to be started again (1 times)" in publisher.trouble)
+    assert "did not start" not in publisher.trouble
+    publisher.close()
+
+
+@apart
+def test_a_process_that_never_answers_is_given_up(monkeypatch):
+    monkeypatch.setattr(publisher_process, "_START_TIMEOUT", 0.01)
+    with pytest.raises(OSError, match="did not start: it has not answered"):
+        PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
+
+
+@apart
+def test_the_process_takes_nothing_from_the_current_folder(tmp_path: Path, monkeypatch):
+    for name in ("monitor", "msgspec", "struct"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0).close()
