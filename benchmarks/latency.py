@@ -17,7 +17,7 @@ SUMMARY = "source to result over loopback TCP, 64 pairs at 1 kHz, one sample a m
 RATE, N_PAIRS, WINDOW = 1000.0, 64, 1.0
 OUTPUTS = 50
 STALL = 5e-3
-THREE = ("--measures", "fdb", "paei", "ti")
+THREE = ("--measures", "fdb,paei,ti")
 ALARMS = ("--alarm", "fdb_delay=0.05:0.1", "--alarm", "broadband_delay=0.05:0.1")
 
 

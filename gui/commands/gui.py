@@ -33,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     """Open it on what is given or one of the `offers`, and return when it is closed."""
+    # before anything else is looked at: an installation without the window says so
+    import PySide6  # noqa: F401
+
     from gui.window.opening import Opening
     from monitor.transport.zeromq.endpoint import check
 

@@ -41,7 +41,8 @@ def add_setting(
         case "names":
             chosen = {"action": "append"}
         case "several":
-            chosen = {"nargs": "+"}
+            # one word, which cannot swallow the file that follows
+            chosen = {"type": _names}
         case _:
             chosen = {}
     if metavar is not None:
@@ -59,6 +60,11 @@ def add_setting(
     parser.add_argument(
         f"--{option}", dest=setting, help=f"{told} ({'; '.join(notes)})".replace("%", "%%"), **(chosen | more)
     )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return names separated by commas."""
+    return tuple(filter(None, map(str.strip, text.split(","))))
 
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -82,7 +88,7 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
     add_setting(group, "indicators.delay_of")
     add_setting(group, "indicators.bandpass", ("LOW", "HIGH"))
     add_setting(group, "indicators.max_delay", "S")
-    add_setting(group, "indicators.measures", "NAME")
+    add_setting(group, "indicators.measures", "NAME,NAME")
     add_setting(group, "indicators.gate", "A")
 
 

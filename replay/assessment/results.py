@@ -14,6 +14,7 @@ from monitor.indicators.benchmark_criteria import BenchmarkCriteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation
 from monitor.messages.blocks import Column, Pair, Samples, Stream
 from monitor.messages.transfer import TransferBlock
+from replay.assessment.change_points import Course
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class WholeRecord:
     left_out: int
 
 
+_UNKNOWN = Course()
 # part of the instants at which an indicator contradicts the headline
 _OFTEN = 0.1
 
@@ -66,7 +68,8 @@ class Headline:
     ``delay`` s and ``ratio`` command/measured are medians over the windows; ``delay_sd`` and ``ratio_sd`` the
     medians of one window's standard deviation. ``valid_fraction`` is the part of all instants that have a value.
     ``delay_range`` [s] and ``ratio_range`` are 5 % and 95 % of the certain windows where the value changes within the
-    record by more than its uncertainty; None where it is the same throughout.
+    record by more than its uncertainty, or the ends of its course where that has change points; None where it is the
+    same throughout. ``delay_course`` [s] and ``ratio_course`` say from what to what, and when.
     """
 
     delay: float
@@ -76,6 +79,8 @@ class Headline:
     valid_fraction: float
     delay_range: tuple[float, float] | None = None
     ratio_range: tuple[float, float] | None = None
+    delay_course: Course = _UNKNOWN
+    ratio_course: Course = _UNKNOWN
 
 
 @dataclass(frozen=True)

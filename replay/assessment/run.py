@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.engine.monitor import Monitor
@@ -14,6 +15,7 @@ from monitor.indicators.base import LARGEST_WINDOW
 from monitor.messages.blocks import Column
 from monitor.messages.transfer import TransferBlock
 from replay.assessment.results import Assessment, Series
+from replay.assessment.signal_checks import read_signals
 from replay.assessment.statistics import assess_pair, whole_record
 from replay.assessment.warnings import find_warnings
 from replay.formats import Recording
@@ -93,11 +95,15 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
             "windows that overlap, and say little of scatter"
         )
     series, transfer = _follow(recording, _for_a_record(settings, recording))
+    signals = read_signals(recording)
+    time = _record_time(series.time, float(signals.time[0]))
     pairs = tuple(
         assess_pair(
             whole_record(recording, pair, settings.max_delay),
             pair,
+            time,
             series.of(pair.actuator),
+            settings.window,
             settings.relative_gate,
         )
         for pair in stream.pairs
@@ -105,8 +111,15 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
     asked = settings.measures != MEASURES and "hsem" in settings.measures
     if asked and all(pair.force is None for pair in stream.pairs):
         notes.append("hsem needs a force: name its column with --force")
-    warnings = find_warnings(recording, settings, pairs, series)
+    warnings = find_warnings(recording, settings, pairs, signals)
     return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, warnings, tuple(notes))
+
+
+def _record_time(time: NDArray[np.float64], start: float) -> NDArray[np.float64]:
+    """Return (n,) times of results after the record's first sample, s, without the jumps where the rig restarts."""
+    steps = np.diff(time)
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    return np.asarray(start + np.concatenate([[0.0], np.cumsum(np.where(steps > 0.0, steps, usual))])[: len(time)])
 
 
 def _for_a_record(settings: IndicatorSettings, recording: Recording) -> IndicatorSettings:

@@ -11,6 +11,7 @@ from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_c
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
 from monitor.messages.blocks import Pair, units_differ
 from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
+from replay.assessment.change_points import find_course
 from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread, WholeRecord
 from replay.formats import Recording
 from replay.formats.parts import longest_segment
@@ -50,12 +51,21 @@ def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRec
     )
 
 
-def assess_pair(whole: WholeRecord, pair: Pair, values: Values, relative_gate: float) -> PairAssessment:
+def assess_pair(
+    whole: WholeRecord,
+    pair: Pair,
+    time: NDArray[np.float64],
+    values: Values,
+    window: float,
+    relative_gate: float,
+) -> PairAssessment:
     """Return the statistics of one actuator.
 
     Parameters
     ----------
-    values : (n,) by the name of the column, at the instants of the results.
+    time : (n,), s after the record's first sample, of the results.
+    values : (n,) by the name of the column.
+    window : s.
     relative_gate : fraction of the command's largest amplitude above which it counts as moving.
     """
     n = len(next(iter(values.values()), ()))
@@ -76,7 +86,7 @@ def assess_pair(whole: WholeRecord, pair: Pair, values: Values, relative_gate: f
             spreads[name] = spread(series[moving], angle=name.endswith("_phase"))
     return PairAssessment(
         pair,
-        _headline(values, spreads, moving),
+        _headline(time, values, spreads, moving, window),
         {prefix: _contradicting(values, prefix, moving) for prefix in BESIDE if f"{prefix}_delay" in values},
         spreads,
         totals,
@@ -99,7 +109,13 @@ def spread(values: NDArray[np.float64], *, angle: bool) -> Spread:
     return Spread(centre + median, centre + values.mean(), centre + low, centre + high)
 
 
-def _headline(values: Values, spreads: Mapping[str, Spread], moving: NDArray[np.bool_]) -> Headline | None:
+def _headline(
+    time: NDArray[np.float64],
+    values: Values,
+    spreads: Mapping[str, Spread],
+    moving: NDArray[np.bool_],
+    window: float,
+) -> Headline | None:
     delay, ratio = (f"{HEADLINE}_{quantity}" for quantity in QUANTITIES)
     if delay not in values:
         return None
@@ -107,14 +123,25 @@ def _headline(values: Values, spreads: Mapping[str, Spread], moving: NDArray[np.
     of_delay, of_delay_sd, of_ratio, of_ratio_sd = (
         spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
     )
+    courses, ranges = [], []
+    for name, least, smallest_range in (
+        (delay, _DELAY_CHANGE, max(_DELAY_CHANGE, _SHARE * abs(of_delay))),
+        (ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio),
+    ):
+        course = find_course(time[valid], values[name][valid], values[f"{name}_sd"][valid], window, least)
+        wide = _range(values[name][valid], values[f"{name}_sd"][valid], smallest_range)
+        ranges.append(course.extremes if course.changes and wide is None else wide)
+        courses.append(course)
     return Headline(
         of_delay,
         of_delay_sd,
         of_ratio,
         of_ratio_sd,
         float(valid.mean()) if len(valid) else 0.0,
-        _range(values[delay][valid], values[f"{delay}_sd"][valid], max(_DELAY_CHANGE, _SHARE * abs(of_delay))),
-        _range(values[ratio][valid], values[f"{ratio}_sd"][valid], _RATIO_CHANGE * of_ratio),
+        ranges[0],
+        ranges[1],
+        courses[0],
+        courses[1],
     )
 
 

@@ -6,44 +6,31 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.config import IndicatorSettings
 from monitor.messages.headline import LABELS
-from replay.assessment.delay_steps import plateaus
+from replay.assessment.change_points import Course
 from replay.assessment.result_checks import result_warnings
 from replay.assessment.results import (
     Contradiction,
     PairAssessment,
     RecordWarning,
-    Series,
     delay_changes,
     milliseconds,
 )
-from replay.assessment.signal_checks import RecordSignals, read_signals, signal_warnings
+from replay.assessment.signal_checks import RecordSignals, signal_warnings
 from replay.formats import Recording
 
 # of the dominant motion, from which a difference between two indicators matters
 _SYNCHRONIZATION_ERROR = 0.01
-_MOST_STEPS = 8
-# part of the windows in which the delay must stand, for the steps to tell its course
-_STANDS = 0.6
+_MOST_SEGMENTS = 8
 
 # s, and standard deviations of both, from which two delays are different
 _APART, _APART_SDS = 1e-3, 3.0
 
 
-def delay_warnings(
-    found: PairAssessment, time: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]], window: float
-) -> Iterator[RecordWarning]:
-    """Check the delays of one actuator over the record.
-
-    Parameters
-    ----------
-    time : (n,) s after the record's first sample, of the results.
-    values : (n,) by the name of the column.
-    window : s.
-    """
+def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
+    """Check the delays of one actuator over the record."""
     headline = found.headline
     against = {LABELS[name]: how for name, how in found.contradicts.items() if how.often and _matters(found, how)}
     if against:
@@ -58,7 +45,7 @@ def delay_warnings(
         )
     if headline is not None and headline.delay_range is not None:
         low, high = headline.delay_range
-        course = _course(headline.delay_sd, high - low, time, values["broadband_delay"], window)
+        course = _course_words(headline.delay_course)
         yield RecordWarning(
             "delay_changes",
             f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{course}: "
@@ -110,12 +97,15 @@ def _matters(found: PairAssessment, how: Contradiction) -> bool:
     return bool(max(phase, how.ratio) > _SYNCHRONIZATION_ERROR)
 
 
-def _course(sd: float, extent: float, time: NDArray[np.float64], delay: NDArray[np.float64], window: float) -> str:
-    """Return where a delay of an extent [s] stands at which value; empty where it does not stand."""
-    stands, part = plateaus(time, delay, window, max(3.0 * sd, 0.05 * extent))
-    if not 2 <= len(stands) <= _MOST_STEPS or part < _STANDS:
+def _course_words(course: Course) -> str:
+    """Return where a delay has which value; empty where its course is not known, or is of very many segments."""
+    if not course.changes or len(course.segments) > _MOST_SEGMENTS:
         return ""
-    listed = ", ".join(f"{milliseconds(p.delay)} ms from {p.start:.4g} to {p.stop:.4g} s" for p in stands)
+    listed = ", ".join(
+        f"{' to '.join(map(milliseconds, (s.first, s.last) if s.drifts else (s.first,)))} ms "
+        f"from {s.start:.4g} to {s.stop:.4g} s"
+        for s in course.segments
+    )
     return f" ({listed})"
 
 
@@ -142,11 +132,10 @@ WORST_FIRST = (
 
 
 def find_warnings(
-    recording: Recording, settings: IndicatorSettings, pairs: Sequence[PairAssessment], series: Series
+    recording: Recording, settings: IndicatorSettings, pairs: Sequence[PairAssessment], signals: RecordSignals
 ) -> tuple[RecordWarning, ...]:
     """Return the warnings about each actuator in turn, then those about the record as a whole."""
-    signals = read_signals(recording)
-    return tuple(_find(recording, settings, pairs, series, signals))
+    return tuple(_find(recording, settings, pairs, signals))
 
 
 def worst(warnings: Sequence[RecordWarning]) -> RecordWarning | None:
@@ -158,7 +147,6 @@ def _find(
     recording: Recording,
     settings: IndicatorSettings,
     pairs: Sequence[PairAssessment],
-    series: Series,
     signals: RecordSignals,
 ) -> Iterator[RecordWarning]:
     channels, rate = recording.stream.channels, recording.stream.sample_rate
@@ -173,8 +161,6 @@ def _find(
         yield from of_results
         if any(warning.code in ("not_a_pair", "no_value") for warning in of_results):
             continue
-        values = series.of(found.pair.actuator)
-        time = series.time - series.time[:1] + signals.time[:1]
-        yield from delay_warnings(found, time, values, settings.window)
+        yield from delay_warnings(found)
     yield from signals.warnings(rate)
     yield from actuator_warnings(pairs)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from monitor.messages.blocks import ratio_unit, units_differ
 from replay.assessment.results import (
@@ -17,6 +16,7 @@ from replay.assessment.results import (
     synchronization_error,
 )
 from replay.assessment.warnings import worst
+from replay.commands.folded_table import print_table
 
 if TYPE_CHECKING:
     from replay.assessment import Assessment, PairAssessment
@@ -38,6 +38,29 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
     if not math.isfinite(headline.delay):
         return f"{name}: no delay from {over}{_instead(found)}"
     return f"{name}: {_delay_words(found)}, {_ratio_words(found, assessment)}, {over}"
+
+
+def change_words(found: PairAssessment) -> list[str]:
+    """Return a line for each change of the delay and the ratio within the record: from what to what, and when."""
+    headline = found.headline
+    if headline is None:
+        return []
+    lines = []
+    quantities = ("delay", headline.delay_course, 1e3, " ms"), ("ratio", headline.ratio_course, 1.0, "")
+    for name, course, factor, unit in quantities:
+        whose = f"{found.pair.actuator}: {name}"
+        for step in course.steps:
+            before, after = (
+                plus_minus(factor * value, factor * sd)
+                for value, sd in ((step.before, step.before_sd), (step.after, step.after_sd))
+            )
+            when = f"at {step.time:.1f} ± {step.time_uncertainty:.2g} s"
+            lines.append(f"{whose} changes from {before} to {after}{unit} {when}")
+        for segment in course.drifts:
+            first, last = (plus_minus(factor * value, factor * segment.sd) for value in (segment.first, segment.last))
+            when = f"between {segment.start:.1f} and {segment.stop:.1f} s"
+            lines.append(f"{whose} drifts from {first} to {last}{unit} {when}")
+    return lines
 
 
 def plus_minus(value: float, sd: float) -> str:
@@ -98,31 +121,18 @@ def _ratio_words(found: PairAssessment, assessment: Assessment) -> str:
 _ALIKE_MS, _ALIKE_ERROR = 0.05, 5e-4
 
 
-def comparison_table(assessment: Assessment, *, wide: bool) -> Table:
-    """Return a row an actuator: its delay and ratio, the phase where the motion is largest, and its worst warning.
-
-    Parameters
-    ----------
-    wide : there is room for the phase and its frequency.
-    """
-    table = Table(title="the actuators side by side", title_justify="left")
-    table.add_column("actuator")
-    for heading in ("delay ms", "ratio", *(("phase deg", "at Hz") if wide else ()), "error %"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("worst warning")
+def print_comparison(console: Console, assessment: Assessment) -> None:
+    """Print a row an actuator: its delay and ratio, the phase where the motion is largest, and its worst warning."""
+    rows = []
     for found in assessment.pairs:
         phase, frequency = phase_at_dominant(found)
         gravest = worst(assessment.warnings_of(found.pair.actuator))
         error = math.nan if _in_other_units(found, assessment) else synchronization_error(found)
-        table.add_row(
-            Text(found.pair.actuator),
-            _delay_cell(found),
-            _ratio_cell(found),
-            *((_number(math.degrees(phase)), _number(frequency)) if wide else ()),
-            _number(100.0 * error),
-            "" if gravest is None else gravest.code,
-        )
-    return table
+        numbers = _number(math.degrees(phase)), _number(frequency), _number(100.0 * error)
+        warning = "" if gravest is None else gravest.code
+        rows.append((found.pair.actuator, _delay_cell(found), _ratio_cell(found), *numbers, warning))
+    headings = ("actuator", "delay ms", "ratio", "phase deg", "at Hz", "error %", "worst warning")
+    print_table(console, "the actuators side by side", headings, rows)
 
 
 def worst_actuator(assessment: Assessment) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from monitor.messages.blocks import Column
     from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, Headline, PairAssessment, Spread
+    from replay.assessment.change_points import Course
     from replay.assessment.results import WholeRecord
 
 
@@ -74,6 +75,35 @@ def _headline(headline: Headline | None) -> dict[str, Any] | None:
         "valid_fraction": headline.valid_fraction,
         "delay_range_ms": headline.delay_range and [1e3 * delay for delay in headline.delay_range],
         "ratio_range": headline.ratio_range and [*headline.ratio_range],
+        **_course("delay", headline.delay_course, 1e3, "_ms"),
+        **_course("ratio", headline.ratio_course, 1.0, ""),
+    }
+
+
+def _course(name: str, course: Course, factor: float, unit: str) -> dict[str, Any]:
+    """Return the changes of a value, steps and drifts; times in s after the record's first sample."""
+    return {
+        f"{name}_changes": [
+            {
+                "time_s": step.time,
+                "time_uncertainty_s": step.time_uncertainty,
+                f"from{unit}": factor * step.before,
+                f"from_sd{unit}": factor * step.before_sd,
+                f"to{unit}": factor * step.after,
+                f"to_sd{unit}": factor * step.after_sd,
+            }
+            for step in course.steps
+        ],
+        f"{name}_drifts": [
+            {
+                "start_s": segment.start,
+                "stop_s": segment.stop,
+                f"from{unit}": factor * segment.first,
+                f"to{unit}": factor * segment.last,
+                f"sd{unit}": factor * segment.sd,
+            }
+            for segment in course.drifts
+        ],
     }
 
 

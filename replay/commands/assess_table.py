@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from monitor.messages.blocks import Column
 from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
-from replay.commands.assess_headline import comparison_table, headline_words, worst_actuator
+from replay.commands.assess_headline import change_words, headline_words, print_comparison, worst_actuator
+from replay.commands.folded_table import print_table
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column
@@ -46,8 +46,6 @@ _FREQUENCIES = 8
 _COHERENT = 0.5
 # lines of the transfer function below a motion that it can tell from an offset
 _RESOLVED = 2.0
-# columns of a terminal that hold every figure without cutting it
-_WIDE = 108
 # of what contradicts the headline
 _MARK = "≠"
 
@@ -66,15 +64,13 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
     for found in assessment.pairs:
         console.print(Text(headline_words(found, assessment), "bold"))
     if several:
-        console.print(comparison_table(assessment, wide=console.width >= _WIDE))
+        print_comparison(console, assessment)
         console.print(Text(worst_actuator(assessment), "bold"))
     for found in assessment.pairs:
         _print_pair(console, found, assessment)
         prefix = f"warning, {found.pair.actuator}" if several else "warning"
         for warning in assessment.warnings_of(found.pair.actuator):
             console.print(Text(f"{prefix}: {warning.text}"), style="bold red")
-    if console.width < _WIDE:
-        console.print(f"mean, 5 % and 95 %: in a terminal of {_WIDE} columns, or with --json")
     for warning in assessment.warnings_of(None):
         console.print(Text(f"warning: {warning.text}"), style="bold red")
     for note in notes:
@@ -83,8 +79,9 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
 
 def _print_pair(console: Console, found: PairAssessment, assessment: Assessment) -> None:
     units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
-    table, empty = _indicators(found, assessment, wide=console.width >= _WIDE)
-    console.print(table)
+    empty = _print_indicators(console, found, assessment)
+    for line in change_words(found):
+        console.print(Text(line, "bold"))
     if empty:
         console.print(Text(f"without a value: {', '.join(empty)}"))
     console.print(_whole(found, units))
@@ -98,44 +95,51 @@ def _print_pair(console: Console, found: PairAssessment, assessment: Assessment)
             f"{frequency:.3g} Hz: the record is too short for it"
         )
         return
-    transfer = _transfer(assessment.transfer, found.pair.actuator)
-    console.print(transfer if transfer.row_count else "no frequency is coherent enough for a transfer function")
+    _print_transfer(console, assessment.transfer, found.pair.actuator)
 
 
-def _indicators(found: PairAssessment, assessment: Assessment, *, wide: bool) -> tuple[Table, list[str]]:
-    """Return a row a result, the headline's first, and the names of the results that have no value."""
+def _print_indicators(console: Console, found: PairAssessment, assessment: Assessment) -> list[str]:
+    """Print a row a result, the headline's first, and return the names of the results that have no value."""
     channels, headline = assessment.stream.channels, found.headline
     title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
     of_headline = "" if headline is None else f"broadband valid {100 * headline.valid_fraction:.0f} % of the record, "
-    table = Table(
-        title=Text(f"{title}: {of_headline}FDB and PAEI {100 * found.valid_fraction:.0f} %"), title_justify="left"
-    )
-    table.add_column("indicator", no_wrap=True)
-    table.add_column("unit")
-    for heading in ("median", "±", *(("mean", "5 %", "95 %") if wide else ())):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(_MARK, justify="right", no_wrap=True)
+    rows: list[tuple[str, ...] | None] = []
     empty, group = [], None
     for column in headline_first(c for c in assessment.series.columns if c.actuator == found.pair.actuator):
         if column.name.startswith("fei_") or column.name.endswith(("_sd", "_total")):
             continue
         unit, factor = _shown_as(column)
-        spread, doubt = found.spreads[column.name], found.spreads.get(f"{column.name}_sd")
+        spread = found.spreads[column.name]
         if not math.isfinite(spread.median):
             empty.append(column.name)
             continue
         if group not in (None, group_of(column.name)):
-            table.add_section()
+            rows.append(None)
         group = group_of(column.name)
-        table.add_row(
-            column.name,
-            Text(unit),
-            _number(factor * spread.median),
-            _number(factor * doubt.median, 2) if doubt else "",
-            *(_number(factor * number) for number in ((spread.mean, spread.p05, spread.p95) if wide else ())),
-            _mark(found, column.name),
+        numbers = (_number(factor * number) for number in (spread.mean, spread.p05, spread.p95))
+        uncertainty = _uncertainty(found, column.name, factor)
+        rows.append(
+            (column.name, unit, _number(factor * spread.median), uncertainty, _mark(found, column.name), *numbers)
         )
-    return table, empty
+    print_table(
+        console,
+        f"{title}: {of_headline}FDB and PAEI {100 * found.valid_fraction:.0f} %",
+        ("indicator", "unit", "median", "±", _MARK, "mean", "5 %", "95 %"),
+        rows,
+        texts=2,
+    )
+    return empty
+
+
+def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
+    """Return the standard deviation of a result; of the headline's, where they change, that there is none of all."""
+    headline, doubt = found.headline, found.spreads.get(f"{name}_sd")
+    if headline is not None and (
+        (name == f"{HEADLINE}_delay" and headline.delay_range is not None)
+        or (name == f"{HEADLINE}_ratio" and headline.ratio_range is not None)
+    ):
+        return "changes"
+    return _number(factor * doubt.median, 2) if doubt else ""
 
 
 def _mark(found: PairAssessment, name: str) -> str:
@@ -159,13 +163,14 @@ def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
     return Text("; ".join(parts))
 
 
-def _transfer(transfer: TransferBlock, actuator: str) -> Table:
-    """Return the transfer function at a few coherent frequencies, evenly spread over those there are."""
-    table = Table(title="transfer function, ratio command over measured", title_justify="left")
-    for heading in ("Hz", "coherence", "ratio", "phase deg", "delay ms", "±"):
-        table.add_column(heading, justify="right")
+def _print_transfer(console: Console, transfer: TransferBlock, actuator: str) -> None:
+    """Print the transfer function at a few coherent frequencies, evenly spread over those there are."""
     good = np.flatnonzero(np.nan_to_num(transfer.of(actuator, "coherence")) > _COHERENT)
-    for i in sorted(set(good[np.linspace(0, len(good) - 1, _FREQUENCIES).astype(int)].tolist() if len(good) else [])):
+    if not len(good):
+        console.print("no frequency is coherent enough for a transfer function")
+        return
+    rows = []
+    for i in sorted(set(good[np.linspace(0, len(good) - 1, _FREQUENCIES).astype(int)].tolist())):
         numbers = (
             (transfer.frequency[i], 4),
             (transfer.of(actuator, "coherence")[i], 3),
@@ -174,8 +179,9 @@ def _transfer(transfer: TransferBlock, actuator: str) -> Table:
             (1e3 * transfer.of(actuator, "delay")[i], 4),
             (1e3 * transfer.of(actuator, "delay_sd")[i], 2),
         )
-        table.add_row(*(_number(value, digits) for value, digits in numbers))
-    return table
+        rows.append([_number(value, digits) for value, digits in numbers])
+    headings = ("Hz", "coherence", "ratio", "phase deg", "delay ms", "±")
+    print_table(console, "transfer function, ratio command over measured", headings, rows)
 
 
 def _shown_as(column: Column) -> tuple[str, float]:

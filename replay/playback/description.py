@@ -98,7 +98,7 @@ def _events(run: RunRecording) -> tuple[RecordedEvent, ...]:
             number = alike[at] if at < len(alike) else number
         at = epochs[number].passed + event.index - epochs[number].index if epochs else 0
         seconds = min(max(at / rate, 0.0), run.duration)
-        found.append(RecordedEvent(seconds, event.kind.value, event.detail))
+        found.append(RecordedEvent(seconds, event.kind.value, event.detail, event.alarm))
     return tuple(found)
 
 

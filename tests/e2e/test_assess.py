@@ -120,14 +120,14 @@ def test_the_table_warns_of_a_lag_and_names_every_measure(tmp_path, capsys) -> N
     for word in ("paei_adaptive_window", "broadband_delay", "nrmse_range", "ti_angle", "FEI", "J1", "coherence"):
         assert word in said
     assert "nan" not in said
-    assert main(["assess", str(path), "--window", "1", "--measures", "ti", "nrmse"]) == 0
+    assert main(["assess", str(path), "--window", "1", "--measures", "ti,nrmse"]) == 0
     said = capsys.readouterr().out
     assert "nrmse_range" in said and "fdb_ratio" not in said and "coherence" not in said
     for measure, word in (("transfer", "coherence"), ("hsem", "hsem needs a force")):
         assert main(["assess", str(path), "--measures", measure]) == 0
         assert word in capsys.readouterr().out
     assert main(["assess", str(path), "--measures", "tea"]) == 2
-    assert "indicators.measures.0: input should be 'fdb'" in capsys.readouterr().err
+    assert "indicators.measures.0: Measures must be 'fdb'" in capsys.readouterr().err
 
 
 def test_a_drift_is_taken_out_by_the_same_filter_on_both(assess, tmp_path) -> None:

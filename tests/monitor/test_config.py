@@ -245,5 +245,5 @@ def test_a_file_after_a_list_of_measures_is_the_file(write):
     path = write("[indicators]\nwindow = 3\n")
     parser = argparse.ArgumentParser()
     add_service_options(parser)
-    settings = service_settings(parser.parse_args(["--measures", "fdb", "paei", str(path)]))
+    settings = service_settings(parser.parse_args(["--measures", "fdb,paei", str(path)]))
     assert settings.indicators == IndicatorSettings(window=3.0, measures=("fdb", "paei"))

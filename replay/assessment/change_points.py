@@ -1,0 +1,302 @@
+"""Change points of a windowed indicator: steps and drifts, by penalised least squares over all segmentations.
+
+A value is of the window that ends at its time. Values closer than a window share samples, so that only every
+window's worth of them counts as one independent observation; and those of the first window after a change see both
+levels, so that they belong to neither. The noise is that of values a window apart, of which not all straddle a
+change: it holds the indicator's own standard deviation and whatever scatters from window to window beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# values taken of each window, and the most in all: the search is quadratic
+_PER_WINDOW, _MOST = 4, 4000
+# of these values, a segment has at least so many beside those that see a change
+_FEWEST = 6
+# sums of squares over the noise that one more segment, and a slope within it, must save
+_STEP_PENALTY, _SLOPE_PENALTY = 16.0, 12.0
+# standard deviations by which levels differ
+_SIGNIFICANT = 5.0
+# standard deviations beyond which a value is an outlier among its neighbours
+_OUTLIER = 3.0
+# lower quartile of the absolute value of a standard normal variable
+_QUARTILE = 0.3186
+# of a window, by which values are held and told later, on average
+_HELD = 1.0 / 8.0 + 1.0 / 32.0
+# windows that a record holds at least, for its course to be told
+_FEWEST_WINDOWS = 4.0
+# of a window, by which the time of a change may be off
+_TIME_UNCERTAINTY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A level that stands, or drifts, from ``start`` to ``stop`` [s].
+
+    ``first`` and ``last`` are the values at its two ends, equal where it stands; ``sd`` is their standard deviation.
+    """
+
+    start: float
+    stop: float
+    first: float
+    last: float
+    sd: float
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the value at the end is another than at the start."""
+        return self.first != self.last
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change from one value to another at ``time`` ± ``time_uncertainty`` [s], with the standard deviations."""
+
+    time: float
+    time_uncertainty: float
+    before: float
+    before_sd: float
+    after: float
+    after_sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a value goes over a record: its segments in order, and the window [s] that it was computed over."""
+
+    segments: tuple[Segment, ...] = ()
+    window: float = float("nan")
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The changes from one segment to the next; two that meet in one value have none between them."""
+        return tuple(
+            Step(b.start, _TIME_UNCERTAINTY * self.window, a.last, a.sd, b.first, b.sd)
+            for a, b in pairwise(self.segments)
+            if a.last != b.first
+        )
+
+    @property
+    def drifts(self) -> tuple[Segment, ...]:
+        """The segments over which the value drifts."""
+        return tuple(segment for segment in self.segments if segment.drifts)
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest value; of a course with segments."""
+        ends = [end for segment in self.segments for end in (segment.first, segment.last)]
+        return min(ends), max(ends)
+
+    @property
+    def changes(self) -> bool:
+        """Whether the value is not one throughout."""
+        return bool(self.steps or self.drifts)
+
+
+def find_course(time: Floats, values: Floats, sd: Floats, window: float, least: float) -> Course:
+    """Return the segments between the change points of an indicator.
+
+    Parameters
+    ----------
+    time, values, sd : (n,), s, and an indicator with its standard deviation, of the window that ends at that time;
+        NaN where there is none.
+    window : s.
+    least : the smallest change that is of interest, in the indicator's unit.
+
+    Returns
+    -------
+    Course : without segments where the record is shorter than four windows.
+    """
+    good = np.isfinite(values) & np.isfinite(sd)
+    time, values, sd = time[good], values[good], sd[good]
+    if not len(time) or time[-1] - time[0] < (_FEWEST_WINDOWS - 1.0) * window:
+        return Course((), window)
+    step = max(window / _PER_WINDOW, (time[-1] - time[0]) / _MOST)
+    rows = np.unique(np.searchsorted(time, np.arange(time[0], time[-1], step)))
+    series = _Series(time[rows], values[rows], sd[rows], window, step, least)
+    pieces = series.pruned(series.partition())
+    return Course(tuple(_segments(series, pieces, time, values)), window)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Values from ``begin`` to ``end``, and the line through those that see no change: at ``middle``."""
+
+    begin: int
+    end: int
+    middle: float
+    level: float
+    slope: float
+    level_variance: float
+    slope_variance: float
+    cost: float
+
+    def at(self, time: float) -> tuple[float, float]:
+        """Return the line's value at a time, and its variance."""
+        past = time - self.middle
+        return self.level + self.slope * past, self.level_variance + past * past * self.slope_variance
+
+
+class _Series:
+    """Values with weights, and the sums that give the cost of any segment at once."""
+
+    def __init__(self, time: Floats, values: Floats, sd: Floats, window: float, step: float, least: float) -> None:
+        self.window, self.least = window, least
+        self.time = time
+        self.overlap = max(1, round(window / step))
+        # values of windows that hold a change, and of one that is held
+        self.mixed = self.overlap + 1
+        noise = _noise(values, sd, self.overlap)
+        values = _without_outliers(values, noise, self.overlap)
+        weights = np.minimum(step / window, 1.0) / noise**2
+        # about the middle, so that nothing is lost to rounding
+        self._origin = float(np.mean(time)), float(np.median(values))
+        x, y = time - self._origin[0], values - self._origin[1]
+        terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y]) * weights
+        self._sums = np.concatenate([np.zeros((6, 1)), np.cumsum(terms, axis=1)], axis=1)
+
+    def _lines(self, begin: NDArray[np.int64], end: int) -> tuple[Floats, Floats]:
+        """Return the costs of a constant and of a line through the values from each of (n,) begins to an end."""
+        w, x, y, xx, xy, yy = self._sums[:, end, None] - self._sums[:, begin]
+        s_xx, s_xy, s_yy = xx - x * x / w, xy - x * y / w, yy - y * y / w
+        return s_yy, s_yy - s_xy**2 / np.maximum(s_xx, 1e-300)
+
+    def partition(self) -> list[int]:
+        """Return where the cheapest segments begin, and the end: optimal partitioning by dynamic programming."""
+        n = len(self.time)
+        least_cost, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
+        least_cost[0] = -_STEP_PENALTY
+        for end in range(_FEWEST, n + 1):
+            begin = np.arange(0, max(1, end - _FEWEST - self.mixed + 1))
+            begin = begin[np.isfinite(least_cost[begin])]
+            flat, line = self._lines(begin + np.where(begin > 0, self.mixed, 0), end)
+            costs = least_cost[begin] + _STEP_PENALTY + np.minimum(flat, line + _SLOPE_PENALTY)
+            best = int(np.argmin(costs))
+            least_cost[end], previous[end] = costs[best], begin[best]
+        edges = [n]
+        while edges[-1] > 0:
+            edges.append(int(previous[edges[-1]]))
+        return edges[::-1]
+
+    def piece(self, begin: int, end: int) -> _Piece:
+        """Fit a segment: a constant, or a line where the slope makes a difference."""
+        first = begin + self.mixed if begin else begin
+        w, x, y, xx, xy, _ = (self._sums[:, end] - self._sums[:, first]).tolist()
+        flat, line = (float(cost[0]) for cost in self._lines(np.array([first]), end))
+        level, s_xx = y / w, xx - x * x / w
+        slope = (xy - x * y / w) / s_xx if s_xx > 0.0 else 0.0
+        extent = abs(slope) * (self.time[end - 1] - self.time[first])
+        rises = flat - line > _SLOPE_PENALTY and extent > self.least
+        cost = line if rises else flat
+        # what scatters more than the noise makes both less certain
+        scatter = max(1.0, cost / max(1.0, (end - first) / self.overlap - 1.0))
+        middle = x / w + self._origin[0]
+        return _Piece(
+            begin,
+            end,
+            middle,
+            level + self._origin[1],
+            slope if rises else 0.0,
+            scatter / w,
+            scatter / s_xx if rises else 0.0,
+            cost,
+        )
+
+    def pruned(self, edges: list[int]) -> list[_Piece]:
+        """Return the segments, those joined whose values do not differ significantly, the least different first."""
+        while True:
+            pieces = [self.piece(a, b) for a, b in pairwise(edges)]
+            doubts = [self._significance(a, b) for a, b in pairwise(pieces)]
+            if not doubts or min(doubts) >= 1.0:
+                return pieces
+            del edges[int(np.argmin(doubts)) + 1]
+
+    def _significance(self, left: _Piece, right: _Piece) -> float:
+        """Return how different two neighbours are, over what must be: from 1 on there is a change between them."""
+        jump = self.jump(left, right)
+        if not (left.slope or right.slope):
+            return jump
+        # a kink: two lines that meet
+        joined = self.piece(left.begin, right.end)
+        return max(jump, (joined.cost - left.cost - right.cost) / (_STEP_PENALTY + _SLOPE_PENALTY))
+
+    def jump(self, left: _Piece, right: _Piece) -> float:
+        """Return by how much the value steps between two neighbours, over what is significant and of interest."""
+        # a line says at the middle of a window what stands at the window's end
+        time = self.time[right.begin] + 0.5 * self.window
+        (before, before_variance), (after, after_variance) = left.at(time), right.at(time)
+        sd = np.sqrt(before_variance + after_variance)
+        return float(abs(after - before) / max(self.least, _SIGNIFICANT * sd))
+
+
+def _noise(values: Floats, sd: Floats, overlap: int) -> Floats:
+    """Return (n,) standard deviations of values of separate windows: their own, and what they scatter beside."""
+    difference = values[overlap:] - values[:-overlap]
+    difference = difference - np.median(difference)
+    # the lower quartile: many of the differences may straddle a change
+    scale = float(np.quantile(np.abs(difference), 0.25)) / (_QUARTILE * np.sqrt(2.0))
+    beside = max(0.0, scale**2 - float(np.median(sd)) ** 2)
+    # of values without any scatter: what is far below any instrument
+    floor = 1e-6 * max(float(np.median(np.abs(values))), 1e-3)
+    return np.asarray(np.sqrt(sd**2 + beside + floor**2))
+
+
+def _without_outliers(values: Floats, noise: Floats, overlap: int) -> Floats:
+    """Return the values, those far off pulled to the median of the neighbours within a window and a half."""
+    reach = overlap + overlap // 2
+    padded = np.pad(values, reach, mode="edge")
+    local = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1)
+    return np.asarray(np.clip(values, local - _OUTLIER * noise, local + _OUTLIER * noise))
+
+
+def _segments(series: _Series, pieces: list[_Piece], time: Floats, values: Floats) -> Iterator[Segment]:
+    """Yield the segments with their ends in time; a window sees a step in its middle half a window after it."""
+    half = 0.5 * series.window
+    starts = [max(0.0, float(time[0]) - series.window)]
+    meets = [False]
+    for left, right in pairwise(pieces):
+        meets.append(series.jump(left, right) < 1.0)
+        starts.append(_kink_time(series, left, right) if meets[-1] else _step_time(series, left, right, time, values))
+    stops = [*starts[1:], float(time[-1])]
+    value: float | None = None
+    for piece, start, stop, kink in zip(pieces, starts, stops, meets, strict=True):
+        first, last = piece.at(start + half)[0], piece.at(stop + half)[0]
+        sd = float(np.sqrt(max(piece.at(start + half)[1], piece.at(stop + half)[1])))
+        if kink and value is not None:
+            first = value if piece.slope else first
+            last = last if piece.slope else first
+        value = last
+        yield Segment(start, stop, first, last, sd)
+
+
+def _kink_time(series: _Series, left: _Piece, right: _Piece) -> float:
+    """Return when a value began to drift, or drifts otherwise: where the two lines meet."""
+    begin = float(series.time[right.begin])
+    meeting = (
+        (left.at(0.0)[0] - right.at(0.0)[0]) / (right.slope - left.slope) if right.slope != left.slope else begin
+    )
+    reach = 3.0 * series.window
+    return max(0.0, min(max(meeting, begin - reach), begin + reach) - (0.5 + _HELD) * series.window)
+
+
+def _step_time(series: _Series, left: _Piece, right: _Piece, time: Floats, values: Floats) -> float:
+    """Return when the value changed: half a window before it crosses the middle between the two levels."""
+    begin = float(series.time[right.begin])
+    around = np.abs(time - begin) <= 1.5 * series.window
+    times, found = time[around], values[around]
+    end = begin + 0.5 * series.window
+    a, b = left.at(end)[0], right.at(end)[0]
+    after = np.abs(found - b) < np.abs(found - a)
+    # the split with the fewest values on the wrong side
+    wrong = np.cumsum(np.append(0, after)) + np.append(np.cumsum((~after)[::-1])[::-1], 0)
+    at = int(np.argmin(wrong))
+    crossing = float(times[min(at, len(times) - 1)])
+    return max(0.0, crossing - (0.5 + _HELD) * series.window)

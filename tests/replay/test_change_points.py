@@ -1,0 +1,127 @@
+"""Change points of a windowed value, against courses whose windows are averaged here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.config import IndicatorSettings
+from monitor.messages.blocks import Channel, Role, Stream
+from replay.assessment import assess
+from replay.assessment.change_points import find_course
+from replay.formats import ArrayRecording
+from sim.excitation import Earthquake
+
+WINDOW, DT = 2.0, 0.02
+TIME = np.arange(0.0, 60.0, DT)
+SD, LEAST = 3e-4, 1e-3
+INSIDE = round(WINDOW / DT)
+
+
+def windowed(true, seed, sd=SD):
+    """Return the means over the windows of a course and of white noise: neighbours share most of their samples."""
+    white = np.random.default_rng(seed).standard_normal(len(true)) * sd * np.sqrt(INSIDE)
+    sums = np.concatenate([[0.0], np.cumsum(true + white)])
+    means = np.full(len(true), np.nan)
+    means[INSIDE - 1 :] = (sums[INSIDE:] - sums[:-INSIDE]) / INSIDE
+    return means
+
+
+def course(true, seed, sd=SD):
+    return find_course(TIME, windowed(true, seed, sd), np.full(len(TIME), sd), WINDOW, LEAST)
+
+
+def test_nothing_is_found_where_nothing_changes():
+    # noise of the size of what is of interest; the levels' own errors are those of the windows that are separate
+    alarms = [course(np.full(len(TIME), 0.02), seed, sd) for seed in range(150) for sd in (3e-4, 1e-3)]
+    assert sum(found.changes for found in alarms) <= 3
+    errors = [(found.segments[0].first - 0.02) / found.segments[0].sd for found in alarms if not found.changes]
+    assert np.std(errors) == pytest.approx(1.0, abs=0.25)
+
+
+@pytest.mark.parametrize("step", [-0.019, -0.002, 0.002, 0.019])
+@pytest.mark.parametrize("when", [15.0, 33.0])
+def test_a_step_is_found_with_its_levels_and_its_time(step, when):
+    for seed in range(10):
+        found = course(np.where(when > TIME, 0.031, 0.031 + step), seed)
+        (change,) = found.steps
+        assert not found.drifts
+        assert abs(change.time - when) <= change.time_uncertainty
+        assert abs(change.before - 0.031) < 4.0 * change.before_sd
+        assert abs(change.after - 0.031 - step) < 4.0 * change.after_sd
+
+
+def test_a_slow_drift_is_one_drift_and_no_staircase():
+    for seed in range(10):
+        found = course(np.linspace(0.01, 0.02, len(TIME)), seed)
+        assert not found.steps
+        (drift,) = found.drifts
+        assert (drift.first, drift.last) == pytest.approx((0.01, 0.02), abs=5.0 * drift.sd)
+        assert (drift.start, drift.stop) == pytest.approx((0.0, TIME[-1]), abs=0.5)
+
+
+def test_a_drift_that_begins_in_mid_record_and_one_that_ends_in_a_step():
+    found = course(np.interp(TIME, [0.0, 25.0, 60.0], [0.01, 0.01, 0.025]), 1)
+    (drift,) = found.drifts
+    assert not found.steps
+    assert (drift.start, drift.stop) == pytest.approx((25.0, 60.0), abs=2.0)
+    assert (drift.first, drift.last) == pytest.approx((0.01, 0.025), abs=1e-3)
+    found = course(np.where(TIME < 40.0, np.interp(TIME, [0.0, 40.0], [0.01, 0.02]), 0.005), 2)
+    (step,) = found.steps
+    assert len(found.drifts) == 1
+    assert step.time == pytest.approx(40.0, abs=1.0)
+    assert (step.before, step.after) == pytest.approx((0.02, 0.005), abs=1e-3)
+
+
+def test_an_outlier_a_gap_and_a_short_record():
+    values = windowed(np.full(len(TIME), 0.02), 3)
+    values[1000:1030] += 0.1
+    values[2000:2200] = np.nan
+    assert not find_course(TIME, values, np.full(len(TIME), SD), WINDOW, LEAST).changes
+    assert find_course(TIME[:300], values[:300], np.full(300, SD), WINDOW, LEAST).segments == ()
+    assert find_course(TIME, np.full(len(TIME), np.nan), values, WINDOW, LEAST).segments == ()
+
+
+def record(motion, delay, gain, noise, seed):
+    rng = np.random.default_rng(seed)
+    t = np.arange(0.0, 40.0, 1.0 / 256.0)
+    size = noise * np.std(motion(t))
+    command, measured = (x + size * rng.standard_normal(len(t)) for x in (motion(t), gain(t) * motion(t - delay(t))))
+    channels = Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")
+    return ArrayRecording(Stream("rig", 0, 256.0, channels), np.column_stack([command, measured]))
+
+
+def quake(seed):
+    return Earthquake(rms=1.0, seed=seed, ground_frequency=1.5, strong=12.0).sample
+
+
+def sine(seed):
+    frequency = np.random.default_rng(seed).uniform(0.8, 4.0)
+    return lambda t: np.sin(2.0 * np.pi * frequency * t)
+
+
+def headline(motion, seed, delay=lambda t: np.full(len(t), 0.012), gain=lambda t: np.full(len(t), 0.95)):
+    settings = IndicatorSettings(measures=("broadband", "fdb"), window=WINDOW, every=8)
+    return assess(record(motion(seed), delay, gain, 0.01, seed), settings).pairs[0].headline
+
+
+@pytest.mark.usefixtures("warm_kernels")
+@pytest.mark.parametrize("motion", [quake, sine])
+def test_records_of_known_delays(motion):
+    for seed in range(6):
+        steady = headline(motion, seed)
+        assert not steady.delay_course.changes and not steady.ratio_course.changes
+        assert steady.delay_range is None
+        found = headline(
+            motion, seed, lambda t: np.where(t < 17.0, 0.012, 0.014), lambda t: np.where(t < 23.0, 1, 0.9)
+        )
+        for (step,), when, values, close in (
+            (found.delay_course.steps, 17.0, (0.012, 0.014), 3e-4),
+            (found.ratio_course.steps, 23.0, (1.0, 1.0 / 0.9), 8e-3),
+        ):
+            assert abs(step.time - when) <= step.time_uncertainty
+            assert (step.before, step.after) == pytest.approx(values, abs=close)
+        assert found.delay_range == pytest.approx((0.012, 0.014), abs=3e-4)
+        (drift,) = headline(motion, seed, lambda t: 0.01 + 2.5e-4 * t).delay_course.drifts
+        expected = [0.01 + 2.5e-4 * time for time in (drift.start, drift.stop)]
+        assert (drift.first, drift.last) == pytest.approx(expected, abs=6e-4)
