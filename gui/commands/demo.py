@@ -140,7 +140,7 @@ def stage(
     ------
     ChildDied : one of the two processes ended too early.
     """
-    from gui.model.link import ResultLink
+    from gui.model.receiver import ResultLink
     from gui.terminal.dashboard import Dashboard
 
     signals, results = _free_endpoints(2)

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show it until Ctrl-C."""
     from rich.console import Console
 
-    from gui.model.link import ResultLink
+    from gui.model.receiver import ResultLink
     from gui.terminal.dashboard import Dashboard
 
     link = ResultLink.connect(arguments.connect, keys=arguments.keys or "")
