@@ -57,7 +57,7 @@ def run(
     offers : what the window offers to replay.
     print_truth : shows what was injected in a run, whose load grew for so many s, beside what was indicated.
     """
-    from gui.window.display import NoDisplayError, why_no_display
+    from gui.window.launch import NoDisplayError, why_no_display
 
     if not _SHORTEST <= arguments.duration < math.inf:
         raise ValueError(f"--duration {arguments.duration:g}: give {_SHORTEST:g} s or more")
@@ -87,7 +87,7 @@ def run(
 
 def _open_window(arguments: argparse.Namespace, record: Path, offers: Catalogue) -> int:
     from gui.commands.gui import open_window
-    from gui.window.opening import Opening
+    from gui.window.launch import Opening
 
     words = ("--duration", f"{arguments.duration:g}", "--speed", f"{arguments.speed:g}")
     code = open_window(Opening(simulation="hybrid", words=words, record=str(record)), offers)

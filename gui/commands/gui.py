@@ -11,7 +11,7 @@ from monitor.commands.options import add_column_options, add_keys_option, client
 
 if TYPE_CHECKING:
     from gui.sources.processes.catalogue import Catalogue
-    from gui.window.opening import Opening
+    from gui.window.launch import Opening
 
 _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     # before anything else is looked at: an installation without the window says so
     import PySide6  # noqa: F401
 
-    from gui.window.opening import Opening
+    from gui.window.launch import Opening
     from monitor.transport.zeromq.endpoint import check
 
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
@@ -75,7 +75,7 @@ def open_window(opening: Opening, offers: Catalogue) -> int:
     NoDisplayError : there is no display, or Qt lacks something of the system; the text says what to do.
     ValueError : there is no such simulation.
     """
-    from gui.window.display import DisplayTrial
+    from gui.window.launch import DisplayTrial
 
     known = [offer.name for offer in offers.simulations]
     if opening.simulation and opening.simulation not in known:

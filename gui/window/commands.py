@@ -192,7 +192,8 @@ _WINDOW = (
 )
 _HELP = (
     Command("help.palette", "&Find a command…", "Help", ("Ctrl+K",), "Type what is wanted.", changes=False),
-    Command("help.keys", "&Keys", "Help", ("F1",), "All keys and what the mouse does.", changes=False),
+    Command("help.keys", "&Shortcuts", "Help", ("F1",), "All shortcuts and mouse gestures.", changes=False),
+    Command("help.documentation", "&Documentation", "Help", tip="What to do and what it means.", changes=False),
     Command("help.about", "&About Synchroscope", "Help", tip="Version and licence."),
 )
 COMMANDS = (*_FILE, *_SOURCE, *_ALARMS, *_TIME, *_REPLAY, *_PANELS, *_LAYOUTS, *_WINDOW, *_HELP)
