@@ -1,4 +1,4 @@
-"""What is watched: a service's feed and its history, and detail that is read from the run file."""
+"""What is watched: the receiver of a service's messages, their history, and detail read from the run file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from gui.model.feed import Feed
+from gui.model.history.envelope import Envelope
 from gui.model.history.history import History
-from gui.model.history.pyramid import Envelope
 from gui.model.history.run_detail import RunDetail
-from gui.model.link import ResultLink
+from gui.model.receiver import ReceiverThread, ResultLink
 from gui.plots.view import View
 
 Span = tuple[int, float, float, int, tuple[int, ...]]
@@ -98,7 +97,7 @@ class Watch(QObject):
         self.url = self.keys = ""
         self.history = History(memory, minutes)
         self.configured = False
-        self._feed: Feed | None = None
+        self._feed: ReceiverThread | None = None
 
     @property
     def watching(self) -> bool:
@@ -119,7 +118,7 @@ class Watch(QObject):
         """Listen to the service at `url`, with the keys in that folder, and begin a new history."""
         self.forget()
         self.url, self.keys = url, keys
-        self._feed = Feed(partial(ResultLink.connect, url, signals=True, keys=keys))
+        self._feed = ReceiverThread(partial(ResultLink.connect, url, signals=True, keys=keys))
 
     def tick(self) -> bool:
         """Take what has come; return whether anything has."""

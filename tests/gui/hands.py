@@ -14,7 +14,7 @@ from PySide6.QtGui import QKeySequence, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.tiles.panel import TilesPanel

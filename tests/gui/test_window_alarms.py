@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QLineEdit
 
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.settings.window_settings import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
