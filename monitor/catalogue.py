@@ -15,7 +15,7 @@ SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
 ENERGY_UNIT = "energy"
 
-_SHOWN_IN = {"s": ("ms", 1e3), "rad": ("deg", 180.0 / math.pi)}
+_SHOWN_IN = {"s": ("ms", 1e3), "rad": ("°", 180.0 / math.pi)}
 _PERCENT = ("%", 1e2)
 
 
@@ -31,7 +31,7 @@ class Output(NamedTuple):
     row : heading of the row of the window in which it is drawn; empty: it has none.
     group : heading of the section in tables, and object in JSON; empty: it stands by itself.
     compares : the number means nothing where the two signals have different units.
-    shown_in : unit in which it is shown, and the factor to it from `unit`; None: ms for s, deg for rad.
+    shown_in : unit in which it is shown, and the factor to it from `unit`; None: ms for s, ° for rad.
     """
 
     name: str
