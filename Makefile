@@ -10,7 +10,8 @@ test test-all campaign soak: export OMP_NUM_THREADS := 1
 .PHONY: demo checks test test-all campaign soak benchmark pictures clean
 
 demo: $(VENV)/run.stamp
-	$(BIN)/synchroscope demo $(ARGS)
+	@# Ctrl-C is an end like any other
+	@trap : INT; $(BIN)/synchroscope demo $(ARGS) || test $$? -eq 130
 
 checks: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -44,11 +45,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --editable '.[all]'
 	touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --editable '.[dev]'
 	touch $@ $(VENV)/run.stamp
 
 clean:

@@ -11,8 +11,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from monitor.system.documentation import documentation
 from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
@@ -51,12 +54,28 @@ COMMANDS = {
 }
 """Of each its module, with ``add_arguments`` and ``run``, and what it does."""
 
+_EXTRAS = {
+    "PySide6": "gui",
+    "shiboken6": "gui",
+    "pyqtgraph": "gui",
+    "tomli_w": "gui",
+    "aiomqtt": "mqtt",
+    "paho": "mqtt",
+    "matplotlib": "study",
+    "pandas": "study",
+    "dtaidistance": "study",
+    "emcee": "bayes",
+}
+"""Packages beside the base installation, and the extra of pyproject.toml that has each."""
+_PACKAGES = {"shiboken6": "PySide6", "tomli_w": "tomli-w", "paho": "paho-mqtt"}
+
 
 def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
     words = sys.argv[1:] if words is None else words
     name = "synchroscope"
     try:
+        _check_packages()
         parser = parser_for(words)
         if not words:
             parser.print_help()
@@ -75,6 +94,13 @@ def main(words: list[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 1
+    except ModuleNotFoundError as problem:
+        needed = (problem.name or "").partition(".")[0]
+        if needed not in _EXTRAS:
+            raise
+        install = f"pip install 'synchroscope[{_EXTRAS[needed]}]'"
+        print(f"{name} needs {_PACKAGES.get(needed, needed)}: {install}", file=sys.stderr)
+        return 2
     except MemoryError as problem:
         why = printable(str(problem)) or "there is none left"
         print(f"{name}: out of memory: {why}; give it more, or work with shorter windows", file=sys.stderr)
@@ -90,16 +116,44 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
 
 
+class _Help(argparse.HelpFormatter):
+    """Formatter of help that tells the default of every option which has one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        text = action.help
+        told = (
+            action.default is None
+            or isinstance(action.default, bool)
+            or action.default in ([], "", argparse.SUPPRESS)
+        )
+        if not text or told or not action.option_strings or "default" in text:
+            return text
+        return f"{text} (default: %(default)s)"
+
+
+def _check_packages() -> None:
+    """Raise ValueError where a file of the user's, such as replay.py, would be imported in place of a package."""
+    ours = Path(__file__).parents[1]
+    for name in ("monitor", "sim", "gui", "replay"):
+        spec = find_spec(name)
+        place = None if spec is None or spec.origin is None else Path(spec.origin)
+        if place is None or place.parents[1] != ours:
+            raise ValueError(
+                f"{place or name} hides Synchroscope's own package {name!r}: rename it, or work in another folder"
+            )
+
+
 def parser_for(words: list[str]) -> argparse.ArgumentParser:
     """Return the parser of a command line, with the options of the command that its first word names."""
     parser = _Parser(
         prog="synchroscope",
         description="Live tracking indicators for hybrid simulation: how late and how large each actuator is.",
+        epilog=f"Documentation: {documentation() or 'Help > Documentation in the window, synchroscope gui'}",
     )
     parser.add_argument("--version", action="version", version=f"synchroscope {metadata.version('synchroscope')}")
     choices = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
-        command = choices.add_parser(name, help=summary, description=summary)
+        command = choices.add_parser(name, help=summary, description=summary, formatter_class=_Help)
         if words[:1] == [name]:
             import_module(module).add_arguments(command)
     return parser

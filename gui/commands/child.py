@@ -35,7 +35,7 @@ class Child:
         self._log = Path(self._folder.name) / "said"
         with self._log.open("wb") as said:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "monitor", *words, "--until-closed"],
+                [sys.executable, "-P", "-m", "monitor", *words, "--until-closed"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=said,

@@ -87,15 +87,18 @@ def subject(alarm: Alarm) -> str:
 
 def transition_words(transition: Transition) -> str:
     """Return what an alarm's step was: ``north delay (FDB) 31.2 ms, limit 20 ms: unacknowledged``."""
-    own = transition.name.removesuffix(f".{transition.severity.value}")
-    owner, _, value = own.rpartition(".")
-    said = [f"{owner} {value_words(value)}".strip()]
+    owner, quantity, unit = transition.actuator, transition.quantity, transition.unit
+    called = transition.name.removesuffix(f".{transition.severity.value}").removeprefix(f"{owner}.")
+    said = [f"{owner} {value_words(called)}".strip()]
     judged, limit = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL), transition.limit
-    # an alarm with a name of its own does not tell of which value it is; the reason does
-    named = value in _QUANTITIES or value in _SUBJECTS or not transition.reason
+    # what the service says of itself is told by its reason, unless it has a name that says what of
+    named = called in _SUBJECTS or quantity in _QUANTITIES or quantity in _SUBJECTS or not transition.reason
     if judged and named and limit is not None:
-        said[0] += f" {shown(value, transition.value, transition.unit, limits=(limit,))}"
-        said.append(f"limit {shown(value, limit, transition.unit, _EXACT)}")
+        if called != quantity and quantity in _QUANTITIES:
+            # an alarm with a name of its own does not tell of which value it is
+            said.append(value_words(quantity))
+        said[-1] += f" {shown(quantity, transition.value, unit, limits=(limit,))}"
+        said.append(f"limit {shown(quantity, limit, unit, _EXACT)}")
     elif transition.reason:
         said.append(transition.reason)
     return f"{', '.join(said)}: {state_word(transition.state)}"

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from gui.wording.alarm_text import severity_level, severity_shape, severity_word, transition_words
 from gui.wording.level import Level
 from gui.wording.numbers import count
-from monitor.alarms.text import transition_of
 from monitor.messages.alarms import AlarmAction
 from monitor.messages.blocks import Event, EventKind
-
-# marks in the plots ask again with every picture
-_transition = lru_cache(maxsize=4096)(transition_of)
 
 _SHAPES = {
     EventKind.STARTED: "●",
@@ -49,7 +43,7 @@ def kind_level(kind: EventKind) -> Level:
 
 def event_level(event: Event) -> Level:
     """Return how much an event matters: an alarm that occurs as much as it is grave, its other steps little."""
-    transition = _transition(event)
+    transition = event.alarm
     if transition is None:
         return kind_level(event.kind)
     return severity_level(transition.severity) if transition.action is AlarmAction.OCCUR else Level.INFO
@@ -57,7 +51,7 @@ def event_level(event: Event) -> Level:
 
 def sentence(event: Event) -> str:
     """Return what happened in one line; empty where the kind says it all."""
-    transition = _transition(event)
+    transition = event.alarm
     if transition is not None:
         severity = transition.severity
         return f"{severity_shape(severity)} {severity_word(severity)} {transition_words(transition)}"

@@ -67,7 +67,7 @@ def _one(name: str, label: str) -> tuple[Measure, ...]:
 QUANTITIES = (
     Quantity("delay", "delay", _tracking("delay"), 1e3, "ms", 1.0, note="> 0 lags"),
     Quantity("ratio", "ratio", _tracking("ratio"), least_span=0.02, note="command/measured"),
-    Quantity("phase", "phase", _tracking("phase", _TRACKING[1:]), _DEGREES, "deg", 1.0, note="> 0 leads"),
+    Quantity("phase", "phase", _tracking("phase", _TRACKING[1:]), _DEGREES, "°", 1.0, note="> 0 leads"),
     Quantity("ti", "tracking indicator", _one("ti", "TI")),
     Quantity("hsem", "energy error", _one("hsem_energy", "HSEM")),
     Quantity("nrmse", "NRMSE", _one("nrmse", "NRMSE"), 1e2, "%", 1.0),
@@ -87,7 +87,7 @@ QUANTITIES = (
     Quantity("frequency", "dominant frequency", _one("fdb_frequency", "FDB"), least_span=0.1, usual=False),
     Quantity("amplitude", "command amplitude", _one("fdb_amplitude", "FDB"), usual=False),
     Quantity("coherence", "coherence", _one("broadband_coherence", "broadband"), least_span=0.1, usual=False),
-    Quantity("ti_angle", "angle by TI", _one("ti_angle", "TI"), _DEGREES, "deg", 1.0, False),
+    Quantity("ti_angle", "angle by TI", _one("ti_angle", "TI"), _DEGREES, "°", 1.0, False),
     Quantity("ti_normalized", "tracking indicator, normalised", _one("ti_normalized", "TI"), 1.0, "", 0.01, False),
     Quantity("hsem_total", "energy error since the start", _one("hsem_energy_total", "HSEM"), usual=False),
     Quantity("hsem_index", "energy error, of the work", _one("hsem", "HSEM"), usual=False),

@@ -245,6 +245,8 @@ class AlarmInstance:
             alarm.unit,
             reason,
             by,
+            alarm.actuator,
+            alarm.value,
         )
         self.state, self._at, self._changed = state, at, True
         return made

@@ -1,19 +1,12 @@
-"""Alarms in words: why a transition happened, and a transition as an event that can be read back."""
+"""Alarms in words: why a transition happened, and a transition in a sentence."""
 
 from __future__ import annotations
 
 import math
-import re
 
-from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
-from monitor.messages.blocks import Event, EventKind
+from monitor.messages.alarms import Alarm, Transition
 
-MAX_DETAIL = 200
-"""Bytes that the run file keeps of an event's detail."""
-
-_MOST_NAME, _MOST_UNIT, _MOST_DIGITS, _ENDING = 48, 10, 17, 5
 _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-_NOT_IN_UNITS = {ord(","): " ", ord(":"): " "}
 
 
 def reading(value: float, unit: str, beside: float | None = None, like: float | None = None) -> str:
@@ -85,74 +78,6 @@ def _subject(alarm: Alarm) -> str:
     return f"{alarm.actuator} {alarm.value}".strip()
 
 
-def event_of(transition: Transition) -> Event:
-    """Return the event that the run file and every client get; its detail is as docs/run-file.md says."""
-    t = transition
-    numbers = [f", {name} {_digits(n)}" for name, n in (("value", t.value), ("limit", t.limit)) if n is not None]
-    if numbers and t.unit:
-        numbers.append(f" {_shortened(t.unit.translate(_NOT_IN_UNITS), _MOST_UNIT)}")
-    name = t.name
-    if len(name.encode()) > _MOST_NAME:
-        # the end tells warn from trip
-        name = _shortened(name, _MOST_NAME - _ENDING) + name[-_ENDING:]
-    detail = f"#{t.number} {name} {t.action}: {t.previous} -> {t.state}{''.join(numbers)}: "
-    return Event(
-        EventKind.ALARM, t.time, t.index, 0, detail + _shortened(t.reason, MAX_DETAIL - len(detail.encode()))
-    )
-
-
-def _digits(number: float) -> str:
-    exact = repr(number)
-    return exact if len(exact) <= _MOST_DIGITS else f"{number:.9g}"
-
-
-def _shortened(text: str, most: int) -> str:
-    """Return `text` in at most so many bytes of UTF-8, with dots where something is left out."""
-    if len(text.encode()) <= most:
-        return text
-    return text.encode()[: max(most - 3, 0)].decode(errors="ignore") + "…" if most >= 3 else ""
-
-
-_STATES = "|".join(AlarmState)
-_NUMBER = r"[-+.0-9einfa]+"
-_DETAIL = re.compile(
-    rf"#(?P<number>\d{{1,16}}) (?P<name>.+?) (?P<action>{'|'.join(AlarmAction)}): (?P<previous>{_STATES}) -> "
-    rf"(?P<state>{_STATES})(?:, value (?P<value>{_NUMBER}))?(?:, limit (?P<limit>{_NUMBER}))?"
-    rf"(?: (?P<unit>[^,:]*))?: (?P<reason>.*)",
-    re.DOTALL | re.ASCII,
-)
-
-
-def transition_of(event: Event) -> Transition | None:
-    """Return the transition that an event of the stream or of a run file tells; None for any other event.
-
-    Names, units and reasons that were too long for an event are cut and end in dots; who asked is in the reason.
-    """
-    found = _DETAIL.fullmatch(event.detail) if event.kind is EventKind.ALARM else None
-    if found is None:
-        return None
-    said = found.groupdict()
-    try:
-        value, limit = (None if said[name] is None else float(said[name]) for name in ("value", "limit"))
-    except ValueError:
-        return None
-    return Transition(
-        number=int(said["number"]),
-        name=said["name"],
-        severity=Severity.TRIP if said["name"].endswith(".trip") else Severity.WARN,
-        action=AlarmAction(said["action"]),
-        previous=AlarmState(said["previous"]),
-        state=AlarmState(said["state"]),
-        time=event.time,
-        index=event.index,
-        value=value,
-        limit=limit,
-        unit=said["unit"] or "",
-        reason=said["reason"],
-    )
-
-
-def in_words(event: Event) -> str:
-    """Return what an event of an alarm says, for a person: which alarm, its state, and why."""
-    step = transition_of(event)
-    return event.detail if step is None else f"{step.name} {step.state.replace('_', ' ')}: {step.reason}"
+def sentence(step: Transition) -> str:
+    """Return what an alarm's step was, for a person: which alarm, its state, and why."""
+    return f"{step.name} {step.state.replace('_', ' ')}: {step.reason}"

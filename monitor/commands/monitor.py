@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from monitor.commands.outlets import open_broker, open_viewers
 from monitor.commands.process import StopSignals, allow_descriptors, leave_at_once, must_have_memory, stop_when_closed
+from monitor.commands.progress import compilation_progress
 from monitor.commands.security import Guard, guarded, in_plain
 from monitor.commands.service_alarms import names_folder
 from monitor.commands.service_manager import open_service_manager
@@ -128,7 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
             stack.callback(disk.close)
         say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
         filtered = settings.indicators.bandpass is not None
-        warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None)
+        with compilation_progress(say) as progress:
+            warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None, progress=progress)
         alarms, alarm_file = kept_alarms(settings)
         if alarm_file is not None:
             stack.callback(alarm_file.close)
@@ -147,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
         service = Service(
             source,
             Monitor(settings.indicators, plan, most_rows=MOST_ROWS),
-            [results, *kept, ConsoleSink(say), *told],
+            [results, *kept, ConsoleSink(say, awaited=stream.connect), *told],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,
             rig=stream.rig,

@@ -1,4 +1,4 @@
-"""Keys of a program that binds: one context for all its sockets, and the gatekeeper that guards them."""
+"""Keys of a program that binds: one context for all its sockets, and the authenticator that guards them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.transport.security.key_files import Keys
 
-_IO_THREADS = 4  # signals, results, requests and the gatekeeper do not wait for each other
+_IO_THREADS = 4  # signals, results, requests and the authenticator do not wait for each other
 
-_ALONE = "the gatekeeper has died: nobody new is let in; start the service again"
+_DEAD = "the authenticator has died: nobody new is let in; start the service again"
 
 
 class Guard(NamedTuple):
@@ -61,11 +61,11 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
     say(f"keys of {folder}: {', '.join(sorted(allowed.names.values())) or 'no client'} may come")
     context = zmq.Context(io_threads=_IO_THREADS)
     try:
-        gatekeeper = ZapAuthenticator(context, allowed, say)
+        authenticator = ZapAuthenticator(context, allowed, say)
         try:
-            yield Guard(context, keys, lambda: "" if gatekeeper.alive else _ALONE, Path(folder) / CLIENTS)
+            yield Guard(context, keys, lambda: "" if authenticator.alive else _DEAD, Path(folder) / CLIENTS)
         finally:
-            gatekeeper.close()
+            authenticator.close()
     finally:
         context.destroy(linger=0)
 

@@ -113,6 +113,8 @@ class Transition:
     unit : of both.
     reason : one line.
     by : who asked for it; empty: nobody, or unknown.
+    actuator : whose value; empty for those of the service.
+    quantity : the published value that is watched, such as ``fdb_delay``.
     """
 
     number: int
@@ -128,6 +130,8 @@ class Transition:
     unit: str = ""
     reason: str = ""
     by: str = ""
+    actuator: str = ""
+    quantity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

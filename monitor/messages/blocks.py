@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.messages.alarms import Transition
+
 Samples = NDArray[np.float64]
 
 
@@ -236,7 +238,7 @@ class ResultBlock:
 class Event:
     """Something that happened at an instant of the stream.
 
-    ``count`` is how many samples (or messages, for rejections) it concerns.
+    ``count`` is how many samples (or messages, for rejections) it concerns; ``alarm`` is the step of an alarm.
     """
 
     kind: EventKind
@@ -244,3 +246,9 @@ class Event:
     index: int
     count: int = 0
     detail: str = ""
+    alarm: Transition | None = None
+
+    @classmethod
+    def of_alarm(cls, step: Transition) -> Event:
+        """Return the event that an alarm's step is; its detail is the step's reason."""
+        return cls(EventKind.ALARM, step.time, step.index, 0, step.reason, step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from monitor.messages.alarms import Transition
 from monitor.messages.blocks import Channel, Samples
 
 
@@ -39,12 +40,13 @@ class ColumnGuess(msgspec.Struct, frozen=True):
     auxiliary: bool = False
 
 
-class RecordedEvent(msgspec.Struct, frozen=True):
+class RecordedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """Event of a recorded run, `time` in s after its first sample."""
 
     time: float
-    kind: str = ""
-    detail: str = ""
+    kind: str
+    detail: str
+    alarm: Transition | None = None
 
 
 class Overview(msgspec.Struct, frozen=True):

@@ -13,14 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.messages.blocks import Channel, Column, Event, EventKind, ResultStream, Role, Stream
+from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 from monitor.recording import layout, parts
 from monitor.recording.checksums import CHECK_TYPE
+from monitor.recording.event_table import stored_text
 from monitor.recording.layout import RunFileError
 from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
 from monitor.recording.verification import Checks
 from monitor.system.files import check_regular
-from monitor.system.safe_text import printable
 
 _SLICE = 1 << 20
 
@@ -65,7 +65,7 @@ def damaged(path: Path, what: str) -> RunFileError:
 def check_format(file: h5py.File, path: Path) -> None:
     """Raise RunFileError unless `file` is a run file of a version that this program reads."""
     try:
-        ours = text(file.attrs.get("format", b"")) == layout.FORMAT
+        ours = stored_text(file.attrs.get("format", b"")) == layout.FORMAT
         version = parts.number(file, "version") if ours else 0
     except parts.DAMAGE as problem:
         raise RunFileError(f"{path} is damaged at its root: nothing can be read") from problem
@@ -75,21 +75,21 @@ def check_format(file: h5py.File, path: Path) -> None:
         raise RunFileError(f"{path} has version {version:g}; this program reads version {layout.VERSION}")
 
 
-def text(value: object) -> str:
-    """Return stored text, without what would steer a terminal."""
-    return printable(value.decode(errors="replace") if isinstance(value, bytes) else str(value))
-
-
 def read_stream(file: h5py.File, epoch: int) -> Stream:
     """Return what the channels are."""
     channels = tuple(
-        Channel(text(row["name"]), Role(text(row["role"])), text(row["unit"]), text(row["actuator"]))
+        Channel(
+            stored_text(row["name"]),
+            Role(stored_text(row["role"])),
+            stored_text(row["unit"]),
+            stored_text(row["actuator"]),
+        )
         for row in parts.dataset(file, layout.CHANNELS)[()]
     )
     width = parts.dataset(file, f"{layout.SIGNALS}/{layout.DATA[layout.SIGNALS]}").shape[1]
     if len(channels) != width:
         raise parts.PartError(f"/{layout.CHANNELS} has {len(channels)} rows for {width} columns of samples")
-    return Stream(text(file.attrs["rig"]), epoch, parts.sample_rate(file), channels)
+    return Stream(stored_text(file.attrs["rig"]), epoch, parts.sample_rate(file), channels)
 
 
 def has_results(file: h5py.File) -> bool:
@@ -102,14 +102,14 @@ def read_result_stream(file: h5py.File, epoch: int) -> ResultStream | None:
     if not has_results(file):
         return None
     columns = tuple(
-        Column(text(row["name"]), text(row["unit"]), text(row["actuator"]))
+        Column(stored_text(row["name"]), stored_text(row["unit"]), stored_text(row["actuator"]))
         for row in parts.dataset(file, layout.COLUMNS)[()]
     )
     width = parts.series(file, layout.RESULTS)[0].shape[1]
     if len(columns) != width:
         raise parts.PartError(f"/{layout.COLUMNS} has {len(columns)} rows for {width} columns of values")
     rate, every = parts.sample_rate(file), int(parts.number(file, "every"))
-    return ResultStream(text(file.attrs["rig"]), epoch, rate, every, columns)
+    return ResultStream(stored_text(file.attrs["rig"]), epoch, rate, every, columns)
 
 
 def read_settings(file: h5py.File) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def read_settings(file: h5py.File) -> dict[str, Any]:
 
 def read_outcome(file: h5py.File) -> str:
     """Return the outcome word."""
-    return text(parts.dataset(file, layout.OUTCOME)[()])
+    return stored_text(parts.dataset(file, layout.OUTCOME)[()])
 
 
 def event_rows(file: h5py.File, size: int, tolerant: bool = False) -> layout.Table:
@@ -127,22 +127,6 @@ def event_rows(file: h5py.File, size: int, tolerant: bool = False) -> layout.Tab
     stored = parts.dataset(file, layout.EVENTS)
     rows: layout.Table = stored[: _present(stored, size, tolerant)]
     return rows
-
-
-def events_of(rows: layout.Table) -> list[Event]:
-    """Return stored events; a kind of a later version reads as a note."""
-    known = set(EventKind)
-    return [
-        Event(
-            EventKind(kind) if kind in known else EventKind.NOTE,
-            float(row["time"]),
-            int(row["index"]),
-            int(row["count"]),
-            text(row["detail"]),
-        )
-        for row in rows
-        if (kind := text(row["kind"]))
-    ]
 
 
 def no_checks() -> Checks:

@@ -20,6 +20,7 @@ import numpy as np
 from monitor.messages.blocks import Event, ResultStream, Stream
 from monitor.recording import checksums, layout
 from monitor.recording.columns import Columns
+from monitor.recording.event_table import event_rows
 from monitor.recording.superblock import superblock_of
 
 
@@ -122,7 +123,7 @@ class GrowingFile:
         """
         self._reserve(self._fixed + self._needed(rows, len(events)))
         self._sound = False
-        table = layout.event_rows(events)
+        table = event_rows(events)
         told = [
             checksums.check_row(name, len(self._series[name][-1]), (c.data, c.time, c.epoch, c.index))
             for name, c in rows.items()

@@ -8,10 +8,9 @@ from typing import Any
 
 import h5py
 import numpy as np
-from numpy.typing import NDArray
 
-from monitor.messages.blocks import Channel, Column, Event, ResultStream, Stream
-from monitor.recording import checksums
+from monitor.messages.blocks import Channel, Column, ResultStream, Stream
+from monitor.recording import checksums, event_table
 
 FORMAT = "synchroscope-run"
 VERSION = 1
@@ -25,27 +24,17 @@ CHECKS = "checks"
 DATA = {SIGNALS: "samples", RESULTS: "values"}
 UNWRITTEN = -1
 OUTCOME_BYTES = 16
-DETAIL_BYTES = 200
-EVENT_TYPE = np.dtype(
-    [
-        ("time", "<f8"),
-        ("index", "<i8"),
-        ("count", "<i8"),
-        ("kind", h5py.string_dtype("utf-8", 16)),
-        ("detail", h5py.string_dtype("utf-8", DETAIL_BYTES)),
-    ]
-)
 
 LIBRARY_VERSION = ("v110", "v110")
 """Of HDF5: 1.10 is the oldest with SWMR, so the most programs can read such a file."""
 
 _DATA_CHUNK = 1 << 18
 _ROWS_CHUNK = 1 << 13
-_EVENTS_CHUNK = 1 << 8
+_EVENTS_CHUNK, _CHECKS_CHUNK = 1 << 7, 1 << 8
 CHUNK_CACHE = 2 * _DATA_CHUNK
 """Bytes that HDF5 keeps of a dataset that is written: the chunk that grows, not the 8 MB that it takes by itself."""
 
-Table = NDArray[np.void]
+Table = event_table.Table
 
 
 class RunFileError(ValueError):
@@ -83,9 +72,9 @@ def create(file: h5py.File, stream: Stream, results: ResultStream | None, settin
     if results is not None:
         file.create_dataset(COLUMNS, data=text_table(results.columns))
         _create_series(file, RESULTS, len(results.columns))
-    file.create_dataset(EVENTS, (0,), EVENT_TYPE, maxshape=(None,), chunks=(_EVENTS_CHUNK,))
+    file.create_dataset(EVENTS, (0,), event_table.EVENT_TYPE, maxshape=(None,), chunks=(_EVENTS_CHUNK,))
     told = [checksums.check_row(name, 0, [file[name][()]]) for name in (SETTINGS, CHANNELS, COLUMNS) if name in file]
-    file.create_dataset(CHECKS, data=checksums.check_table(told), maxshape=(None,), chunks=(_EVENTS_CHUNK,))
+    file.create_dataset(CHECKS, data=checksums.check_table(told), maxshape=(None,), chunks=(_CHECKS_CHUNK,))
 
 
 def _create_series(file: h5py.File, name: str, width: int) -> None:
@@ -120,13 +109,3 @@ def text_table(rows: Sequence[Channel] | Sequence[Column]) -> Table:
     ]
     kept = [names.index(name) for name, _ in fields]
     return np.array([tuple(row[column] for column in kept) for row in texts], dtype=fields)
-
-
-def event_rows(events: Sequence[Event]) -> Table:
-    """Return `events` as rows of /events; a detail over 200 bytes loses its end, never half a character."""
-    rows = [(e.time, e.index, e.count, e.kind.encode(), _clip(e.detail)) for e in events]
-    return np.array(rows, dtype=EVENT_TYPE)
-
-
-def _clip(text: str) -> bytes:
-    return text.encode(errors="replace")[:DETAIL_BYTES].decode(errors="ignore").encode()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Event, ResultStream, Samples, SignalBlock, Stream
 from monitor.recording import contents, layout, parts
 from monitor.recording.columns import Integers, Numbering
+from monitor.recording.event_table import EVENT_TYPE, events_of
 from monitor.recording.parts import PartError
 from monitor.recording.superblock import Superblock
 from monitor.recording.verification import Doubts, find_doubts
@@ -84,7 +85,7 @@ class RunReader:
             missing = contents.placed_rows(self._file, layout.SIGNALS) - self.n_samples
         if missing:
             self._lost.append(f"{missing} samples have a place in the file, but not all of their data")
-        nobody = np.empty(0, layout.EVENT_TYPE)
+        nobody = np.empty(0, EVENT_TYPE)
         self._events = self._or_without("events", lambda: contents.event_rows(self._file, block.size), nobody)
         self.stream: Stream = contents.read_stream(self._file, self._first_epoch())
         no_results: tuple[ResultStream | None, int] = None, 0
@@ -141,7 +142,7 @@ class RunReader:
 
     def events(self) -> list[Event]:
         """Return what happened to the stream, in order."""
-        return contents.events_of(self._events)
+        return events_of(self._events)
 
     def results(self) -> tuple[Integers, Integers, NDArray[np.float64], Samples]:
         """Return epoch (m,), index (m,), time (m,) in s and values (m, n_columns); empty without results.

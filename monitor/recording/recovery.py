@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Role
 from monitor.recording import checksums, contents, layout, parts
+from monitor.recording.event_table import EVENT_TYPE, stored_text
 from monitor.recording.growing import TROUBLE, place, reason
 from monitor.recording.layout import RunFileError
 from monitor.recording.verification import Checks, Doubts, find_doubts
@@ -91,7 +92,7 @@ def salvage(file: h5py.File, size: int, growing: bool) -> Salvage:
         found = or_without("the results", results, None)
         if found is not None:
             tables[layout.COLUMNS], series[layout.RESULTS], rows[layout.RESULTS] = found
-    nobody = np.empty(0, layout.EVENT_TYPE)
+    nobody = np.empty(0, EVENT_TYPE)
     events = or_without("the events", lambda: contents.event_rows(file, size, tolerant=True), nobody)
     doubts = find_doubts(file, known, rows[layout.SIGNALS], rows.get(layout.RESULTS, 0), len(events), rate, growing)
     return Salvage(
@@ -116,7 +117,7 @@ def _without_roles(file: h5py.File, width: int) -> list[Channel]:
     """Return channels that are nothing but columns, under their own names where these can be read."""
     generic = [f"column_{number + 1}" for number in range(width)]
     try:
-        names = [contents.text(row["name"]) for row in parts.dataset(file, layout.CHANNELS)[()]]
+        names = [stored_text(row["name"]) for row in parts.dataset(file, layout.CHANNELS)[()]]
     except parts.DAMAGE:
         names = generic
     known = len(names) == width == len(set(names))
@@ -124,9 +125,7 @@ def _without_roles(file: h5py.File, width: int) -> list[Channel]:
 
 
 def _attributes(file: h5py.File) -> dict[str, Any]:
-    texts = {
-        name: layout.fixed_text(contents.text(file.attrs.get(name, b""))) for name in ("format", "rig", "created")
-    }
+    texts = {name: layout.fixed_text(stored_text(file.attrs.get(name, b""))) for name in ("format", "rig", "created")}
     every = file.attrs.get("every", 0)
     return texts | {"version": layout.VERSION, "sample_rate": parts.number(file, "sample_rate"), "every": every}
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.alarms.text import event_of
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
@@ -206,7 +205,7 @@ class Service:
         if not transitions:
             return
         for transition in transitions:
-            self._note(event_of(transition))
+            self._note(Event.of_alarm(transition))
         alarms = self._alarms.alarms
         for first in range(0, len(transitions), MAX_TRANSITIONS):
             report = AlarmReport(alarms, tuple(transitions[first : first + MAX_TRANSITIONS]))

@@ -80,6 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
     folder: Path | None = arguments.pictures
     with _writing(folder):
         if folder:
+            # without it the study would end without its pictures
+            import matplotlib  # noqa: F401
+
             folder.mkdir(parents=True, exist_ok=True)
             # whether there may be pictures at all is known before the study, which takes its time
             TemporaryFile(dir=folder).close()

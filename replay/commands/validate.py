@@ -97,6 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
 
+    if arguments.picture:
+        import matplotlib  # noqa: F401
     tolerance = read_tolerance(arguments.tolerance, arguments.policy)
     found = validate(
         _sites(arguments),

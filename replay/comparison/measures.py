@@ -8,8 +8,6 @@ from math import inf, nan
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dtaidistance.dtw import distance_fast
-
 from monitor.messages.blocks import Samples
 from replay.comparison.error_measures import SMALLEST_RECORD, check_pair, common_samples, norm, russell, sprague_geers
 
@@ -51,6 +49,8 @@ def time_warping_distance(measured: Samples, model: Samples, window: int) -> flo
     Source: Sakoe and Chiba, IEEE Transactions on Acoustics, Speech, and Signal Processing 26 (1978), with squared
     differences and unit weights.
     """
+    from dtaidistance.dtw import distance_fast
+
     measured, model = check_pair(measured, model)
     if window < 0:
         raise ValueError(f"the warping window is {window} samples: give 0 for no warping, or more")

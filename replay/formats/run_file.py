@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.alarms.text import in_words, transition_of
+from monitor.alarms.text import sentence
 from monitor.messages.alarms import Severity, Transition
 from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
 from replay.formats.base import Format, RecordingError, Selection, sample_number
@@ -33,7 +33,7 @@ def alarm_steps(events: Iterable[Event]) -> list[str]:
     warns: list[tuple[str, Event]] = []
     for event in events:
         if event.kind is EventKind.ALARM:
-            step = transition_of(event)
+            step = event.alarm
             warning = step is not None and step.severity is Severity.WARN
             (warns if warning else trips).append((_name(step), event))
     return [*_lines(trips, _MOST_TRIPS), *_lines(warns, _MOST_WARNS)]
@@ -54,7 +54,7 @@ def _lines(steps: list[tuple[str, Event]], most: int) -> list[str]:
 
 
 def _said(event: Event) -> str:
-    return f"{event.time:.7g} s: {in_words(event)}"
+    return f"{event.time:.7g} s: {event.detail if event.alarm is None else sentence(event.alarm)}"
 
 
 def _name(step: Transition | None) -> str:

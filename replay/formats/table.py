@@ -80,8 +80,11 @@ def _open(path: Path, layout: Layout) -> IO[str]:
 
 
 def _read_fast(path: Path, layout: Layout) -> Samples | None:
-    """Return the numbers, or None if pandas does not take every cell of the file for one."""
-    import pandas as pd  # slow to import
+    """Return the numbers, or None if pandas is not installed or does not take every cell of the file for one."""
+    try:
+        import pandas as pd  # slow to import
+    except ImportError:
+        return None
 
     with _open(path, layout) as file:
         try:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from monitor.alarms.text import transition_of
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunReader
 from monitor.transport.zeromq.signals import SignalPublisher
@@ -121,7 +120,7 @@ def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, t
     service.stop()
     (run,) = (path for path in sorted(tmp_path.glob("*.h5"))[-1:])
     with RunReader(run) as reader:
-        steps = [step for step in map(transition_of, reader.events()) if step is not None and step.name == name]
+        steps = [e.alarm for e in reader.events() if e.alarm is not None and e.alarm.name == name]
     # the numbers go on where those of the killed service, 1 to 3, ended
     assert [(step.number, step.previous, step.state) for step in steps] == [
         (4, "latched_acknowledged", "normal"),

@@ -7,7 +7,6 @@ from gui.sources.replay_bar.run_picture import RunPicture
 from gui.widgets.theme import DARK, LIGHT
 from gui.wording.event_text import event_level, sentence
 from gui.wording.level import Level
-from monitor.alarms.text import event_of
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.recordings import Description, RecordedEvent
@@ -15,10 +14,21 @@ from monitor.messages.recordings import Description, RecordedEvent
 S, A = AlarmState, AlarmAction
 
 
-def step(action, previous, state, *, severity=Severity.WARN, name="north.fdb_delay", reason="why", **numbers):
-    return event_of(
-        Transition(7, f"{name}.{severity}", severity, action, previous, state, 9.0, 1800, reason=reason, **numbers)
-    )
+def step(
+    action,
+    previous,
+    state,
+    *,
+    severity=Severity.WARN,
+    called="fdb_delay",
+    actuator="north",
+    quantity="fdb_delay",
+    reason="why",
+    **numbers,
+):
+    name = ".".join(filter(None, (actuator, called, severity)))
+    before = (7, name, severity, action, previous, state, 9.0, 1800)
+    return Event.of_alarm(Transition(*before, reason=reason, actuator=actuator, quantity=quantity, **numbers))
 
 
 OCCURS = step(A.OCCUR, S.NORMAL, S.UNACKNOWLEDGED, value=0.0313, limit=0.02, unit="s")
@@ -38,7 +48,14 @@ TAKEN = step(A.ACKNOWLEDGE, S.UNACKNOWLEDGED, S.ACKNOWLEDGED, reason="acknowledg
             Level.INFO,
         ),
         (
-            step(A.OCCUR, S.NORMAL, S.UNACKNOWLEDGED, name="lost_data", reason="12 samples lost", value=12.0),
+            step(
+                *(A.OCCUR, S.NORMAL, S.UNACKNOWLEDGED),
+                called="lost_data",
+                actuator="",
+                quantity="health.lost",
+                reason="12 samples lost",
+                value=12.0,
+            ),
             "▲ WARN lost data, 12 samples lost: unacknowledged",
             Level.WARN,
         ),
@@ -47,13 +64,13 @@ TAKEN = step(A.ACKNOWLEDGE, S.UNACKNOWLEDGED, S.ACKNOWLEDGED, reason="acknowledg
                 A.OCCUR,
                 S.NORMAL,
                 S.UNACKNOWLEDGED,
-                name="north.soft",
+                called="soft",
                 reason="north fdb_delay 0.06 s is above 0.05 s",
                 value=0.06,
                 limit=0.05,
                 unit="s",
             ),
-            "▲ WARN north soft, north fdb_delay 0.06 s is above 0.05 s: unacknowledged",
+            "▲ WARN north soft, delay (FDB) 60 ms, limit 50 ms: unacknowledged",
             Level.WARN,
         ),
         # of a service whose words nobody here knows
@@ -67,7 +84,8 @@ def test_a_step_is_told_in_units_and_words(event, words, level):
 
 def test_a_trip_stands_out_on_the_line_of_a_run(qapp):
     events = tuple(
-        RecordedEvent(time, "alarm", event.detail) for time, event in ((2.0, OCCURS), (5.0, TRIPS), (8.0, TAKEN))
+        RecordedEvent(time, "alarm", event.detail, event.alarm)
+        for time, event in ((2.0, OCCURS), (5.0, TRIPS), (8.0, TAKEN))
     )
     picture = RunPicture(Description(events=events), "", 10.0, 400, 44)
     for theme in (LIGHT, DARK):

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.alarms.text import event_of, transition_of
 from monitor.config import AlarmSettings, IndicatorSettings, LimitSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import decode, encode
-from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.messages.requests import AcknowledgeRequest, Request, ResetRequest
 from monitor.service.service import Service
 from monitor.transport.memory import MemorySink, MemorySource
@@ -74,7 +73,7 @@ ITEMS = [block(0, 1.0), block(50, 0.1), block(100, 1.0), block(150, 1.0), block(
 def test_every_step_is_an_event_and_a_report_on_every_sink() -> None:
     sinks, alarms = serve(ITEMS)
     for sink in sinks:
-        events = [transition_of(event) for event in sink.events_seen if event.kind is EventKind.ALARM]
+        events = [event.alarm for event in sink.events_seen if event.kind is EventKind.ALARM]
         assert [(step.name, step.state) for step in events] == [
             (NAME, "unacknowledged"),
             (NAME, "latched_unacknowledged"),
@@ -82,7 +81,7 @@ def test_every_step_is_an_event_and_a_report_on_every_sink() -> None:
         assert 50 < events[0].index < 70
         assert events[0].time == pytest.approx(events[0].index / RATE)
         told = [step for report in sink.alarms_seen for step in report.transitions]
-        assert [event_of(step) for step in told] == [e for e in sink.events_seen if e.kind is EventKind.ALARM]
+        assert [Event.of_alarm(step) for step in told] == [e for e in sink.events_seen if e.kind is EventKind.ALARM]
         # the report has the state that the steps have led to
         reports = [report for report in sink.alarms_seen if report.transitions]
         assert [report.alarms[-1].state for report in reports] == [step.state for step in told]

@@ -1,41 +1,52 @@
-"""A transition as an event: it can be read back, and never has more bytes than a run file keeps."""
+"""Alarms in words: values that never look like their limits, and the steps of alarms in a run file."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
+import h5py
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alarms.text import MAX_DETAIL, asked, event_of, in_words, reading, transition_of
+from monitor.alarms.text import asked, reading, sentence
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.requests import RequestError, decode_request
+from monitor.recording.event_table import DETAIL_BYTES, event_rows, events_of
 
 STEP = Transition(
     *(17, "north.fdb_delay.trip", Severity.TRIP, AlarmAction.OCCUR, AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED),
-    *(12.5, 1250, 0.0731, 0.05, "s", "north fdb_delay 0.0731 s is above 0.05 s"),
+    *(12.5, 1250, 0.0731, 0.05, "s", "north fdb_delay 0.0731 s is above 0.05 s", "", "north", "fdb_delay"),
 )
 WORD = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=150)
 NUMBER = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+# as files had events before there were columns for the steps of alarms
+FORMER_TYPE = np.dtype(
+    [
+        *(("time", "<f8"), ("index", "<i8"), ("count", "<i8")),
+        *(("kind", h5py.string_dtype("utf-8", 16)), ("detail", h5py.string_dtype("utf-8", 200))),
+    ]
+)
 
 
-def test_the_words_are_as_the_page_on_run_files_has_them() -> None:
-    event = event_of(STEP)
-    assert event == Event(
-        EventKind.ALARM,
-        12.5,
-        1250,
-        0,
-        "#17 north.fdb_delay.trip occur: normal -> unacknowledged, value 0.0731, limit 0.05 s: "
-        "north fdb_delay 0.0731 s is above 0.05 s",
-    )
-    assert transition_of(event) == STEP
-    assert in_words(event) == "north.fdb_delay.trip unacknowledged: north fdb_delay 0.0731 s is above 0.05 s"
-    assert in_words(replace(event, detail="of another version")) == "of another version"
+def kept(event: Event) -> Event:
+    (found,) = events_of(event_rows([event]))
+    return found
+
+
+def former(detail: str, kind: EventKind = EventKind.ALARM) -> Event:
+    """Return what is read of a file of before."""
+    (found,) = events_of(np.array([(12.5, 1250, 0, kind.encode(), detail.encode())], FORMER_TYPE))
+    return found
+
+
+def test_a_step_is_told_in_a_sentence() -> None:
+    assert sentence(STEP) == "north.fdb_delay.trip unacknowledged: north fdb_delay 0.0731 s is above 0.05 s"
+    assert Event.of_alarm(STEP) == Event(EventKind.ALARM, 12.5, 1250, 0, STEP.reason, STEP)
 
 
 @pytest.mark.parametrize(
@@ -45,44 +56,72 @@ def test_the_words_are_as_the_page_on_run_files_has_them() -> None:
         {"value": None},
         {"limit": None},
         {"value": None, "limit": None, "unit": ""},
-        {"reason": ""},
+        {"reason": "", "by": "kim"},
         {"value": -1e-300, "limit": 1e300},
         {"reason": "a: b -> c, value 3: d"},
-        {"name": "two words.v.warn", "severity": Severity.WARN},
+        {"name": "two words.v.warn", "severity": Severity.WARN, "actuator": "two words", "quantity": "v"},
     ],
 )
-def test_what_is_short_is_read_back_as_it_was(other) -> None:
-    step = replace(STEP, **other)
-    assert transition_of(event_of(step)) == step
+def test_a_step_is_read_back_from_the_wire_and_from_a_run_file_as_it_was(other) -> None:
+    event = Event.of_alarm(replace(STEP, **other))
+    assert kept(event) == event
+    assert msgspec.json.decode(msgspec.json.encode(event), type=Event) == event
 
 
 @given(
     name=WORD,
+    actuator=WORD,
     severity=st.sampled_from(Severity),
     unit=st.just("") | WORD,
-    reason=WORD,
-    number=st.integers(1, 10**9),
+    reason=st.text(max_size=300),
+    number=st.integers(1, 1 << 53),
     value=NUMBER,
     limit=NUMBER,
     action=st.sampled_from(AlarmAction),
     states=st.tuples(st.sampled_from(AlarmState), st.sampled_from(AlarmState)),
 )
-def test_whatever_it_says_it_fits_and_what_matters_can_be_read(
-    name, severity, unit, reason, number, value, limit, action, states
+def test_whatever_a_step_says_a_run_file_keeps_what_matters(
+    name, actuator, severity, unit, reason, number, value, limit, action, states
 ) -> None:
-    step = Transition(number, f"{name}.{severity}", severity, action, *states, 1.0, 2, value, limit, unit, reason)
-    event = event_of(step)
-    assert len(event.detail.encode()) <= MAX_DETAIL
-    read = transition_of(event)
-    assert (read.number, read.severity, read.action, read.previous, read.state) == (number, severity, action, *states)
-    for one, other in ((read.value, value), (read.limit, limit)):
-        assert (one is None) == (other is None)
-        assert one is None or math.isclose(one, other, rel_tol=1e-8)
+    step = Transition(
+        *(number, f"{name}.{severity}", severity, action, *states, 1.0, 2, value, limit, unit, reason),
+        actuator=actuator,
+    )
+    read = kept(Event.of_alarm(step))
+    assert len(read.detail.encode()) <= DETAIL_BYTES
+    assert read.alarm is not None
+    assert replace(read.alarm, name="", unit="", reason="", actuator="") == replace(
+        step, name="", unit="", reason="", actuator=""
+    )
 
 
-@given(st.text(max_size=200), st.sampled_from(EventKind))
-def test_any_other_event_is_no_transition(detail, kind) -> None:
-    assert transition_of(Event(kind, 0.0, 0, 0, detail)) is None
+def test_events_beside_alarms_have_no_step_and_are_kept_as_they_were() -> None:
+    event = Event(EventKind.GAP, 1.5, 15, 3, "lost")
+    assert kept(event) == event
+
+
+def test_a_step_of_a_later_version_is_read_as_an_event() -> None:
+    rows = event_rows([Event.of_alarm(STEP)])
+    rows["state"] = b"suppressed by design"
+    assert events_of(rows) == [Event(EventKind.ALARM, 12.5, 1250, 0, STEP.reason)]
+
+
+def test_the_steps_in_a_file_of_before_are_read_from_their_detail() -> None:
+    event = former(
+        "#17 north.fdb_delay.trip occur: normal -> unacknowledged, value 0.0731, limit 0.05 s: "
+        "north fdb_delay 0.0731 s is above 0.05 s"
+    )
+    assert event == Event.of_alarm(STEP)
+    bare = former("#3 disk.warn acknowledge: unacknowledged -> acknowledged: acknowledged by kim: two\nlines")
+    assert bare.alarm is not None
+    assert (bare.alarm.name, bare.alarm.value, bare.alarm.severity) == ("disk.warn", None, Severity.WARN)
+    assert former("of another version") == Event(EventKind.ALARM, 12.5, 1250, 0, "of another version")
+    assert former("#" + "9" * 150 + " n.v.warn occur: normal -> unacknowledged: x").alarm is None
+
+
+@given(st.text(st.characters(exclude_categories=["C"]), max_size=40), st.sampled_from(EventKind))
+def test_any_other_event_of_before_is_no_step(detail, kind) -> None:
+    assert former(detail, kind).alarm is None
 
 
 def test_a_value_never_looks_like_the_limit_that_it_is_beyond() -> None:
@@ -104,10 +143,5 @@ def test_whoever_is_let_in_by_a_request_can_be_read_from_the_event(by) -> None:
         return
     assert request.by == by
     assert by.isprintable()
-    assert transition_of(event_of(replace(STEP, reason=asked("acknowledged", by)))) is not None
-
-
-def test_a_reason_of_several_lines_is_read_and_a_number_without_end_is_not() -> None:
-    assert transition_of(event_of(replace(STEP, reason="two\nlines"))).reason == "two\nlines"
-    endless = "#" + "9" * 5000 + " n.v.warn occur: normal -> unacknowledged: x"
-    assert transition_of(Event(EventKind.ALARM, 0.0, 0, 0, endless)) is None
+    read = kept(Event.of_alarm(replace(STEP, reason=asked("acknowledged", by))))
+    assert read.detail == asked("acknowledged", by)

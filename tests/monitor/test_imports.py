@@ -41,3 +41,16 @@ def test_every_public_name_is_there_and_no_other():
         "assert not hasattr(monitor, 'no_such_name')"
     )
     assert run(code) == []
+
+
+def test_dir_lists_the_public_names_and_nothing_else():
+    code = "import monitor\nprint(*dir(monitor))"
+    names = run(code)
+    assert names == sorted(names)
+    assert {"connect", "Rig", "Monitor", "SignalBlock"} <= set(names)
+    assert not [name for name in names if name.startswith("_") or name in ("annotations", "lazy_loader")]
+
+
+def test_the_package_is_imported_at_once():
+    code = "from time import perf_counter\nbegan = perf_counter()\nimport monitor\nprint(perf_counter() - began)"
+    assert min(float(run(code)[0]) for _ in range(3)) < 0.1

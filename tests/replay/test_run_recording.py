@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.alarms.text import event_of
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
@@ -99,7 +98,7 @@ def test_the_notes_of_a_run_are_told(tmp_path):
 def step(name: str, number: int, severity: Severity) -> Event:
     states = (AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED)
     made = Transition(number, f"{name}.{severity}", severity, AlarmAction.OCCUR, *states, float(number), number)
-    return event_of(made)
+    return Event.of_alarm(made)
 
 
 def test_no_warning_hides_a_trip_and_many_are_told_alarm_by_alarm() -> None:

@@ -185,4 +185,6 @@ def _level(event: RecordedEvent) -> Level:
 
 
 def _step(event: RecordedEvent) -> Event | None:
-    return Event(EventKind.ALARM, event.time, 0, 0, event.detail) if event.kind == EventKind.ALARM else None
+    if event.kind != EventKind.ALARM:
+        return None
+    return Event(EventKind.ALARM, event.time, 0, 0, event.detail, event.alarm)

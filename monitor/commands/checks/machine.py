@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from time import perf_counter
@@ -12,6 +13,7 @@ import numpy as np
 
 from monitor.commands.checks.check_result import CheckResult, ok, warn
 from monitor.commands.process import allow_descriptors
+from monitor.commands.progress import compilation_progress
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import SignalBlock, Stream
 from monitor.service.intake import joined
@@ -64,7 +66,8 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Check
     from monitor.engine.monitor import warm_up
     from monitor.kernel import compiled_functions
 
-    warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability)
+    with compilation_progress(lambda text: print(text, file=sys.stderr, flush=True)) as progress:
+        warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability, progress=progress)
     limits.warm_up()
     took = time.perf_counter() - began
     # what is written into its callers is kept with them

@@ -140,7 +140,8 @@ def will() -> bytes:
 
 def event(event: Event) -> bytes:
     """Return what happened, and when it was told."""
-    return encode({**asdict(event), "utc": now()})
+    told = {**asdict(event), "utc": now()}
+    return encode({name: value for name, value in told.items() if name != "alarm" or value is not None})
 
 
 def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:

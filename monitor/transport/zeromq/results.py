@@ -136,7 +136,7 @@ _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
     "event": msgspec.json.Decoder(Event).decode,
 }
 
-_MAX_DETAIL = 4096
+_MAX_DETAIL, _MAX_EVENT = 4096, 1 << 16
 _MAX_WAITING = 128 << 20  # bytes that may wait; a client that is that far behind loses what comes
 
 
@@ -172,6 +172,8 @@ class ResultDecoder:
             item = _JSON[kind](body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise WireError(f"not {kind}: {problem}") from problem
+        if isinstance(item, Event) and len(body) > _MAX_EVENT:
+            raise WireError(f"an event of {len(body)} bytes; the limit is {_MAX_EVENT}")
         if isinstance(item, Event) and len(item.detail) > _MAX_DETAIL:
             raise WireError(f"an event with {len(item.detail)} characters of detail; the limit is {_MAX_DETAIL}")
         return (item,)

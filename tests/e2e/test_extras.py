@@ -1,0 +1,95 @@
+"""The base installation: commands that lack a package say so in one line, all others work without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from monitor.__main__ import _EXTRAS, _PACKAGES, COMMANDS
+
+ROOT = Path(__file__).parents[2]
+ANY_PORT = "tcp://127.0.0.1:*"
+HIDDEN = f"import sys; sys.modules.update(dict.fromkeys({tuple(_EXTRAS)!r})); "
+
+
+def python(*words: object, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        timeout=200,
+    )
+
+
+def without_extras(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process in which no extra is installed."""
+    return python("-c", f"{HIDDEN}from monitor.__main__ import main; sys.exit(main(sys.argv[1:]))", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("gui",), "synchroscope gui needs PySide6: pip install 'synchroscope[gui]'"),
+        (
+            ("monitor", "--mqtt", "127.0.0.1", "--publish", ANY_PORT, "--bind", ANY_PORT, "--quiet"),
+            "synchroscope monitor needs aiomqtt: pip install 'synchroscope[mqtt]'",
+        ),
+        (
+            ("study", "tracking", "--case", "i", "--pictures", "FOLDER"),
+            "synchroscope study needs matplotlib: pip install 'synchroscope[study]'",
+        ),
+    ],
+)
+def test_a_command_without_its_packages_says_which_in_one_line(warm_kernels, words, told, tmp_path) -> None:
+    done = without_extras(*(tmp_path if word == "FOLDER" else word for word in words))
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{told}\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_needs_the_base_alone(command) -> None:
+    done = without_extras(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_table_is_assessed_with_the_base_alone(warm_kernels, tmp_path) -> None:
+    table = tmp_path / "run.csv"
+    rows = (f"{i / 200:.3f},{(i % 100) / 100:.2f},{((i - 4) % 100) / 100:.2f}" for i in range(2400))
+    table.write_text("t,north.command,north.measured\n" + "\n".join(rows))
+    bare, full = without_extras("assess", table, "--json"), python("-m", "monitor", "assess", table, "--json")
+    assert bare.returncode == 0, bare.stderr
+    assert bare.stdout == full.stdout
+
+
+def test_all_public_names_are_there_with_the_base_alone() -> None:
+    done = python("-c", f"{HIDDEN}import monitor; [getattr(monitor, name) for name in dir(monitor)]")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_package_is_in_the_extra_that_is_named() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for package, extra in _EXTRAS.items():
+        name = _PACKAGES.get(package, package)
+        assert any(requirement.startswith(name) for requirement in extras[extra]), package
+
+
+@pytest.mark.parametrize("name", ["replay.py", "gui.py", "sim.py"])
+def test_a_file_of_the_users_that_hides_a_package_is_named(tmp_path, name) -> None:
+    hiding = tmp_path / name
+    hiding.write_text("")
+    done = python("-m", "monitor", "recover", "x.h5", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"synchroscope: {hiding} hides Synchroscope's own package {hiding.stem!r}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_tells_the_defaults() -> None:
+    told = " ".join(python("-m", "monitor", "replay", "--help").stdout.split())
+    assert "begin S seconds after the start (default: 0.0)" in told
