@@ -72,7 +72,7 @@ told = {}
 for option in ("--json", "--quiet"):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         options = [option] if option == "--json" else []
-        assert main(["assess", path, *options, "--measures", "fdb", "rms_error"]) == 0
+        assert main(["assess", path, *options, "--measures", "fdb,rms_error"]) == 0
     told[option] = out.getvalue()
 print(json.dumps({
     "refused": refused, "value": history.results.value("a", "rms_error", history.end_x),
