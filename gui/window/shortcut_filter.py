@@ -36,7 +36,7 @@ class ShortcutFilter(QObject):
 
     A text field keeps whatever can be typed and what moves its cursor; a list, a slider, a row of tabs and a widget
     of ours with keys of its own what moves through it; a button the space. Docks of the window that float are windows
-    of their own, and guarded too.
+    of their own, and open_guard too.
 
     Parameters
     ----------
