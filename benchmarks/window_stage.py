@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.throughput import make_samples, make_stream
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.widgets.theme import LIGHT, paint

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from gui.commands.child import Child
 from gui.commands.demo import stage
-from gui.model.link import ResultLink
+from gui.model.receiver import ResultLink
 from gui.terminal.dashboard import Dashboard
 from replay.ensembles.simulated import simulate_ensemble
 from sim.models.beam import StochasticBeam

@@ -59,7 +59,7 @@ class _ShelveBar(QWidget):
         self.hide()
 
     def ask(self, name: str, said: str) -> None:
-        """Ask for how long the alarm `name`, which is called `said`, is put aside."""
+        """Ask for how long the alarm `name`, shown as `said`, is shelved."""
         self._name = name
         self._label.set_text(f"Shelve {said} for")
         self.show()
@@ -129,12 +129,12 @@ class AlarmList(QWidget):
         self._taken: tuple[tuple[Alarm, ...], bool] = (), False
         self.table = AlarmTable(theme, self)
         self.view = AlarmView(self.table)
-        self.acknowledge = self._button("Acknowledge", "take note of the one that is chosen (A, Enter)")
-        self.acknowledge_all = self._button("All", "take note of all of them (Shift+A)")
-        self.shelve = self._button("Shelve…", "put the one that is chosen aside for a while, or back (Shift+S)")
-        self.reset = self._button("Reset", "let a latched one go whose condition has gone (R)")
+        self.acknowledge = self._button("Acknowledge", "Acknowledge the selected alarm (A, Enter)")
+        self.acknowledge_all = self._button("Acknowledge all", "Acknowledge all active alarms (Shift+A)")
+        self.shelve = self._button("Shelve…", "Shelve the selected alarm for a while, or unshelve it (Shift+S)")
+        self.reset = self._button("Reset", "Reset a latched alarm whose condition has cleared (R)")
         self.normal = QCheckBox("Show normal")
-        self.normal.setToolTip("list all that is watched, with its values, and not only what stands")
+        self.normal.setToolTip("List all configured alarms with their values, not only active ones")
         self.choice = _ShelveBar()
         self._advice = ElidedLabel()
         self._lay_out()
@@ -159,9 +159,9 @@ class AlarmList(QWidget):
             return
         self._taken = alarms, stale
         self.setHidden(not alarms)
-        counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.watched} watched"
-        said = "as it was when the service was last heard" if stale else counts
-        self.view.nothing = f"No active alarms; {said}."
+        counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.watched} configured"
+        said = "as of the last message from the service" if stale else counts
+        self.view.nothing = f"No active alarms, {said}."
         self.table.take(alarms, old=stale)
         # the number is part of the text: a button that says "All" of three is not pressed for one
         n = found.unacknowledged
@@ -176,7 +176,7 @@ class AlarmList(QWidget):
         self._allow()
 
     def ask_all(self) -> None:
-        """Take note of all alarms."""
+        """Acknowledge all alarms."""
         if self.acknowledge_all.isEnabled():
             self.asked.emit(AcknowledgeRequest())
 

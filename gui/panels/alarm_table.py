@@ -44,7 +44,7 @@ _LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 
 
 class AlarmTable(ListModel):
-    """The alarms that stand or are put aside; on demand those that are normal too."""
+    """The alarms that are active or shelved; on demand those that are normal too."""
 
     headings = _HEADINGS
 

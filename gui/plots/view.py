@@ -1,4 +1,4 @@
-"""What is looked at: a span of the display's time that follows the newest sample or stands still."""
+"""Visible time range of all panels over time: it follows the newest sample or stands still; and their cursors."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ class View(QObject):
         self.follow()
 
     def pause(self) -> None:
-        """Stand still; nothing is lost meanwhile."""
+        """Freeze the display; acquisition continues."""
         if self.following:
             # room for what is still to come would fill while the view stands
             self.following, self.right = False, min(self.right, self._end)
             self.moved.emit()
 
     def toggle(self) -> None:
-        """Stand still, or follow again."""
+        """Freeze the display, or follow again."""
         self.pause() if self.following else self.live()
 
     def shift(self, seconds: float) -> None:

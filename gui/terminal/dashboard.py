@@ -12,7 +12,7 @@ from rich.live import Live
 
 from gui.model.alarm_summary import summary
 from gui.model.history import History, ResultHistory
-from gui.model.link import ResultLink
+from gui.model.receiver import ResultLink
 from gui.model.verdict import contradiction_mark, verdict
 from gui.terminal.screen import Screen
 from gui.terminal.sections import decision

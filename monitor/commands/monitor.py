@@ -155,7 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
         service = Service(
             source,
             Monitor(settings.indicators, plan, most_rows=MOST_ROWS),
-            [results, *kept, ConsoleSink(say), *told],
+            [results, *kept, ConsoleSink(say, awaited=stream.connect), *told],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,
             rig=stream.rig,

@@ -20,7 +20,7 @@ from monitor.recording.backlog import Backlog, UnacknowledgedMessages
 from monitor.recording.notes import Notes
 from monitor.recording.recorder_program import Kind, Order, Progress
 from monitor.recording.writer import check_outcome, stored_settings
-from monitor.system.worker_process import WorkerProcess, one_piece
+from monitor.system.worker_process import WorkerProcess, pack_message
 from monitor.wire.native import Encoder
 
 _PROGRAM = "monitor.recording.recorder_program"
@@ -172,8 +172,8 @@ class RecorderProcess:
         """
         if self.end(outcome, inf if patience is None else patience):
             return
-        unsent = (one_piece((Kind.LEFT_OUT, b"%d" % self._held.unsent)),) if self._held.first else ()
-        self._process.offer(b"".join((*unsent, one_piece((Kind.CUT, (outcome or "").encode())))))
+        unsent = (pack_message((Kind.LEFT_OUT, b"%d" % self._held.unsent)),) if self._held.first else ()
+        self._process.offer(b"".join((*unsent, pack_message((Kind.CUT, (outcome or "").encode())))))
         deadline = monotonic() + _LAST_WORDS
         while not self._progress.done and not self._process.ended and monotonic() < deadline:
             self._process.flush()
@@ -201,7 +201,7 @@ class RecorderProcess:
 
     def _finish(self) -> None:
         self._closed = True
-        self._process.hang_up()
+        self._process.close_input()
         if self._progress.done:
             self._process.wait(1.0)
         self._process.close()
@@ -220,13 +220,13 @@ class RecorderProcess:
         _, header, position, payload = self._encoder.encode(block)
         if self._headers.get(kind) is not header:
             self._headers[kind] = header
-            self._held.add(one_piece((Kind.STREAM, kind, header)), stream=kind)
+            self._held.add(pack_message((Kind.STREAM, kind, header)), stream=kind)
         self._backlog.put(samples, 0)
-        self._held.add(one_piece((kind, position, payload)), samples)
+        self._held.add(pack_message((kind, position, payload)), samples)
         self._hand_on()
 
     def _tell(self, kind: Kind, said: bytes) -> None:
-        self._held.add(one_piece((kind, said)))
+        self._held.add(pack_message((kind, said)))
         self._hand_on()
 
     def _hand_on(self) -> None:

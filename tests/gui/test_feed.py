@@ -11,9 +11,8 @@ from queue import Empty, SimpleQueue
 import numpy as np
 import pytest
 
-from gui.model.feed import Feed
 from gui.model.history import History
-from gui.model.link import ReceivedMessages, ResultLink
+from gui.model.receiver import ReceivedMessages, ReceiverThread, ResultLink
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import (
     Channel,
@@ -95,7 +94,7 @@ def fed(subscription):
     made = []
 
     def make(**options):
-        made.append(Feed(lambda: ResultLink(subscription), **options))
+        made.append(ReceiverThread(lambda: ResultLink(subscription), **options))
         return made[-1]
 
     yield make
@@ -210,7 +209,7 @@ def test_a_link_that_cannot_be_made_is_told():
     def connect():
         raise TransportError("cannot connect to nowhere: say host and port")
 
-    feed = Feed(connect)
+    feed = ReceiverThread(connect)
     until(lambda: feed.failed)
     assert feed.failed == "cannot connect to nowhere: say host and port"
     assert (feed.silence, feed.age) == (0.0, math.inf)
@@ -219,7 +218,7 @@ def test_a_link_that_cannot_be_made_is_told():
 
 
 def test_an_endpoint_that_is_none_is_told():
-    feed = Feed(lambda: ResultLink.connect("nonsense"))
+    feed = ReceiverThread(lambda: ResultLink.connect("nonsense"))
     until(lambda: feed.failed)
     assert "nonsense" in feed.failed and "\n" not in feed.failed
     feed.close()
@@ -238,7 +237,7 @@ def test_all_of_the_link_happens_in_one_thread(subscription, fed):
 
 def test_silence_and_age_are_those_of_the_link(subscription):
     now = [10.0]
-    feed = Feed(lambda: ResultLink(subscription, lambda: now[0]))
+    feed = ReceiverThread(lambda: ResultLink(subscription, lambda: now[0]))
     until(lambda: feed.age < math.inf)
     now[0] = 12.0
     assert (feed.silence, feed.age) == (2.0, 2.0)
@@ -250,7 +249,7 @@ def test_silence_and_age_are_those_of_the_link(subscription):
 
 def test_a_real_service_is_heard_without_loss():
     sink = ZmqResultSink("tcp://127.0.0.1:*")
-    feed = Feed(lambda: ResultLink.connect(sink.endpoint, signals=True))
+    feed = ReceiverThread(lambda: ResultLink.connect(sink.endpoint, signals=True))
     history = History(1 << 22)
     try:
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gui.model.history import History, ResultHistory
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.reliability import decided
 from monitor.messages.blocks import (
     Channel,

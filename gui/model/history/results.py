@@ -84,7 +84,7 @@ class ResultHistory:
         first, rows = int(instants[0]), np.column_stack((values[last], places[last]))
         rows[np.isinf(rows)] = np.nan
         if first == self._instants.end - 1:
-            self._instants.renew(rows[0])
+            self._instants.replace_last(rows[0])
         self._instants.append(first, rows)
         self._newest = values[-1].copy()
         valid = ~np.isnan(values)

@@ -40,6 +40,8 @@ class TimeStack(RowArea):
     theme : colours to begin with.
     """
 
+    yields_to_shortcuts = True  # its own keys are none of the window's
+
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view, self._theme = view, theme
@@ -161,24 +163,11 @@ class TimeStack(RowArea):
             painter.setFont(self.font())
             self._paint(painter, self.scene)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Move or pin the cursor, zoom values; leave scrolling to Qt."""
-        key, modifiers, view = event.key(), event.modifiers(), self._view
-        at = view.right if view.cursor is None else view.cursor
-        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            view.pin(at if view.pinned is None else None)
-        elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
-            view.point(min(max(at + step, view.left), view.right))
-        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            for i, row in enumerate(self._rows):
-                low, high = self.limits(row.key)
-                self.zoom_values(i, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
-        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
-            for i in range(len(self._rows)):
-                self.release(i)
-        else:
-            super().keyPressEvent(event)
+    def event(self, event: QEvent) -> bool:
+        """Take the keys of a plot; not as `keyPressEvent`: space and arrows stay shortcuts of the window."""
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self._key(event):
+            return True
+        return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
         """Zoom in time, with Ctrl in value; scroll over the value axes."""
@@ -249,6 +238,26 @@ class TimeStack(RowArea):
         if event.type() is QEvent.Type.Leave:
             self._view.point(None)
         return super().viewportEvent(event)
+
+    def _key(self, event: QKeyEvent) -> bool:
+        """Move or pin the cursor, zoom values; tell whether the key meant something."""
+        key, modifiers, view = event.key(), event.modifiers(), self._view
+        at = view.right if view.cursor is None else view.cursor
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            view.pin(at if view.pinned is None else None)
+        elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
+            view.point(min(max(at + step, view.left), view.right))
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            for i, row in enumerate(self._rows):
+                low, high = self.limits(row.key)
+                self.zoom_values(i, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
+            for i in range(len(self._rows)):
+                self.release(i)
+        else:
+            return False
+        return True
 
     def _over_plots(self, at: QPointF) -> bool:
         scale = self.scale()

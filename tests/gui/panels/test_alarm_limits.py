@@ -7,7 +7,7 @@ import pytest
 
 from gui.model.history.history import History
 from gui.model.limits import DEFAULT, WatchedLimit
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import alarm_lines
 from gui.panels.reliability import ReliabilityPanel

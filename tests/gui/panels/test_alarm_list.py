@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View
@@ -196,7 +196,7 @@ def test_a_service_without_alarms_has_no_list(panel):
     assert panel.alarms.isHidden() and panel.events.isVisible()
     panel.told(ALARM)
     assert panel.alarms.isVisible()
-    assert panel.alarms.view.nothing == "No active alarms; 1 watched."
+    assert panel.alarms.view.nothing == "No active alarms, 1 configured."
     # another one in its place, with other alarms
     panel.told(replace(TRIP, state=S.UNACKNOWLEDGED))
     assert [alarm.name for alarm in panel.alarms.table.rows] == [TRIP.name]

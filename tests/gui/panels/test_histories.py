@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gui.model.history.envelope import Envelope
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT

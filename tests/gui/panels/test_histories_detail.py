@@ -7,7 +7,7 @@ import pytest
 
 from gui.model.history.history import History
 from gui.model.history.run_detail import RunDetail
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.reliability import ReliabilityPanel
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT

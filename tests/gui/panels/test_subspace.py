@@ -307,7 +307,7 @@ def test_samples_that_are_no_longer_kept_are_said_to_be(panel, view):
 
 def test_a_restart_is_no_line(panel):
     history = tone_history(3.0)
-    from gui.model.link import ReceivedMessages
+    from gui.model.receiver import ReceivedMessages
     from monitor.messages.blocks import SignalBlock
     from tests.gui.panels.tone_rig import tone_stream
 

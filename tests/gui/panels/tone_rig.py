@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.alarm_banner import AlarmBanner
 from gui.window.health_items import health_items

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.settings.files import ExportError
 from gui.window.export_csv import CsvTable, left_out, tables_in_view, write_tables
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream

@@ -11,7 +11,7 @@ from PySide6.QtGui import QFontMetricsF, QPalette
 from PySide6.QtWidgets import QLabel
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.model.service_state import service_state
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.health_items import HealthItem, disk_seconds, fit, health_items

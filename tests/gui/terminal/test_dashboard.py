@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.model.link import ResultLink
+from gui.model.receiver import ResultLink
 from gui.terminal.dashboard import Dashboard
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.messages.health import Counts, Health
