@@ -81,8 +81,8 @@ def _is_claimed(focus: QWidget | None, event: QKeyEvent) -> bool:
 
 
 def _has_own_keys(focus: QWidget | None) -> bool:
-    """Whether a class of this program, and not of a library, says what the widget does with keys."""
-    if focus is None or focus.isWindow():
+    """Whether a class of this program, and not of a library, handles its keys and does not yield to shortcuts."""
+    if focus is None or focus.isWindow() or getattr(focus, "yields_to_shortcuts", False):
         return False
     kinds = (kind for kind in type(focus).__mro__ if not kind.__module__.startswith(_LIBRARIES))
     return any("keyPressEvent" in vars(kind) for kind in kinds)
@@ -207,7 +207,7 @@ class Actions:
                 action.setText(f"{name} (now)" if given[n - 1] == current else name)
 
     def _allow(self, key: str) -> None:
-        refused = key in self._refused or (self.locked and self._commands[key].changes)
+        refused = key in self._refused or (self.locked and self._commands[key].modifies)
         self._actions[key].setEnabled(not refused)
 
     def _enter(self, command: Command, action: QAction) -> None:
@@ -217,7 +217,7 @@ class Actions:
             if path not in self._menus:
                 self._menus[path] = menu.addMenu(command.submenu)
             menu = self._menus[path]
-        elif command.apart:
+        elif command.separator_before:
             menu.addSeparator()
         menu.addAction(action)
 

@@ -208,14 +208,14 @@ class Program(QObject):
             self.watch.close() if history.health is not None else self.sources.leave()
 
 
-_POLITENESS = 5  # of 19: a service on the same machine goes first
+_NICE_INCREMENT = 5  # of 19: a service on the same machine goes first
 
 
 def run_window(opening: Opening, offers: Catalogue) -> int:
     """Show the window until it is closed; return the exit code."""
     if opening.connect and hasattr(os, "nice"):
         # only here: a service that this window starts would be as nice, and a recording must not be
-        os.nice(_POLITENESS)
+        os.nice(_NICE_INCREMENT)
     QGuiApplication.setApplicationName("synchroscope")
     QGuiApplication.setApplicationDisplayName("Synchroscope")
     QGuiApplication.setDesktopFileName("synchroscope")

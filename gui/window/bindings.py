@@ -40,8 +40,8 @@ def bind_view(actions: Actions, view: View) -> None:
 def bind_replay(actions: Actions, sessions: Sessions, bar: ReplayBar) -> None:
     """Let the commands of a replay steer its player, and be there only while there is one."""
 
-    def steer(deed: Callable[..., object]) -> Callable[[], object]:
-        return lambda: None if sessions.player is None else deed(sessions.player)
+    def steer(handler: Callable[..., object]) -> Callable[[], object]:
+        return lambda: None if sessions.player is None else handler(sessions.player)
 
     def faster(by: int) -> Callable[[], object]:
         # the box knows what is wanted before the player has said that it is so: a second press counts too

@@ -18,6 +18,7 @@ class Opening:
     connect : a service's endpoint.
     keys : folder of the keys that were handed over for it; empty: none.
     serve : a rig's endpoint, for which a service is started.
+    alarms : limits for that service, as ``--alarm`` takes them.
     file : a recording.
     simulation : its name.
     words : options of `synchroscope replay` for the file or simulation, such as those that choose columns.
@@ -38,6 +39,7 @@ class Opening:
     theme: Literal["system", "light", "dark"] | None = None
     operator: bool = False
     keys: str = ""
+    alarms: tuple[str, ...] = ()
 
 
 _NEEDED = "libegl1 libgl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
@@ -46,7 +48,7 @@ _TRY = (
     "from PySide6.QtWidgets import QApplication; QApplication([])"
 )
 _DISPLAYS = ("WAYLAND_DISPLAY", "DISPLAY")
-_PATIENCE = 60.0  # s; a display behind a network may never answer
+_TRIAL_TIMEOUT = 60.0  # s; a display behind a network may never answer
 _MAY_FAIL = sys.platform.startswith("linux")
 
 
@@ -95,7 +97,7 @@ class DisplayTrial:
             return
         with self._process as process:
             try:
-                said = process.communicate(timeout=_PATIENCE)[1]
+                said = process.communicate(timeout=_TRIAL_TIMEOUT)[1]
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise NoDisplayError(_advised("the display does not answer")) from None

@@ -103,7 +103,8 @@ class SourceController(QObject):
         if opening.connect:
             self.open(ConnectToService(opening.connect, opening.keys))
         elif opening.serve:
-            self.open(ServeRig(connect=opening.serve))
+            words = tuple(word for limit in opening.alarms for word in ("--alarm", limit))
+            self.open(ServeRig(connect=opening.serve, words=words))
         elif opening.file:
             self.opener.open_path(opening.file, opening.words)
         elif opening.simulation:

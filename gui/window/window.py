@@ -22,7 +22,7 @@ from gui.window.panel_docks import PanelDocks
 from gui.window.view_bar import ViewBar
 from gui.window.watch import DetailLoader, Watch
 
-_PULSE = 0.5  # s: what is silent grows old without a word from anybody
+_IDLE_REFRESH_INTERVAL = 0.5  # s: the age of data grows without a message
 
 
 class MainWindow(QMainWindow):
@@ -77,7 +77,7 @@ class MainWindow(QMainWindow):
         self.waiting_for = self.title = ""
         self._generation: int | None = None
         self._stale = True
-        self._drawn = -_PULSE
+        self._drawn = -_IDLE_REFRESH_INTERVAL
         for changed in (view.moved, view.pointed, view.chosen, self.desk.uncovered):
             changed.connect(self.redraw)
         self.desk.failed.connect(self._tell_failure)
@@ -124,7 +124,7 @@ class MainWindow(QMainWindow):
             self.desk.configure(history)
             self.bar.configure(history)
             self._stale = True
-        if fresh or self._stale or now - self._drawn >= _PULSE:
+        if fresh or self._stale or now - self._drawn >= _IDLE_REFRESH_INTERVAL:
             self._stale, self._drawn = False, now
             # first, because it says how all the rest is
             if self.watch.watching:

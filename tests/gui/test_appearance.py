@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QInputDialog
+from PySide6.QtCore import QUrl
+from PySide6.QtWidgets import QApplication, QInputDialog, QTextBrowser
 
 from gui.widgets.theme import DARK, LIGHT
 
@@ -182,7 +183,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
     assert hands.window.isFullScreen()
     assert not hands.window.notes.isVisible()
     for command, action in actions:
-        if command.changes:
+        if command.modifies:
             assert not action.isEnabled(), command.key
     hands.key("N")
     assert not hands.window.notes.isVisible()
@@ -271,3 +272,14 @@ def test_f1_lists_every_key(begin):
     hands.type("pause")
     hands.key("Esc")
     assert not keys.isVisible()
+
+
+def test_help_leads_to_the_documentation(begin):
+    hands = begin()
+    hands.program.actions["help.documentation"].trigger()
+    pages = hands.window.findChild(QTextBrowser)
+    hands.until(pages.isVisible)
+    assert pages.source().fileName() == "README.md"
+    pages.setSource(QUrl("docs/guide.md"))
+    assert "sliding window" in pages.toPlainText()
+    pages.window().close()

@@ -116,6 +116,11 @@ def test_options_of_the_command_line_are_for_its_own_source(opened, begin, tmp_p
     assert config not in [source.config for source in opened[1:]]
 
 
+def test_limits_of_the_command_line_go_to_the_service_of_its_rig(opened, begin):
+    begin(serve="tcp://rig:5555", alarms=("fdb_delay=0.02", "nrmse=:0.3"))
+    assert opened[0].words == ("--alarm", "fdb_delay=0.02", "--alarm", "nrmse=:0.3")
+
+
 def test_neither_are_they_for_what_is_quicker_than_its_file(opened, begin, monkeypatch):
     monkeypatch.setattr("gui.sources.opening.open_dialog.Opener.open_path", lambda *_, **__: None)
     hands = begin(file="x.csv", record="runs/")

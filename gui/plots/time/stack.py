@@ -40,6 +40,8 @@ class TimeStack(RowArea):
     theme : colours to begin with.
     """
 
+    yields_to_shortcuts = True  # its own keys are none of the window's
+
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view, self._theme = view, theme
