@@ -33,7 +33,7 @@ PATIENCE = 20.0
 
 @dataclass
 class House:
-    """A folder of keys, and a context that is open_guard by it."""
+    """A folder of keys, and a context that is guarded by it."""
 
     folder: KeyFolder
     keys: Keys

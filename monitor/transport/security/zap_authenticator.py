@@ -26,7 +26,7 @@ class ZapAuthenticator:
 
     Parameters
     ----------
-    context : of the sockets that are open_guard; it must outlive this.
+    context : of the sockets that are guarded; it must outlive this.
     allowed : who is let in.
     say : is told in one line who was not; called in the thread, five times at once and once in ten seconds.
     """
