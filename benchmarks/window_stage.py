@@ -103,7 +103,7 @@ def painted(frame: Callable[[], object]) -> bool:
 
 def keep(history: History, arrivals: ReceivedMessages, view: View) -> None:
     """Take what has come, and let the view follow it."""
-    history.take(arrivals, silence=0.0, age=0.0)
+    history.update(arrivals, silence=0.0, age=0.0)
     view.extend(history.begin_x, history.end_x)
 
 

@@ -44,7 +44,7 @@ def _wait_for_service(dashboard: Dashboard, url: str) -> None:
     deadline = time.monotonic() + _NO_ANSWER
     told = False
     while dashboard.health is None:
-        dashboard.take(0.1)
+        dashboard.update(0.1)
         if not told and time.monotonic() >= deadline:
             told = True
             print(f"no monitor answers at {url}: still trying", file=sys.stderr, flush=True)

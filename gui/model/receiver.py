@@ -191,7 +191,7 @@ class ReceiverThread:
         """Seconds since results last came, or since the link was made; infinite before that."""
         return math.inf if self._link is None else self._link.age
 
-    def take(self) -> ReceivedMessages:
+    def drain(self) -> ReceivedMessages:
         """Return what has come since the last call; does not wait."""
         with self._lock:
             waiting, self._waiting = self._waiting, deque()

@@ -161,7 +161,7 @@ class ReliabilityPanel(TimePanel):
 
     @property
     def site(self) -> str:
-        """The one that is shown; empty where none is judged."""
+        """The validation site that is shown; empty where there is no model."""
         return self.sites.currentText()
 
     def choose(self, site: str) -> None:
@@ -169,7 +169,7 @@ class ReliabilityPanel(TimePanel):
         self.sites.setCurrentText(site)
 
     def configure(self, history: History) -> None:
-        """Take the sites that are judged."""
+        """List the validation sites."""
         names = () if history.results is None else history.results.sites
         before = self.site
         blocked = self.sites.blockSignals(True)

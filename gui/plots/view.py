@@ -1,4 +1,4 @@
-"""Visible time range of all panels over time: it follows the newest sample or stands still; and their cursors."""
+"""Visible time range of all panels over time: it follows the newest sample or is paused; and their cursors."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class View(QObject):
             self.pointed.emit()
 
     def pin(self, x: float | None) -> None:
-        """Let the cursor stay at `x`, or let go of it; the view stands still while one is pinned."""
+        """Let the cursor stay at `x`, or unpin it; the view is paused while one is pinned."""
         self.pinned = x
         if x is not None:
             self.pause()

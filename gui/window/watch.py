@@ -124,9 +124,9 @@ class Watch(QObject):
         """Take what has come; return whether anything has."""
         if self._feed is None:
             return False
-        arrivals = self._feed.take()
+        arrivals = self._feed.drain()
         history = self.history
-        history.take(arrivals, silence=self._feed.silence, age=self._feed.age)
+        history.update(arrivals, silence=self._feed.silence, age=self._feed.age)
         self.view.extend(history.begin_x, history.end_x)
         return bool(arrivals)
 

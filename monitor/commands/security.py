@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _IO_THREADS = 4  # signals, results, requests and the authenticator do not wait for each other
 
-_DEAD = "the authenticator has died: nobody new is let in; start the service again"
+_AUTHENTICATOR_STOPPED = "the authenticator has stopped: no new client is admitted; start the service again"
 
 
 class Guard(NamedTuple):
@@ -30,12 +30,12 @@ class Guard(NamedTuple):
 
 
 @contextmanager
-def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: None) -> Iterator[Guard]:
+def open_guard(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: None) -> Iterator[Guard]:
     """Give what sockets are made with, for as long as they are there.
 
     Parameters
     ----------
-    folder : made by `synchroscope keys`; empty: nothing is guarded.
+    folder : made by `synchroscope keys`; empty: nothing is open_guard.
     peer : file of the public key of who is connected to.
     say : is told who is let in, and who was not.
 
@@ -63,14 +63,16 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
     try:
         authenticator = ZapAuthenticator(context, allowed, say)
         try:
-            yield Guard(context, keys, lambda: "" if authenticator.alive else _DEAD, Path(folder) / CLIENTS)
+            yield Guard(
+                context, keys, lambda: "" if authenticator.alive else _AUTHENTICATOR_STOPPED, Path(folder) / CLIENTS
+            )
         finally:
             authenticator.close()
     finally:
         context.destroy(linger=0)
 
 
-def in_plain(settings: Settings) -> str:
+def unencrypted_rigs(settings: Settings) -> str:
     """Say which rigs are heard without encryption although there are keys; empty: none."""
     from monitor.transport.zeromq.endpoint import is_local
 

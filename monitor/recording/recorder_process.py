@@ -16,7 +16,7 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
-from monitor.recording.backlog import Backlog, HeldMessages
+from monitor.recording.backlog import Backlog, UnacknowledgedMessages
 from monitor.recording.notes import Notes
 from monitor.recording.recorder_program import Kind, Order, Progress
 from monitor.recording.writer import check_outcome, stored_settings
@@ -62,7 +62,7 @@ class RecorderProcess:
         self._encoder = encoder or Encoder()
         self.notes = Notes()
         self._backlog = Backlog()
-        self._held = HeldMessages()
+        self._held = UnacknowledgedMessages()
         self._headers: dict[Kind, bytes] = {}
         self._offered = self._dropped = self._owed = 0  # samples
         self._full = self._lossy = self._stopped = self._closed = False
@@ -249,7 +249,7 @@ class RecorderProcess:
         for line in self._process.lines():
             before, self._progress = self._progress, msgspec.json.decode(line, type=Progress)
             for note in self._progress.notes:
-                self.notes.tell(note)
+                self.notes.add(note)
             waited_for = before.taken - before.waiting
             self._backlog.settle(self._progress.taken - self._progress.waiting - waited_for, 0)
         progress = self._progress
@@ -279,7 +279,7 @@ class RecorderProcess:
         self._progress, self._messages = Progress(), 0
         self._held.rewind()
         if not self._refusal:
-            self.notes.tell(
+            self.notes.add(
                 f"the process that records died ({self._process.end}): the recording goes on in a new file"
             )
         self._process.close()

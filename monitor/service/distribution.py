@@ -59,7 +59,7 @@ class LoadShedding:
         """Measures that are not computed."""
         return frozenset(self.shed) & frozenset(COSTLY)
 
-    def look(self, now: float, lag: float, *, hurried: bool = False) -> str:
+    def update(self, now: float, lag: float, *, hurried: bool = False) -> str:
         """Judge a lag, s; return what is new, in one line, else nothing.
 
         Parameters

@@ -77,7 +77,7 @@ def _watched(arrivals):
 
     history = History(memory=64 << 20)
     for arrived in arrivals:
-        history.take(arrived)
+        history.update(arrived)
     return history
 
 

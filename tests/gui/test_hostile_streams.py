@@ -107,7 +107,7 @@ def watch(desk, name="a", **told):
             panel.grab()
 
     for number, arrived in enumerate(blocks(name=name, **told)):
-        history.take(arrived, age=0.0)
+        history.update(arrived, age=0.0)
         view.extend(history.begin_x, history.end_x)
         if history.generation != generation:
             generation = history.generation

@@ -86,7 +86,7 @@ class _ContiguousRun(Generic[Block]):
         return x, rows
 
     def pause(self) -> None:
-        """Let what comes next begin anew, though it may follow."""
+        """Let the next block begin a run of its own, though it may follow."""
         self._stream = None
 
     def forget(self) -> None:
@@ -109,8 +109,8 @@ class PlacedEvent:
 class History:
     """Signals, results, transfer functions, events and health of one rig, on one axis.
 
-    A restart of the rig goes on on the same axis; other channels, columns or another rate begin anew. The axis is
-    that of the samples or, where a service publishes results alone, of these.
+    A restart of the rig continues on the same time axis; other channels, columns or another rate begin a new history.
+    The axis is that of the samples or, where a service publishes results alone, of these.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class History:
         """Bytes that the rings hold."""
         return sum(kept.nbytes for kept in (self.signals, self.results) if kept is not None)
 
-    def take(self, arrivals: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
+    def update(self, arrivals: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
         """Keep what has come.
 
         Parameters

@@ -231,7 +231,7 @@ _UNDECIDED = Verdict("not decided", "○", Level.NONE)
 
 
 def site_face(history: History, site: str, at: TileMoment) -> TileFace:
-    """Return the tile of a site where a model is judged.
+    """Return the tile of a validation site.
 
     Now, it shows what was last known of the model, and says so where that is not of now: after the end of its time
     there are no new values, and the old ones stay true.

@@ -32,7 +32,7 @@ class TimeStack(RowArea):
 
     A double click lets a row's scale follow its values again. Where there is no room for all rows they are scrolled:
     by the scroll bar, the wheel over the value axes, or PgUp and PgDn. With the focus here, Ctrl+Left and Ctrl+Right
-    move the cursor, Enter pins it or lets go, Shift+Up and Shift+Down zoom all values, Shift+Home resets the scales.
+    move the cursor, Enter pins or unpins it, Shift+Up and Shift+Down zoom all values, Shift+Home resets the scales.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class TimeStack(RowArea):
         self._take(rows)
         self._pixmaps.clear()
         self._readouts.reset()
-        self._renew()
+        self._redraw()
 
     def reset_scales(self) -> None:
         """Forget all scales: other signals are shown."""
@@ -92,10 +92,10 @@ class TimeStack(RowArea):
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
-        self._renew()
+        self._redraw()
 
     def set_smooth(self, when_paused: bool) -> None:
-        """Let lines be smooth while the view stands still, or never; live they are not, which costs frames."""
+        """Antialias lines while the view is paused, or never; live they are not, which costs frames."""
         self._smooth_when_paused = when_paused
         self._smoothen()
 
@@ -109,7 +109,7 @@ class TimeStack(RowArea):
         self._frame = frame
         self._readouts.update(frame, more=more)
         self._ranges.follow(self._rows, frame)
-        self._renew()
+        self._redraw()
 
     def flush_readouts(self) -> None:
         """Write the newest values into the headings: no others have come."""
@@ -130,12 +130,12 @@ class TimeStack(RowArea):
     def zoom_values(self, row: int, factor: float, at: float) -> None:
         """Make a row's scale `factor` times as long around a value; `release` undoes it."""
         self._ranges[self._rows[row].key].zoom(factor, at)
-        self._renew()
+        self._redraw()
 
     def release(self, row: int) -> None:
         """Let a row's scale follow its values."""
         self._ranges.release(self._rows[row].key, self._frame.rows[row])
-        self._renew()
+        self._redraw()
 
     def scale(self) -> TimeScale:
         """Return where instants stand in the viewport."""
@@ -207,7 +207,7 @@ class TimeStack(RowArea):
         view.look_at(self._dragged_from - moved * view.span / scale.width)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Pin the second cursor, or let go of it, unless this was the end of a drag."""
+        """Pin the second cursor, or unpin it, unless this was the end of a drag."""
         if event.button() is not Qt.MouseButton.LeftButton or self._pressed is None:
             super().mouseReleaseEvent(event)
             return
@@ -283,19 +283,19 @@ class TimeStack(RowArea):
     def _readings(self) -> list[Reading]:
         return readings(self._frame, len(self._rows), self._view.cursor, self._view.pinned)
 
-    def _renew(self) -> None:
+    def _redraw(self) -> None:
         self._background.invalidate()
-        super()._renew()
+        super()._redraw()
 
     def _point(self) -> None:
         """Draw the cursors elsewhere."""
         self.viewport().update()
 
     def _smoothen(self) -> None:
-        """Draw anew where the view has just stopped, or goes on."""
+        """Redraw where the view has just stopped, or goes on."""
         smooth = self._smooth_when_paused and not self._view.following
         if smooth != self._smooth:
             self._smooth = smooth
-            self._renew()
+            self._redraw()
         if not self._view.following:
             self.flush_readouts()

@@ -28,7 +28,7 @@ def recorded(path, clock):
     history, writer = History(memory=16 << 20, minutes=1.0), RunWriter(path, {}, flush_interval=0.001)
     for i in range(0, N, STEP):
         block = SignalBlock(STREAM, FIRST + i, BEGIN + clock(i), SAMPLES[i : i + STEP])
-        history.take(ReceivedMessages(signals=(block,)))
+        history.update(ReceivedMessages(signals=(block,)))
         writer.signals(block)
     writer.close()
     assert not writer.failed and history.signals.kept_x > 30.0
@@ -128,7 +128,7 @@ def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, t
         for i in range(0, n, STEP):
             samples = np.full((STEP, 2), float(start)) + SAMPLES[:STEP]
             block = SignalBlock(stream, i, 1000.0 * start + i / RATE, samples, i + STEP == n)
-            history.take(ReceivedMessages(signals=(block,)))
+            history.update(ReceivedMessages(signals=(block,)))
             writer.signals(block)
     writer.close()
     detail = RunDetail(tmp_path / "run.h5")

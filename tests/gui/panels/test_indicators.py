@@ -38,7 +38,7 @@ def shown(qtbot, history, span=20.0):
 
 def kept(values, columns):
     history = History(memory=8 << 20)
-    history.take(ReceivedMessages(results=(block(values, columns),)))
+    history.update(ReceivedMessages(results=(block(values, columns),)))
     return history
 
 

@@ -313,7 +313,7 @@ def test_a_restart_is_no_line(panel):
 
     _, *columns = tone_samples(1.0, 0.0, 1.0)
     block = SignalBlock(tone_stream(epoch=2), 0, 0.0, np.ascontiguousarray(np.stack(columns, axis=1)))
-    history.take(ReceivedMessages(signals=(block,)))
+    history.update(ReceivedMessages(signals=(block,)))
     look(panel, history)
     x, _ = drawn(panel)
     assert np.isnan(x).any()

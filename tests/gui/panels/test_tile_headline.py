@@ -42,7 +42,7 @@ def rows_after(history, rows):
     for row in rows:
         values = np.tile(list(row.values()), (512, 1))
         block = ResultBlock(stream, index, 10.0 + index / RATE, values)
-        history.take(ReceivedMessages(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
+        history.update(ReceivedMessages(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
         index += 512
         yield
 

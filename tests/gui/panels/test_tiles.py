@@ -198,7 +198,7 @@ def test_numbers_on_their_way_are_not_shown_faster_than_they_can_be_read(qtbot, 
     panel = None
     shown = []
     for arrivals in hybrid_arrivals[:200]:
-        history.take(arrivals, silence=0.1, age=0.02)
+        history.update(arrivals, silence=0.1, age=0.02)
         if panel is None:
             panel, view = panel_of(qtbot, history)
         view.extend(history.begin_x, history.end_x)

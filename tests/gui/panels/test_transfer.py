@@ -47,7 +47,7 @@ def heard(transfer, *, frequency=2.2, state="receiving"):
     rows[:25, 0] = 4.4
     results = ResultBlock(stream, 0, 11.0, rows)
     health = Health(rig="rig", state=state, transfer_memory=30.0)
-    history.take(ReceivedMessages(health=health, results=(results,), transfer=transfer), age=0.1)
+    history.update(ReceivedMessages(health=health, results=(results,), transfer=transfer), age=0.1)
     return history
 
 

@@ -45,7 +45,7 @@ def history_of(values=None, actuators=("north",), unit="1", n=512, health=RECEIV
     row = np.array(list(values.values()) * len(actuators))
     stream = ResultStream("lab", 1, RATE, 1, columns)
     history = History(memory=8 << 20)
-    history.take(
+    history.update(
         ReceivedMessages(health=health, results=(ResultBlock(stream, 0, 10.0, np.tile(row, (n, 1))),)),
         silence=0.1,
         age=0.02,

@@ -46,7 +46,7 @@ def watch(stream, columns, *, measures=MEASURES, state="receiving", age=0.0, sil
     for first in range(0, len(samples), 20):
         block = SignalBlock(stream, first, first / RATE, samples[first : first + 20])
         update = monitor.update(block)
-        history.take(
+        history.update(
             ReceivedMessages(
                 health=Health(rig="tones", state=state),
                 events=update.events,

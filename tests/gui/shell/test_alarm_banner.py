@@ -36,7 +36,7 @@ def banner(qtbot):
 
 def history_of(*alarms, silence=0.0):
     history = History()
-    history.take(
+    history.update(
         ReceivedMessages(health=HEARD, alarms=AlarmReport(alarms) if alarms else None), silence=silence, age=silence
     )
     return history
