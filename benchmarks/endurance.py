@@ -23,7 +23,7 @@ from benchmarks import window_stage as stage  # isort: skip
 import numpy as np
 
 from benchmarks.figures import MB, MS, Figure
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.window.window import MainWindow
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 

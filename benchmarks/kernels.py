@@ -13,16 +13,14 @@ from benchmarks.alternatives import ellipse_by_eig, ellipse_by_lstsq, fft_of_win
 from benchmarks.figures import NS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.config import IndicatorSettings
-from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
-from monitor.indicators.catalogue import all_indicators
 from monitor.indicators.energy_error import HybridSimulationErrorMonitor
+from monitor.indicators.factory import all_indicators
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
-from monitor.indicators.peak_error import PeakError
-from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
-from monitor.indicators.rms_error import RootMeanSquareError
+from monitor.indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices, PhaseAmplitudeIndices
+from monitor.indicators.tracking_error import PeakErrorIndicator, RmsErrorIndicator
 from monitor.indicators.tracking_indicator import TrackingIndicator
 from monitor.indicators.transfer_function import TransferFunction
 from monitor.messages.blocks import Samples
@@ -36,8 +34,8 @@ NAMES: dict[type, str] = {
     FrequencyDomainIndicator: "FDB",
     PhaseAmplitudeIndices: "PAEI",
     TrackingIndicator: "TI",
-    RootMeanSquareError: "NRMSE",
-    PeakError: "peak error",
+    RmsErrorIndicator: "NRMSE",
+    PeakErrorIndicator: "peak error",
     AdaptivePhaseAmplitudeIndices: "adaptive PAEI",
     HybridSimulationErrorMonitor: "HSEM",
     BroadbandDelayIndicator: "broadband delay",

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.throughput import make_samples, make_stream
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.widgets.theme import LIGHT, paint
@@ -103,7 +103,7 @@ def painted(frame: Callable[[], object]) -> bool:
 
 def keep(history: History, arrivals: ReceivedMessages, view: View) -> None:
     """Take what has come, and let the view follow it."""
-    history.take(arrivals, silence=0.0, age=0.0)
+    history.update(arrivals, silence=0.0, age=0.0)
     view.extend(history.begin_x, history.end_x)
 
 

@@ -8,7 +8,6 @@ from .client.rows import Row as Row
 from .engine.monitor import Monitor as Monitor
 from .engine.monitor import Update as Update
 from .ensembles.reader import read_ensemble as read_ensemble
-from .indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices as AdaptivePhaseAmplitudeIndices
 from .indicators.band_pass import BandPass as BandPass
 from .indicators.base import Snapshot as Snapshot
 from .indicators.benchmark_criteria import benchmark_criteria as benchmark_criteria
@@ -17,9 +16,10 @@ from .indicators.energy_error import HybridSimulationErrorMonitor as HybridSimul
 from .indicators.frequency_domain import FrequencyDomainIndicator as FrequencyDomainIndicator
 from .indicators.frequency_evaluation import FrequencyEvaluationIndex as FrequencyEvaluationIndex
 from .indicators.frequency_evaluation import frequency_evaluation_index as frequency_evaluation_index
-from .indicators.peak_error import PeakError as PeakError
+from .indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices as AdaptivePhaseAmplitudeIndices
 from .indicators.phase_amplitude import PhaseAmplitudeIndices as PhaseAmplitudeIndices
-from .indicators.rms_error import RootMeanSquareError as RootMeanSquareError
+from .indicators.tracking_error import PeakErrorIndicator as PeakErrorIndicator
+from .indicators.tracking_error import RmsErrorIndicator as RmsErrorIndicator
 from .indicators.tracking_indicator import TrackingIndicator as TrackingIndicator
 from .indicators.transfer_function import TransferFunction as TransferFunction
 from .messages.blocks import Channel as Channel

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from monitor.system.documentation import documentation
 from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ def parser_for(words: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="synchroscope",
         description="Live tracking indicators for hybrid simulation: how late and how large each actuator is.",
+        epilog=f"Documentation: {documentation() or 'Help > Documentation in the window, synchroscope gui'}",
     )
     parser.add_argument("--version", action="version", version=f"synchroscope {metadata.version('synchroscope')}")
     choices = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")

@@ -1,4 +1,4 @@
-"""Types of arrays: what a simulation takes and returns."""
+"""Array types of the simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ensembles: many realizations of a random response, made in blocks that anyone can make again, alone."""
+"""Ensembles: many realizations of a random response, in blocks that can each be reproduced alone."""
 
 from __future__ import annotations
 

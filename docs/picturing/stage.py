@@ -16,8 +16,8 @@ from PySide6.QtCore import QSettings, QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.small_png import write_png
-from gui.window.opening import Opening
-from gui.window.program import Program
+from gui.window.application import Program
+from gui.window.launch import Opening
 from monitor.__main__ import offers
 
 _PATIENCE = 180.0  # s: kernels that nobody has compiled before take long
@@ -45,7 +45,7 @@ class Stage:
         """Arrange the panels."""
         self.program.window.resize(size)
         self.wait(_SETTLED)
-        self.program.appearance.layouts.apply(name)
+        self.program.layouts.layouts.apply(name)
         self.wait(_SETTLED)
 
     def live_until(self, seconds: float) -> None:

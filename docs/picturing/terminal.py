@@ -10,7 +10,7 @@ from rich.console import Console
 
 from gui.commands.child import Child
 from gui.commands.demo import stage
-from gui.model.link import ResultLink
+from gui.model.receiver import ResultLink
 from gui.terminal.dashboard import Dashboard
 from replay.ensembles.simulated import simulate_ensemble
 from sim.models.beam import StochasticBeam
@@ -25,7 +25,7 @@ def dashboard(path: Path) -> None:
     console = Console(record=True, width=104, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115, PTH123
     with console.file, stage(DURATION, Path("runs/demo.h5"), console) as (watched, finished):
         while not finished() and (watched.health is None or watched.health.counts.received < SHOWN * DURATION * RATE):
-            watched.take(0.1)
+            watched.update(0.1)
         console.print(watched.screen)
     path.write_text(console.export_svg(title="synchroscope demo"), encoding="utf-8")
 
@@ -45,7 +45,7 @@ def rejection(path: Path) -> None:
             link = ResultLink.connect(results)
             watched = Dashboard(link, console)
             while watched.health is None or watched.health.counts.received < 0.8 * 251:
-                watched.take(0.1)
+                watched.update(0.1)
             console.print(watched.screen)
             link.close()
             while not publisher.ended:

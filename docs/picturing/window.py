@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.stage import Stage, stage
 from gui.panels.events import EventsPanel
-from gui.window.opening import Opening
+from gui.window.launch import Opening
 from monitor.messages.requests import AcknowledgeRequest
 
 THEMES = "dark", "light"

@@ -57,7 +57,7 @@ def run(
     offers : what the window offers to replay.
     print_truth : shows what was injected in a run, whose load grew for so many s, beside what was indicated.
     """
-    from gui.window.display import NoDisplayError, why_no_display
+    from gui.window.launch import NoDisplayError, why_no_display
 
     if not _SHORTEST <= arguments.duration < math.inf:
         raise ValueError(f"--duration {arguments.duration:g}: give {_SHORTEST:g} s or more")
@@ -69,7 +69,7 @@ def run(
     record.parent.mkdir(parents=True, exist_ok=True)
     if not (arguments.headless or arguments.terminal or why_no_display()):
         try:
-            return _open_window(arguments, record, offers())
+            return _open_window(arguments, record, offers(), print_truth)
         except NoDisplayError as problem:
             _say(f"no window: {problem}")
     try:
@@ -81,19 +81,32 @@ def run(
     except KeyboardInterrupt:
         _say(f"stopped; what was recorded is in {record}" if record.exists() else "stopped")
         raise
-    _report(record, min(_RAMP, arguments.duration / 6.0), print_truth)
+    _report(record, _ramp(arguments), print_truth)
     return 0
 
 
-def _open_window(arguments: argparse.Namespace, record: Path, offers: Catalogue) -> int:
+def _open_window(
+    arguments: argparse.Namespace,
+    record: Path,
+    offers: Catalogue,
+    print_truth: Callable[[Path, float, Console], None],
+) -> int:
     from gui.commands.gui import open_window
-    from gui.window.opening import Opening
+    from gui.window.launch import Opening
 
     words = ("--duration", f"{arguments.duration:g}", "--speed", f"{arguments.speed:g}")
     code = open_window(Opening(simulation="hybrid", words=words, record=str(record)), offers)
     if record.exists():
-        _say(f"The run is in {record}.")
+        try:
+            _report(record, _ramp(arguments), print_truth)
+        except (ValueError, OSError) as problem:
+            # closed before there was anything to compare
+            _say(f"The run is in {record}; what was injected cannot be compared: {problem}")
     return code
+
+
+def _ramp(arguments: argparse.Namespace) -> float:
+    return min(_RAMP, float(arguments.duration) / 6.0)
 
 
 def _watch(arguments: argparse.Namespace, record: Path) -> None:
@@ -127,7 +140,7 @@ def stage(
     ------
     ChildDied : one of the two processes ended too early.
     """
-    from gui.model.link import ResultLink
+    from gui.model.receiver import ResultLink
     from gui.terminal.dashboard import Dashboard
 
     signals, results = _free_endpoints(2)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_keys_option, client_security
+from monitor.commands.service_alarms import add_alarm_option, with_alarms
 
 if TYPE_CHECKING:
     from gui.sources.processes.catalogue import Catalogue
-    from gui.window.opening import Opening
+    from gui.window.launch import Opening
 
 _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}
 
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--simulation", metavar="NAME", help="replay this simulation; the menu names all")
     parser.add_argument("--config", type=Path, metavar="TOML", help="settings of a service that the window starts")
     parser.add_argument("--record", metavar="PATH", help="where that service keeps the run: a file or a folder")
+    add_alarm_option(parser)
     parser.add_argument("--layout", metavar="NAME", help="arrange the panels so: Operator, Tracking, ...")
     parser.add_argument("--theme", choices=("system", "light", "dark"), help="colours (default as set before)")
     parser.add_argument("--operator", action="store_true", help="full screen, read-only")
@@ -36,7 +38,8 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     # before anything else is looked at: an installation without the window says so
     import PySide6  # noqa: F401
 
-    from gui.window.opening import Opening
+    from gui.window.launch import Opening
+    from monitor.config import Settings
     from monitor.transport.zeromq.endpoint import check
 
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
@@ -50,11 +53,15 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
             check(url, bind=False)
     if arguments.keys and not arguments.connect:
         raise ValueError("--keys belongs to --connect; a service that the window starts has its keys in the settings")
+    if arguments.alarm and not arguments.serve:
+        raise ValueError("--alarm belongs to --serve; a service that runs already has its alarms in its settings")
+    with_alarms(Settings(), arguments.alarm)  # one that is wrong is told here
     client_security(arguments)  # what is wrong with them is told here
     opening = Opening(
         connect=arguments.connect or "",
         keys=arguments.keys or "",
         serve=arguments.serve or "",
+        alarms=tuple(arguments.alarm),
         file=str(arguments.file or ""),
         words=_column_words(arguments),
         simulation=arguments.simulation or "",
@@ -75,7 +82,7 @@ def open_window(opening: Opening, offers: Catalogue) -> int:
     NoDisplayError : there is no display, or Qt lacks something of the system; the text says what to do.
     ValueError : there is no such simulation.
     """
-    from gui.window.display import DisplayTrial
+    from gui.window.launch import DisplayTrial
 
     known = [offer.name for offer in offers.simulations]
     if opening.simulation and opening.simulation not in known:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gui.model.verdict import FAR_BEHIND, IN_STEP, RIGHT_SIZE
+from gui.model.verdict import DELAY_TOLERANCE, LARGE_PHASE_LAG, RATIO_TOLERANCE
 from gui.wording.alarm_text import severity_level
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmState, Severity
@@ -43,9 +43,9 @@ Limits = Mapping[str, LimitLine]
 DEFAULT: Limits = {
     line.quantity: line
     for line in (
-        LimitLine("delay", warn=1e3 * IN_STEP),
-        LimitLine("phase", trip=math.degrees(FAR_BEHIND)),
-        LimitLine("ratio", warn=1e2 * RIGHT_SIZE),
+        LimitLine("delay", warn=1e3 * DELAY_TOLERANCE),
+        LimitLine("phase", trip=math.degrees(LARGE_PHASE_LAG)),
+        LimitLine("ratio", warn=1e2 * RATIO_TOLERANCE),
     )
 }
 """What the words of a verdict change at."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from gui.wording.level import Level
 from monitor.messages.headline import HEADLINE, LABELS
 
-IN_STEP = 0.001
+DELAY_TOLERANCE = 0.001
 """s of delay, up or down, that are taken for none."""
-RIGHT_SIZE = 0.03
+RATIO_TOLERANCE = 0.03
 """Deviation of the amplitude ratio from 1 that is taken for none."""
-FAR_BEHIND = math.radians(10.0)
+LARGE_PHASE_LAG = math.radians(10.0)
 """Phase [rad] from which a lag is shown as grave: a sixth of the spring force then drives the motion."""
 
 
@@ -34,19 +34,19 @@ def verdict(delay: float, ratio: float, phase: float) -> Verdict:
     if not (math.isfinite(delay) and math.isfinite(ratio)):
         return NO_VALUE
     size = amplitude_word(ratio)
-    if abs(delay) <= IN_STEP:
+    if abs(delay) <= DELAY_TOLERANCE:
         return Verdict(size, "◆", Level.WARN) if size else Verdict("within limits", "●", Level.GOOD)
     also = f", {size.removesuffix('shoots')}" if size else ""
     if delay < 0.0:
         return Verdict(f"leads{also}", "▼", Level.INFO)
-    return Verdict(f"lags{also}", "▲", Level.BAD if abs(phase) > FAR_BEHIND else Level.WARN)
+    return Verdict(f"lags{also}", "▲", Level.BAD if abs(phase) > LARGE_PHASE_LAG else Level.WARN)
 
 
 def amplitude_word(ratio: float) -> str:
     """Return undershoots or overshoots for a command/measured ratio; empty where it is neither."""
-    if ratio > 1.0 + RIGHT_SIZE:
+    if ratio > 1.0 + RATIO_TOLERANCE:
         return "undershoots"
-    return "overshoots" if ratio < 1.0 - RIGHT_SIZE else ""
+    return "overshoots" if ratio < 1.0 - RATIO_TOLERANCE else ""
 
 
 COHERENT = 0.7

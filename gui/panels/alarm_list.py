@@ -59,7 +59,7 @@ class _ShelveBar(QWidget):
         self.hide()
 
     def ask(self, name: str, said: str) -> None:
-        """Ask for how long the alarm `name`, which is called `said`, is put aside."""
+        """Ask for how long the alarm `name`, shown as `said`, is shelved."""
         self._name = name
         self._label.set_text(f"Shelve {said} for")
         self.show()
@@ -68,7 +68,7 @@ class _ShelveBar(QWidget):
     def forget(self) -> None:
         """Ask no longer."""
         if not self.isHidden():
-            # first, or the focus would go to whoever comes next
+            # first, or the focus would go to the next widget
             self.left.emit()
             self.hide()
 
@@ -129,12 +129,12 @@ class AlarmList(QWidget):
         self._taken: tuple[tuple[Alarm, ...], bool] = (), False
         self.table = AlarmTable(theme, self)
         self.view = AlarmView(self.table)
-        self.acknowledge = self._button("Acknowledge", "take note of the one that is chosen (A, Enter)")
-        self.acknowledge_all = self._button("All", "take note of all of them (Shift+A)")
-        self.shelve = self._button("Shelve…", "put the one that is chosen aside for a while, or back (Shift+S)")
-        self.reset = self._button("Reset", "let a latched one go whose condition has gone (R)")
+        self.acknowledge = self._button("Acknowledge", "Acknowledge the selected alarm (A, Enter)")
+        self.acknowledge_all = self._button("Acknowledge all", "Acknowledge all active alarms (Shift+A)")
+        self.shelve = self._button("Shelve…", "Shelve the selected alarm for a while, or unshelve it (Shift+S)")
+        self.reset = self._button("Reset", "Reset a latched alarm whose condition has cleared (R)")
         self.normal = QCheckBox("Show normal")
-        self.normal.setToolTip("list all that is watched, with its values, and not only what stands")
+        self.normal.setToolTip("List all configured alarms with their values, not only active ones")
         self.choice = _ShelveBar()
         self._advice = ElidedLabel()
         self._lay_out()
@@ -144,14 +144,14 @@ class AlarmList(QWidget):
         self.reset.clicked.connect(self._reset)
         self.normal.toggled.connect(self._show_normal)
         self.view.asked.connect(self._ask)
-        self.view.chosen.connect(self._allow)
+        self.view.chosen.connect(self._update_buttons)
         self.view.doubleClicked.connect(self._look)
-        self.choice.chosen.connect(self._put_aside)
+        self.choice.chosen.connect(self._shelve_for)
         self.choice.left.connect(self.view.setFocus)
         self.setFocusProxy(self.view)
-        self._allow()
+        self._update_buttons()
 
-    def take(self, history: History) -> None:
+    def refresh(self, history: History) -> None:
         """Show the alarms of a service as it told them last; hidden where it has none."""
         alarms, found = history.alarms or (), history.summary
         stale = history.state.key in _OLD
@@ -159,24 +159,24 @@ class AlarmList(QWidget):
             return
         self._taken = alarms, stale
         self.setHidden(not alarms)
-        counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.watched} watched"
-        said = "as it was when the service was last heard" if stale else counts
-        self.view.nothing = f"No active alarms; {said}."
-        self.table.take(alarms, old=stale)
+        counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.watched} configured"
+        said = "as of the last message from the service" if stale else counts
+        self.view.nothing = f"No active alarms, {said}."
+        self.table.set_alarms(alarms, old=stale)
         # the number is part of the text: a button that says "All" of three is not pressed for one
         n = found.unacknowledged
         self.acknowledge_all.setText(f"Acknowledge all ({n})" if n else "Acknowledge all")
-        self._allow()
+        self._update_buttons()
 
     def set_read_only(self, read_only: bool) -> None:
         """Let nothing be asked, or again."""
         self._read_only = read_only
         if read_only:
             self.choice.forget()
-        self._allow()
+        self._update_buttons()
 
     def ask_all(self) -> None:
-        """Take note of all alarms."""
+        """Acknowledge all alarms."""
         if self.acknowledge_all.isEnabled():
             self.asked.emit(AcknowledgeRequest())
 
@@ -184,9 +184,9 @@ class AlarmList(QWidget):
         """Take other colours."""
         self.table.restyle(theme)
 
-    def _ask(self, deed: str) -> None:
+    def _ask(self, action: str) -> None:
         """Do what a key asks, where its button would."""
-        {"acknowledge": self.acknowledge, "shelve": self.shelve, "reset": self.reset}[deed].click()
+        {"acknowledge": self.acknowledge, "shelve": self.shelve, "reset": self.reset}[action].click()
 
     def _acknowledge(self) -> None:
         if self.view.alarm is not None:
@@ -205,7 +205,7 @@ class AlarmList(QWidget):
         else:
             self.choice.ask(alarm.name, subject(alarm))
 
-    def _put_aside(self, name: str, seconds: float) -> None:
+    def _shelve_for(self, name: str, seconds: float) -> None:
         self.asked.emit(ShelveRequest(alarm=name, seconds=seconds))
 
     def _look(self) -> None:
@@ -215,7 +215,7 @@ class AlarmList(QWidget):
     def _show_normal(self, shown: bool) -> None:
         self.table.show_normal(shown)
 
-    def _allow(self) -> None:
+    def _update_buttons(self) -> None:
         """Let be asked what can be done with the alarm that is chosen, and say what is advised."""
         alarm, free = self.view.alarm, not self._read_only
         state = None if alarm is None else alarm.state

@@ -44,7 +44,7 @@ _LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 
 
 class AlarmTable(ListModel):
-    """The alarms that stand or are put aside; on demand those that are normal too."""
+    """The alarms that are active or shelved; on demand those that are normal too."""
 
     headings = _HEADINGS
 
@@ -63,7 +63,7 @@ class AlarmTable(ListModel):
         """What is listed."""
         return self._rows
 
-    def take(self, alarms: Sequence[Alarm], *, old: bool = False) -> None:
+    def set_alarms(self, alarms: Sequence[Alarm], *, old: bool = False) -> None:
         """List these; `old`: nobody knows whether they are still so."""
         if alarms is not self._alarms or old != self._old:
             self._alarms, self._old = alarms, old
@@ -195,9 +195,9 @@ class AlarmView(QTableView):
         modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         shifted = modifiers == Qt.KeyboardModifier.ShiftModifier
         plain = shifted or modifiers == Qt.KeyboardModifier.NoModifier
-        deed = _KEYS.get((Qt.Key(event.key()), shifted)) if plain else None
-        if deed is not None:
-            self.asked.emit(deed)
+        action = _KEYS.get((Qt.Key(event.key()), shifted)) if plain else None
+        if action is not None:
+            self.asked.emit(action)
         else:
             super().keyPressEvent(event)
 

@@ -66,8 +66,8 @@ class EventTable(ListModel):
         """How many events there are, wanted or not."""
         return len(self._all)
 
-    def take(self, events: Sequence[PlacedEvent]) -> None:
-        """Take over what `events`, oldest first, has beyond those taken before; others than these begin anew."""
+    def set_events(self, events: Sequence[PlacedEvent]) -> None:
+        """Take over what `events`, oldest first, has beyond those taken before; other events replace all."""
         fresh = self._fresh(events)
         if fresh is None:
             self.beginResetModel()

@@ -80,13 +80,13 @@ class _EventList(QWidget):
         self.setFocusProxy(self.view)
         self._tell()
 
-    def take(self, events: Sequence[PlacedEvent]) -> None:
+    def set_events(self, events: Sequence[PlacedEvent]) -> None:
         """Add what is new, and stay where it is unless the newest was in sight."""
         bar = self.view.verticalScrollBar()
         following = bar.value() >= bar.maximum()
         top = QPersistentModelIndex(self.view.indexAt(self.view.viewport().rect().topLeft()))
         before = self.table.rowCount(), self.table.known
-        self.table.take(events)
+        self.table.set_events(events)
         if following:
             self.view.scrollToBottom()
         elif top.isValid():
@@ -201,8 +201,8 @@ class EventsPanel(Panel):
     def refresh(self, history: History) -> None:
         """Add what is new."""
         self._history = history
-        self.alarms.take(history)
-        self.events.take(history.events)
+        self.alarms.refresh(history)
+        self.events.set_events(history.events)
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""

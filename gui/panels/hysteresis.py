@@ -24,7 +24,7 @@ from monitor.messages.blocks import Pair, Samples
 
 LENGTHS = ("one window", "four windows", "the whole view")
 """How far back the loop goes."""
-_REDRAWN = 64  # times in its length, at most, that the older part is drawn anew while it moves on
+_REDRAWN = 64  # times in its length, at most, that the older part is redrawn while it moves on
 
 
 class HysteresisPanel(XYPanel):

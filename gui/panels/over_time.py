@@ -91,7 +91,7 @@ class TimePanel(Panel):
         # the keys of a panel over time are those of its plot
         self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)
-        self.stack.uncovered.connect(self._uncovered)
+        self.stack.rows_revealed.connect(self._on_rows_revealed)
 
     def choices(self) -> tuple[Choice, ...]:
         """Return the rows that can be shown."""
@@ -156,7 +156,7 @@ class TimePanel(Panel):
         return None
 
     def _reoffer(self) -> None:
-        """Take the rows anew, and show those that were shown, where there are such."""
+        """Rebuild the rows, and show those that were shown, where there are such."""
         history = self._history
         if history is None:
             return
@@ -173,7 +173,7 @@ class TimePanel(Panel):
         self.stack.set_rows([row for row, _ in self._offered if row.key in chosen])
         self._drawn = None
 
-    def _uncovered(self) -> None:
+    def _on_rows_revealed(self) -> None:
         self._again()
 
     def _again(self) -> None:

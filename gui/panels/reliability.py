@@ -138,7 +138,7 @@ def _channel(history: History, name: str) -> int | None:
 _NOTHING = (
     "No model is loaded. Start the service with one,\n"
     "synchroscope monitor --ensemble beam.h5 --response deflection --tolerance 16% --limit accumulated=0.7:0.85\n"
-    "or choose one of the models that are judged in the menu Simulations."
+    "or choose a model to validate in the menu Simulations."
 )
 
 
@@ -152,7 +152,7 @@ class ReliabilityPanel(TimePanel):
         super().__init__(view, theme, _NOTHING)
         self.sites = QComboBox(self)
         self.sites.setAccessibleName("site of the model")
-        self.sites.setToolTip("Where the model is judged")
+        self.sites.setToolTip("Validation site of the model")
         self.controls.insertWidget(0, self.sites)
         self.sites.setVisible(False)
         self.sites.currentTextChanged.connect(self._other_site)
@@ -161,7 +161,7 @@ class ReliabilityPanel(TimePanel):
 
     @property
     def site(self) -> str:
-        """The one that is shown; empty where none is judged."""
+        """The validation site that is shown; empty where there is no model."""
         return self.sites.currentText()
 
     def choose(self, site: str) -> None:
@@ -169,7 +169,7 @@ class ReliabilityPanel(TimePanel):
         self.sites.setCurrentText(site)
 
     def configure(self, history: History) -> None:
-        """Take the sites that are judged."""
+        """List the validation sites."""
         names = () if history.results is None else history.results.sites
         before = self.site
         blocked = self.sites.blockSignals(True)

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 
 from gui.model.history.history import History
 from gui.model.history.results import ResultHistory
-from gui.model.verdict import IN_STEP, amplitude_word
+from gui.model.verdict import DELAY_TOLERANCE, amplitude_word
 from gui.panels.xy_panel import XYPanel, forgotten
 from gui.plots.ticks import deviation_text, value_text
 from gui.plots.view import View
@@ -64,7 +64,7 @@ def _tracking_at(results: ResultHistory, actuator: str, x: float | None) -> _Tra
 
 def _tracking_lines(tracking: _Tracking) -> str:
     """Return phase, delay and ratio, a line each, and which way the loop is walked; lines are short."""
-    in_step = abs(tracking.delay) <= IN_STEP
+    in_step = abs(tracking.delay) <= DELAY_TOLERANCE
     lags = tracking.phase < 0.0
     # seen with the command to the right and the measured signal upward
     way = "measured lags\n↺ counter-clockwise" if lags else "measured leads\n↻ clockwise"

@@ -1,4 +1,4 @@
-"""What is looked at: a span of the display's time that follows the newest sample or stands still."""
+"""Visible time range of all panels over time: it follows the newest sample or is paused; and their cursors."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ class View(QObject):
         self.follow()
 
     def pause(self) -> None:
-        """Stand still; nothing is lost meanwhile."""
+        """Freeze the display; acquisition continues."""
         if self.following:
             # room for what is still to come would fill while the view stands
             self.following, self.right = False, min(self.right, self._end)
             self.moved.emit()
 
     def toggle(self) -> None:
-        """Stand still, or follow again."""
+        """Freeze the display, or follow again."""
         self.pause() if self.following else self.live()
 
     def shift(self, seconds: float) -> None:
@@ -135,7 +135,7 @@ class View(QObject):
             self.pointed.emit()
 
     def pin(self, x: float | None) -> None:
-        """Let the cursor stay at `x`, or let go of it; the view stands still while one is pinned."""
+        """Let the cursor stay at `x`, or unpin it; the view is paused while one is pinned."""
         self.pinned = x
         if x is not None:
             self.pause()

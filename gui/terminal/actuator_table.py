@@ -57,7 +57,7 @@ _DEGREES = 180.0 / math.pi
 _SIGN = _Column(("", "", ""), "", 1.0, 1, 0, 1)
 _BESIDE = (("fdb", 5, 8), ("paei", 9, 10))  # with the ranks of delay and ratio
 _OTHERS = (
-    _Column(("", "phase", "deg"), "fdb_phase", _DEGREES, 6, 1, 6),
+    _Column(("", "phase", "°"), "fdb_phase", _DEGREES, 6, 1, 6),
     _Column(("adds", "damping", "%"), "fdb_added_damping", 100.0, 7, 2, 2, grave=-0.2),
     _Column(("", "NRMSE", "%"), "nrmse", 100.0, 5, 1, 3),
     _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 7),

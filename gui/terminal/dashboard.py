@@ -12,7 +12,7 @@ from rich.live import Live
 
 from gui.model.alarm_summary import summary
 from gui.model.history import History, ResultHistory
-from gui.model.link import ResultLink
+from gui.model.receiver import ResultLink
 from gui.model.verdict import contradiction_mark, verdict
 from gui.terminal.screen import Screen
 from gui.terminal.sections import decision
@@ -51,10 +51,10 @@ class Dashboard:
         self._clock = clock
         self.history = History(_MEMORY, _MINUTES) if history is None else history
 
-    def take(self, timeout: float) -> bool:
+    def update(self, timeout: float) -> bool:
         """Take what has come; wait up to `timeout` s for it; tell whether anything has."""
         arrivals = self._link.look(timeout)
-        self.history.take(arrivals, silence=self._link.silence, age=self._link.age)
+        self.history.update(arrivals, silence=self._link.silence, age=self._link.age)
         return bool(arrivals)
 
     @property
@@ -122,10 +122,10 @@ class Dashboard:
 
     def _take_until(self, deadline: float) -> None:
         while (left := deadline - self._clock()) > 0.0:
-            self.take(left)
+            self.update(left)
 
     def _drain(self) -> None:
-        while self.take(_FRAME):
+        while self.update(_FRAME):
             pass
 
 

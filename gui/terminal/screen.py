@@ -73,7 +73,7 @@ class Screen:
         names, sites = (self.results.actuators, self.results.sites) if self.results is not None else ((), ())
         actuators = len(names) or (0 if sites else 1)
         heading = HEADING_LINES if names else 0
-        judged = self._models(width)
+        models = self._models(width)
         framed = _flow(self._fields(width - 4), width - 4)
         plain = _flow(self._fields(width), width)
         events, head = _EVENTS, len(framed) + 2
@@ -81,16 +81,16 @@ class Screen:
         # with its heading: at least one, and no more than a quarter of the lines
         alarms = list(alarm_lines(self.alarms, width, min(_ALARMS, max(2, left // 4)), silent=self._silent))
         left -= len(alarms)
-        if left < head + actuators + len(judged) + events:
+        if left < head + actuators + len(models) + events:
             head = len(plain)
-        events = max(1, min(events, left - head - actuators - len(judged)))
+        events = max(1, min(events, left - head - actuators - len(models)))
         if head == len(plain):
             yield from plain
         else:
             yield Panel(Text("\n").join(framed), box=ROUNDED, title=self._title(), title_align="left")
         yield from alarms
-        judged = _shortened(judged, left - head - events - min(2, actuators))
-        room = left - head - events - len(judged)
+        models = _shortened(models, left - head - events - min(2, actuators))
+        room = left - head - events - len(models)
         notes = self._notes(width) if room > actuators else []
         room -= len(notes)
         transfer = list(transfer_lines(self.transfer, width)) if self.transfer is not None else []
@@ -102,7 +102,7 @@ class Screen:
         if actuators:
             yield self._actuators(width, max(2, room - len(transfer)))
         yield from notes
-        yield from judged
+        yield from models
         yield from transfer
         yield from self._told(width, events)
 
@@ -197,9 +197,9 @@ def _flow(groups: Iterator[list[Text]], width: int) -> list[Text]:
     return lines
 
 
-def _shortened(judged: list[Text], room: int) -> list[Text]:
+def _shortened(models: list[Text], room: int) -> list[Text]:
     """Return the heading and the last sites, which have the decision; nothing where there is no room for both."""
-    heading, sites = judged[:1], judged[1:]
+    heading, sites = models[:1], models[1:]
     shown = min(len(sites), room - len(heading))
     return heading + sites[-shown:] if shown > 0 else []
 

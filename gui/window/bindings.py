@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt
@@ -18,18 +18,10 @@ from gui.window.window import MainWindow
 _SPANS = {"view.span_5": 5.0, "view.span_30": 30.0, "view.span_60": 60.0, "view.span_600": 600.0}
 
 
-def connect_all(actions: Actions, deeds: Mapping[str, Callable[[], object]]) -> None:
-    """Let each command do its deed when it is triggered."""
-    for key, deed in deeds.items():
-        # an action hands over whether it is checked, which nobody here asks for
-        actions[key].triggered.connect(_plain(deed))
-
-
 def bind_view(actions: Actions, view: View) -> None:
     """Let the commands of time move the view, and the pause show whether it stands."""
-    connect_all(actions, {key: partial(view.set_span, seconds) for key, seconds in _SPANS.items()})
-    connect_all(
-        actions,
+    actions.connect({key: partial(view.set_span, seconds) for key, seconds in _SPANS.items()})
+    actions.connect(
         {
             "view.pause": view.toggle,
             "view.live": view.live,
@@ -48,15 +40,14 @@ def bind_view(actions: Actions, view: View) -> None:
 def bind_replay(actions: Actions, sessions: Sessions, bar: ReplayBar) -> None:
     """Let the commands of a replay steer its player, and be there only while there is one."""
 
-    def steer(deed: Callable[..., object]) -> Callable[[], object]:
-        return lambda: None if sessions.player is None else deed(sessions.player)
+    def steer(handler: Callable[..., object]) -> Callable[[], object]:
+        return lambda: None if sessions.player is None else handler(sessions.player)
 
     def faster(by: int) -> Callable[[], object]:
         # the box knows what is wanted before the player has said that it is so: a second press counts too
         return steer(lambda _player: bar.speed.faster(by))
 
-    connect_all(
-        actions,
+    actions.connect(
         {
             "replay.play": steer(lambda player: player.toggle()),
             "replay.step": steer(lambda player: player.step(STEP)),
@@ -97,8 +88,7 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
             at = known.index(view.actuator) if view.actuator in known else -by
             view.choose(known[(at + by) % len(known)])
 
-    connect_all(
-        actions,
+    actions.connect(
         {
             "panel.next": lambda: focus(1),
             "panel.previous": lambda: focus(-1),
@@ -112,13 +102,6 @@ def seek(sessions: Sessions, seconds: float) -> None:
     """Play from another instant, with what the windows need before it."""
     if sessions.player is not None:
         sessions.player.seek(seconds, LEAD)
-
-
-def _plain(deed: Callable[[], object]) -> Callable[[bool], None]:
-    def do(_checked: bool = False) -> None:
-        deed()
-
-    return do
 
 
 def _shower(dock: QDockWidget) -> Callable[[bool], None]:

@@ -34,8 +34,8 @@ class Command:
     tip : what it does, a sentence.
     checkable : it is on or off.
     choice : of the commands with the same word one is on.
-    changes : the read-only operator mode does not offer it.
-    apart : a line is drawn above it in the menu.
+    modifies : the read-only operator mode does not offer it.
+    separator_before : a line is drawn above it in the menu.
     submenu : a menu within the group's; empty for none.
     """
 
@@ -46,8 +46,8 @@ class Command:
     tip: str = ""
     checkable: bool = False
     choice: str = ""
-    changes: bool = True
-    apart: bool = False
+    modifies: bool = True
+    separator_before: bool = False
     submenu: str = ""
 
     @property
@@ -93,11 +93,16 @@ _FILE = (
     Command("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file and play it."),
     Command("file.columns", "C&hoose columns…", "File", (), "Choose anew what the columns of this file mean."),
     Command(
-        "file.export_png", "Export panel as &PNG…", "File", ("Ctrl+Shift+P",), "A picture in pixels.", apart=True
+        "file.export_png",
+        "Export panel as &PNG…",
+        "File",
+        ("Ctrl+Shift+P",),
+        "A picture in pixels.",
+        separator_before=True,
     ),
     Command("file.export_svg", "Export panel as S&VG…", "File", ("Ctrl+Shift+V",), "A picture in lines and text."),
     Command("file.export_csv", "Export span as &CSV…", "File", ("Ctrl+E",), "The samples and results in view."),
-    Command("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit.", changes=False, apart=True),
+    Command("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit.", modifies=False, separator_before=True),
 )
 _SOURCE = (
     Command("source.connect", "&Watch a service…", "Source", ("Ctrl+L",), "Connect to a service that runs."),
@@ -105,11 +110,23 @@ _SOURCE = (
     Command(
         "source.disconnect", "&Disconnect", "Source", ("Ctrl+D",), "Leave what is watched, end what was started."
     ),
-    Command("note.add", "Add a &note…", "Source", ("N",), "Write a note at this instant into the run.", apart=True),
+    Command(
+        "note.add",
+        "Add a &note…",
+        "Source",
+        ("N",),
+        "Write a note at this instant into the run.",
+        separator_before=True,
+    ),
 )
 _ALARMS = (
     Command(
-        "alarm.list", "&List of alarms", "Alarms", ("Ctrl+Shift+A",), "Show what stands, and go there.", changes=False
+        "alarm.list",
+        "&List of alarms",
+        "Alarms",
+        ("Ctrl+Shift+A",),
+        "Show the list of alarms, and focus it.",
+        modifies=False,
     ),
     Command(
         "alarm.acknowledge_all",
@@ -117,7 +134,7 @@ _ALARMS = (
         "Alarms",
         ("Shift+A",),
         "Acknowledge all active alarms.",
-        apart=True,
+        separator_before=True,
     ),
 )
 _TIME = (
@@ -128,71 +145,95 @@ _TIME = (
         ("Space",),
         "Freeze the display (acquisition continues).",
         checkable=True,
-        changes=False,
+        modifies=False,
     ),
-    Command("view.live", "&Live", "Time", ("Home",), "Go to the newest sample and stay there.", changes=False),
-    Command("view.back", "&Back", "Time", ("Left",), "A tenth of the span earlier.", changes=False, apart=True),
-    Command("view.forward", "&Forward", "Time", ("Right",), "A tenth of the span later.", changes=False),
-    Command("view.back_span", "Back a whole span", "Time", ("Shift+Left",), "One span earlier.", changes=False),
-    Command("view.forward_span", "Forward a whole span", "Time", ("Shift+Right",), "One span later.", changes=False),
+    Command("view.live", "&Live", "Time", ("Home",), "Go to the newest sample and stay there.", modifies=False),
     Command(
-        "view.zoom_in", "Zoom &in", "Time", ("Ctrl++", "+", "Ctrl+="), "Half the span.", changes=False, apart=True
+        "view.back", "&Back", "Time", ("Left",), "A tenth of the span earlier.", modifies=False, separator_before=True
     ),
-    Command("view.zoom_out", "Zoom &out", "Time", ("Ctrl+-", "-"), "Twice the span.", changes=False),
-    Command("view.span_5", "Show 5 s", "Time", ("1",), "A span of 5 s.", changes=False, apart=True),
-    Command("view.span_30", "Show 30 s", "Time", ("2",), "A span of 30 s.", changes=False),
-    Command("view.span_60", "Show 60 s", "Time", ("3",), "A span of 60 s.", changes=False),
-    Command("view.span_600", "Show 10 min", "Time", ("4",), "A span of 10 minutes.", changes=False),
-    Command("view.span_all", "Show the &whole run", "Time", ("0",), "All that is remembered.", changes=False),
+    Command("view.forward", "&Forward", "Time", ("Right",), "A tenth of the span later.", modifies=False),
+    Command("view.back_span", "Back a whole span", "Time", ("Shift+Left",), "One span earlier.", modifies=False),
+    Command("view.forward_span", "Forward a whole span", "Time", ("Shift+Right",), "One span later.", modifies=False),
+    Command(
+        "view.zoom_in",
+        "Zoom &in",
+        "Time",
+        ("Ctrl++", "+", "Ctrl+="),
+        "Half the span.",
+        modifies=False,
+        separator_before=True,
+    ),
+    Command("view.zoom_out", "Zoom &out", "Time", ("Ctrl+-", "-"), "Twice the span.", modifies=False),
+    Command("view.span_5", "Show 5 s", "Time", ("1",), "A span of 5 s.", modifies=False, separator_before=True),
+    Command("view.span_30", "Show 30 s", "Time", ("2",), "A span of 30 s.", modifies=False),
+    Command("view.span_60", "Show 60 s", "Time", ("3",), "A span of 60 s.", modifies=False),
+    Command("view.span_600", "Show 10 min", "Time", ("4",), "A span of 10 minutes.", modifies=False),
+    Command("view.span_all", "Show the &whole run", "Time", ("0",), "All that is remembered.", modifies=False),
 )
 _REPLAY = (
     Command("replay.play", "&Play or pause", "Replay", ("P",), "Let the recording run, or halt it."),
-    Command("replay.step", "&Step", "Replay", (".",), "Play a little further, then stand."),
+    Command("replay.step", "&Step", "Replay", (".",), "Play a little further, then pause."),
     Command("replay.slower", "S&lower", "Replay", ("[",), "Play at the next lower speed."),
     Command("replay.faster", "&Faster", "Replay", ("]",), "Play at the next higher speed."),
-    Command("replay.seek", "&Go to…", "Replay", ("Ctrl+G",), "Play from another instant.", apart=True),
+    Command("replay.seek", "&Go to…", "Replay", ("Ctrl+G",), "Play from another instant.", separator_before=True),
     Command("replay.restart", "From the &beginning", "Replay", ("Ctrl+Home",), "Play from the first sample."),
     Command("replay.loop", "L&oop", "Replay", ("Ctrl+Shift+L",), "Begin again at the end.", checkable=True),
     Command(
-        "replay.faults", "Fa&ults", "Replay", ("Ctrl+Shift+F",), "Faults to switch on by hand.", True, apart=True
+        "replay.faults",
+        "Fa&ults",
+        "Replay",
+        ("Ctrl+Shift+F",),
+        "Faults to switch on by hand.",
+        True,
+        separator_before=True,
     ),
 )
 _PANELS = (
     *(
-        Command(f"panel.{key}", title, "Panels", (f"Alt+{n}",), "Show or hide this panel.", True, changes=False)
+        Command(f"panel.{key}", title, "Panels", (f"Alt+{n}",), "Show or hide this panel.", True, modifies=False)
         for n, (key, title) in enumerate(PANELS, 1)
     ),
-    Command("actuator.next", "&Next actuator", "Panels", ("Ctrl+Down", ","), changes=False, apart=True),
-    Command("actuator.previous", "&Previous actuator", "Panels", ("Ctrl+Up",), changes=False),
-    Command("panel.next", "Next pane&l", "Panels", ("F6",), "Focus the next panel.", changes=False, apart=True),
-    Command("panel.previous", "Previous panel", "Panels", ("Shift+F6",), "Focus the previous panel.", changes=False),
+    Command("actuator.next", "&Next actuator", "Panels", ("Ctrl+Down", ","), modifies=False, separator_before=True),
+    Command("actuator.previous", "&Previous actuator", "Panels", ("Ctrl+Up",), modifies=False),
+    Command(
+        "panel.next", "Next pane&l", "Panels", ("F6",), "Focus the next panel.", modifies=False, separator_before=True
+    ),
+    Command("panel.previous", "Previous panel", "Panels", ("Shift+F6",), "Focus the previous panel.", modifies=False),
 )
 _LAYOUTS = (
     *(
         Command(
-            f"layout.{n}", f"Layout {n}", "Layouts", (f"Ctrl+{n}",), "Arrange the panels like this.", changes=False
+            f"layout.{n}", f"Layout {n}", "Layouts", (f"Ctrl+{n}",), "Arrange the panels like this.", modifies=False
         )
         for n in range(1, N_LAYOUTS + 1)
     ),
-    Command("layout.save", "&Save layout as…", "Layouts", ("Ctrl+Shift+S",), "Keep this arrangement.", apart=True),
+    Command(
+        "layout.save",
+        "&Save layout as…",
+        "Layouts",
+        ("Ctrl+Shift+S",),
+        "Keep this arrangement.",
+        separator_before=True,
+    ),
     Command("layout.delete", "&Delete this layout", "Layouts", tip="Forget a layout that was saved."),
-    Command("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "Restore the default layout.", changes=False),
+    Command("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "Restore the default layout.", modifies=False),
 )
 _WINDOW = (
     Command("window.settings", "&Settings…", "Window", ("Ctrl+,",), "Limits, theme, and the service's own."),
     *(
-        Command(f"theme.{name}", text, "Window", (), tip, True, "theme", changes=False, submenu="&Theme")
+        Command(f"theme.{name}", text, "Window", (), tip, True, "theme", modifies=False, submenu="&Theme")
         for name, text, tip in (
             ("system", "As the &desktop", "Light or dark as the desktop is."),
             ("light", "&Light", "Dark on light."),
             ("dark", "Dar&k", "Light on dark, for a dim room."),
         )
     ),
-    Command("window.operator", "&Operator mode", "Window", ("F11",), "Full screen, read-only.", True, changes=False),
+    Command("window.operator", "&Operator mode", "Window", ("F11",), "Full screen, read-only.", True, modifies=False),
 )
 _HELP = (
-    Command("help.palette", "&Find a command…", "Help", ("Ctrl+K",), "Type what is wanted.", changes=False),
-    Command("help.keys", "&Keys", "Help", ("F1",), "All keys and what the mouse does.", changes=False),
+    Command("help.palette", "&Find a command…", "Help", ("Ctrl+K",), "Type what is wanted.", modifies=False),
+    Command("help.keys", "&Shortcuts", "Help", ("F1",), "All shortcuts and mouse gestures.", modifies=False),
+    Command("help.documentation", "&Documentation", "Help", tip="What to do and what it means.", modifies=False),
     Command("help.about", "&About Synchroscope", "Help", tip="Version and licence."),
 )
 COMMANDS = (*_FILE, *_SOURCE, *_ALARMS, *_TIME, *_REPLAY, *_PANELS, *_LAYOUTS, *_WINDOW, *_HELP)

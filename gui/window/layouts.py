@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from zlib import crc32
 
-from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QMainWindow
+from PySide6.QtWidgets import QDockWidget, QInputDialog, QMainWindow
 
+from gui.window.actions import Actions
 from gui.window.arrangement import BUILT_IN, Part, arrange
-from gui.window.checksum import seal, unseal
+from gui.window.commands import N_LAYOUTS
+from gui.window.window import MainWindow
 
 DEFAULT = "Operator"
 _GROUP = "layouts"
@@ -103,7 +106,7 @@ class Layouts(QObject):
             raise ValueError(f"a layout's name has 1 to {_LONGEST_NAME} letters, this one {len(name)}")
         if name.casefold() in {known.casefold() for known in BUILT_IN}:
             raise ValueError(f"{name} is built in: choose another name")
-        self._store.setValue(f"{_GROUP}/{_kept(name)}", seal(self._desk.saveState(self._version)))
+        self._store.setValue(f"{_GROUP}/{_kept(name)}", self._desk.saveState(self._version))
         self.current = name
         self.changed.emit()
 
@@ -117,13 +120,13 @@ class Layouts(QObject):
     def store(self) -> None:
         """Keep how the window stands, for the next start."""
         self._store.setValue(_LAST, self.current)
-        self._store.setValue(_STATE, seal(self._desk.saveState(self._version)))
-        self._store.setValue(_GEOMETRY, seal(self._window.saveGeometry()))
+        self._store.setValue(_STATE, self._desk.saveState(self._version))
+        self._store.setValue(_GEOMETRY, self._window.saveGeometry())
 
     def restore(self) -> None:
         """Put the window where it stood when `store` was called last; at a first start, as `DEFAULT` has it."""
-        geometry = unseal(self._store.value(_GEOMETRY))
-        restored = geometry is not None and self._window.restoreGeometry(geometry)
+        geometry = self._store.value(_GEOMETRY)
+        restored = isinstance(geometry, QByteArray) and self._window.restoreGeometry(geometry)
         if not restored or not _reachable(self._window.frameGeometry()):
             self._window.setWindowState(Qt.WindowState.WindowNoState)
             self._window.resize(*_DEFAULT_SIZE)
@@ -141,14 +144,77 @@ class Layouts(QObject):
 
     def _restore(self, kept: object) -> bool:
         """Arrange the panels as bytes say; whether they could be used."""
-        state = unseal(kept)
-        if state is None or not self._desk.restoreState(state, self._version):
+        if not isinstance(kept, QByteArray) or not self._desk.restoreState(kept, self._version):
             return False
         for dock in self._docks.values():
             if dock.isFloating() and not _reachable(dock.frameGeometry()):
                 dock.setFloating(False)
         # a window without a panel has nothing to take hold of
         return any(not dock.isHidden() for dock in self._docks.values())
+
+
+class LayoutController(QObject):
+    """Lead the commands of layouts to those of a window.
+
+    Parameters
+    ----------
+    say : tells level and text.
+    """
+
+    def __init__(
+        self, window: MainWindow, actions: Actions, store: QSettings, say: Callable[[str, str], None]
+    ) -> None:
+        super().__init__(window)
+        self._window, self._actions, self._say = window, actions, say
+        self.layouts = Layouts(window, window.desk.docks, store, window.desk)
+        self.layouts.changed.connect(self._name_layouts)
+        actions.connect(
+            {f"layout.{n}": partial(self._apply_number, n) for n in range(1, N_LAYOUTS + 1)}
+            | {
+                "layout.save": self._ask_name,
+                "layout.delete": lambda: self.layouts.delete(self.layouts.current),
+                "layout.reset": lambda: self._apply(self.layouts.current),
+            }
+        )
+
+    def restore(self, layout: str = "") -> None:
+        """Put the panels where they were at the end of the last time, or as `layout` has them."""
+        self.layouts.restore()
+        if layout and layout not in self.layouts.names:
+            self._say("warning", f"there is no layout {layout!r}: there are {', '.join(self.layouts.names)}")
+        elif layout:
+            self._apply(layout)
+
+    def show_panel(self, key: str, layout: str) -> None:
+        """Show a panel: where it is hidden, by the layout that has it."""
+        if self._window.desk.docks[key].isHidden():
+            self._apply(layout)
+
+    def _apply(self, name: str) -> None:
+        if told := self.layouts.apply(name):
+            self._say("warning", told)
+
+    def _apply_number(self, number: int) -> None:
+        if number <= len(self.layouts.names):
+            self._apply(self.layouts.names[number - 1])
+
+    def _name_layouts(self) -> None:
+        self._actions.name_layouts(self.layouts.names, self.layouts.current)
+        self._actions.enable("layout.delete", self.layouts.current in self.layouts.saved)
+
+    def _ask_name(self) -> None:
+        dialog = QInputDialog(self._window)
+        dialog.setWindowTitle("Save layout")
+        dialog.setLabelText("Name of this arrangement of the panels:")
+        dialog.textValueSelected.connect(self._save)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _save(self, name: str) -> None:
+        try:
+            self.layouts.save(name)
+        except ValueError as problem:
+            self._say("error", str(problem))
 
 
 def _reachable(frame: QRect) -> bool:

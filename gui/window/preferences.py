@@ -1,13 +1,14 @@
-"""How the window looks and what it remembers: theme, layouts, settings, the operator's mode."""
+"""Preferences: the theme, and the settings of the window and of the service that it starts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Qt
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QFont, QGuiApplication
-from PySide6.QtWidgets import QApplication, QInputDialog, QMessageBox
+from PySide6.QtWidgets import QApplication
 
 from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
@@ -16,29 +17,59 @@ from gui.panels.tiles.panel import TilesPanel
 from gui.settings.dialog import SettingsDialog
 from gui.settings.files import ExportError, read_settings, write_settings
 from gui.settings.window_settings import WindowSettings, keep_window_settings, load_window_settings
-from gui.sources.opening.open_dialog import Opener
-from gui.widgets.theme import Choice, paint, theme_of
+from gui.widgets.theme import Choice, Theme, paint, theme_of
 from gui.window.actions import Actions
-from gui.window.bindings import connect_all
-from gui.window.layouts import Layouts
-from gui.window.operator import OperatorMode
 from gui.window.window import MainWindow
 from monitor.config import Settings
 
-Say = Callable[[str, str], None]
-_ABOUT = (
-    "Synchroscope {version}\n\n"
-    "Live tracking indicators for hybrid simulation:\nhow late and how large each actuator is.\n"
-    "BSD-3-Clause. Soft real time: it is no interlock."
-)
+CHOICES: tuple[Choice, ...] = ("system", "light", "dark")
 
 
-class PreferencesController(QObject):
-    """Keep settings, and apply them to a window.
+class ThemeController(QObject):
+    """Paint the application in the theme and the size of text that are chosen.
+
+    Signals
+    -------
+    changed : the `Theme` that is painted now.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, choice: Choice, font_scale: float, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._font = QApplication.font()
+        self._font_scale = font_scale
+        self.choice: Choice = choice
+        self.theme: Theme = theme_of(choice)
+        self._paint()
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
+
+    def choose(self, choice: Choice, font_scale: float | None = None) -> None:
+        """Take another theme, or another size of text as a factor of the desktop's."""
+        self.choice, self._font_scale = choice, font_scale or self._font_scale
+        self.theme = theme_of(choice)
+        self._paint()
+        self.changed.emit(self.theme)
+
+    def _follow_system(self, _scheme: Qt.ColorScheme) -> None:
+        if self.choice == "system":
+            self.choose("system")
+
+    def _paint(self) -> None:
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        paint(application, self.theme)
+        font = QFont(self._font)
+        font.setPointSizeF(self._font.pointSizeF() * self._font_scale)
+        application.setFont(font)
+
+
+class SettingsController(QObject):
+    """Keep the settings of the window and of the service, and apply them to a window.
 
     Parameters
     ----------
-    store : where they are kept; the service's own are a TOML file beside it.
+    store : where those of the window are kept; the service's are a TOML file beside it.
     theme : for this time instead of the one that was chosen.
     """
 
@@ -47,66 +78,25 @@ class PreferencesController(QObject):
         self._store = store
         self.service_file = Path(store.fileName()).with_name("service.toml")
         self.settings, self._told = load_window_settings(store)
-        self._choice: Choice = theme or self.settings.theme
-        self.theme = theme_of(self._choice)
-        self._font = QApplication.font()
-        self._paint()
-
-    def dress(self, window: MainWindow, actions: Actions, opener: Opener, say: Say) -> None:
-        """Take charge of a window's looks."""
-        self._window, self._actions, self._opener, self._say = window, actions, opener, say
-        self.layouts = Layouts(window, window.desk.docks, self._store, window.desk)
-        self.layouts.changed.connect(self._name_layouts)
-        self.operator = OperatorMode(window, actions, (window.replay, window.faults, window.bar), window.desk)
+        self.themes = ThemeController(theme or self.settings.theme, self.settings.font_scale, self)
         self._dialog: SettingsDialog | None = None
-        connect_all(
-            actions,
-            {f"theme.{choice}": self._theme_chooser(choice) for choice in ("system", "light", "dark")}
-            | {f"layout.{n}": self._layout_chooser(n) for n in range(1, 10)}
-            | {
-                "layout.save": self._save_layout,
-                "layout.delete": lambda: self.layouts.delete(self.layouts.current),
-                "layout.reset": lambda: self._tell(self.layouts.reset()),
-                "window.settings": self._present_settings,
-                "help.about": self._about,
-            },
-        )
-        actions[f"theme.{self._choice}"].setChecked(True)
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
+
+    def attach(self, window: MainWindow, actions: Actions, say: Callable[[str, str], None]) -> None:
+        """Apply the settings to a window from now on; `say` tells level and text."""
+        self._window, self._actions, self._say = window, actions, say
+        self.themes.changed.connect(window.restyle)
+        actions.connect({f"theme.{choice}": partial(self._choose_theme, choice) for choice in CHOICES})
+        actions.connect({"window.settings": self._present})
+        actions[f"theme.{self.themes.choice}"].setChecked(True)
         self._apply()
         if self._told:
             say("warning", self._told)
 
-    def restore(self, layout: str = "") -> None:
-        """Put the panels where they stood at the end of the last time, or as `layout` has them."""
-        self.layouts.restore()
-        if layout and layout not in self.layouts.names:
-            self._say("warning", f"there is no layout {layout!r}: there are {', '.join(self.layouts.names)}")
-        elif layout:
-            self._tell(self.layouts.apply(layout))
-
     def keep(self) -> None:
-        """Remember everything for the next start."""
-        self.operator.set(False)
-        self.layouts.store()
+        """Write the settings of the window for the next start."""
         keep_window_settings(self._store, self.settings)
-        self._store.sync()
-
-    def show_panel(self, key: str, layout: str) -> None:
-        """Let a panel be seen: where it is hidden, by the layout that has it."""
-        if self._window.desk.docks[key].isHidden():
-            self._tell(self.layouts.apply(layout))
-
-    def _paint(self) -> None:
-        application = QApplication.instance()
-        assert isinstance(application, QApplication)
-        paint(application, self.theme)
-        font = QFont(self._font)
-        font.setPointSizeF(self._font.pointSizeF() * self.settings.font_scale)
-        application.setFont(font)
 
     def _apply(self) -> None:
-        """Give the window what the settings say."""
         window, settings = self._window, self.settings
         lines = settings.limits.lines
         window.desk.panel(IndicatorsPanel).set_limits(lines)
@@ -120,67 +110,28 @@ class PreferencesController(QObject):
         if window.running:
             window.start(settings.frame_rate)
 
-    def _theme_chooser(self, choice: Choice) -> Callable[[], None]:
-        def choose() -> None:
-            self._choice = choice
-            self.settings = self.settings.model_copy(update={"theme": choice})
-            self._restyle()
+    def _choose_theme(self, choice: Choice) -> None:
+        self.settings = self.settings.model_copy(update={"theme": choice})
+        self.themes.choose(choice)
 
-        return choose
-
-    def _follow_system(self, _scheme: Qt.ColorScheme) -> None:
-        if self._choice == "system":
-            self._restyle()
-
-    def _restyle(self) -> None:
-        self.theme = theme_of(self._choice)
-        self._paint()
-        self._window.restyle(self.theme)
-        self._opener.theme = self.theme
-
-    def _name_layouts(self) -> None:
-        self._actions.name_layouts(self.layouts.names, self.layouts.current)
-        self._actions.enable("layout.delete", self.layouts.current in self.layouts.saved)
-
-    def _layout_chooser(self, number: int) -> Callable[[], None]:
-        def choose() -> None:
-            if number <= len(self.layouts.names):
-                self._tell(self.layouts.apply(self.layouts.names[number - 1]))
-
-        return choose
-
-    def _save_layout(self) -> None:
-        dialog = QInputDialog(self._window)
-        dialog.setWindowTitle("Save layout")
-        dialog.setLabelText("Name of this arrangement of the panels:")
-        dialog.textValueSelected.connect(self._save_as)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def _save_as(self, name: str) -> None:
-        try:
-            self.layouts.save(name)
-        except ValueError as problem:
-            self._say("error", str(problem))
-
-    def _present_settings(self) -> None:
+    def _present(self) -> None:
         service, told = read_settings(self.service_file)
-        self._tell(told)
+        if told:
+            self._say("warning", told)
         if self._dialog is None:
             self._dialog = SettingsDialog(self._window)
-            self._dialog.accepted_settings.connect(self._take)
+            self._dialog.accepted_settings.connect(self._accept)
         self._dialog.present(self.settings, service)
 
-    def _take(self, window: WindowSettings, service: Settings) -> None:
-        before, self.settings = (self._choice, self.settings.font_scale), window
-        self._choice = window.theme
-        keep_window_settings(self._store, window)
+    def _accept(self, window: WindowSettings, service: Settings) -> None:
+        before, self.settings = (self.themes.choice, self.settings.font_scale), window
+        self.keep()
         known, _ = read_settings(self.service_file)
         if service != known:
             self._keep_service(service)
         self._actions[f"theme.{window.theme}"].setChecked(True)
         if before != (window.theme, window.font_scale):
-            self._restyle()
+            self.themes.choose(window.theme, window.font_scale)
         self._apply()
         self._window.redraw()
 
@@ -191,18 +142,4 @@ class PreferencesController(QObject):
         except (ExportError, OSError) as problem:
             self._say("error", str(problem))
         else:
-            self._say("info", "the service's settings hold from its next start: open the source again")
-
-    def _tell(self, line: str) -> None:
-        if line:
-            self._say("warning", line)
-
-    def _about(self) -> None:
-        from importlib.metadata import version
-
-        box = QMessageBox(
-            QMessageBox.Icon.NoIcon, "About", _ABOUT.format(version=version("synchroscope")), parent=self._window
-        )
-        box.setModal(False)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.show()
+            self._say("info", "the service's settings apply from its next start: open the source again")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Qt
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
 from gui.sources.opening.connect_dialog import ConnectDialog
@@ -19,9 +19,7 @@ from gui.sources.processes.playback import PlayFile, PlaySimulation
 from gui.sources.processes.rig import ConnectToService, ServeRig
 from gui.sources.processes.session import Source
 from gui.window.actions import Actions
-from gui.window.bindings import connect_all
-from gui.window.opening import Opening
-from gui.window.preferences import PreferencesController
+from gui.window.launch import Opening
 from gui.window.sessions import Sessions
 from gui.window.window import MainWindow
 from monitor.config import load_settings
@@ -37,41 +35,39 @@ class SourceController(QObject):
     window, actions : where it is chosen.
     offers : what there is.
     store : where choices are remembered.
-    opening : what the command line says of all sources.
-    sessions : open what is chosen.
-    appearance : knows the service's settings, and has the reliability shown where a model is judged.
-    say : tells level and text.
+    service_file : settings of a service that the window starts, unless the command line names others.
+
+    Signals
+    -------
+    opened : the source that is opened.
+    told : level and text.
     """
 
+    opened = Signal(object)
+    told = Signal(str, str)
+
     def __init__(
-        self,
-        window: MainWindow,
-        actions: Actions,
-        offers: Catalogue,
-        store: QSettings,
-        opening: Opening,
-        sessions: Sessions,
-        appearance: PreferencesController,
-        say: Callable[[str, str], None],
+        self, window: MainWindow, actions: Actions, offers: Catalogue, store: QSettings, service_file: Path
     ) -> None:
         super().__init__(window)
         self._window, self._actions, self._offers, self._store = window, actions, offers, store
-        self._opening, self._sessions, self._appearance, self._say = opening, sessions, appearance, say
+        self._service_file = service_file
+        self.sessions = Sessions(self)
+        self.sessions.told.connect(self.told)
         self.source: Source | None = None
         # what the command line says holds for the first that is opened
         self._asked: Opening | None = None
         self._question: QMessageBox | None = None
         self._wanted: Callable[[], None] | None = None
-        self.opener = Opener(window, store, offers, appearance.theme)
+        self.opener = Opener(window, store, offers, window.theme)
         self.opener.opened.connect(self.open)
-        self.opener.told.connect(say)
+        self.opener.told.connect(self.told)
         self.opener.failed.connect(self._fail)
         window.first.chosen.connect(self.open)
         window.first.browse.connect(self.opener.ask)
         window.first.path_chosen.connect(self.opener.open_path)
         window.dropped.connect(self._take_dropped)
-        connect_all(
-            actions,
+        actions.connect(
             {
                 "file.open": self.opener.ask,
                 "file.columns": self._choose_columns,
@@ -80,9 +76,8 @@ class SourceController(QObject):
                 "source.disconnect": self.leave,
             },
         )
-        connect_all(
-            actions,
-            {f"source.simulate.{offer.name}": partial(self.simulate, offer.name) for offer in offers.simulations},
+        actions.connect(
+            {f"source.simulate.{offer.name}": partial(self.simulate, offer.name) for offer in offers.simulations}
         )
 
     @property
@@ -102,13 +97,14 @@ class SourceController(QObject):
             # the service that is started with it says what is wrong
             return ""
 
-    def begin(self) -> None:
+    def begin(self, opening: Opening) -> None:
         """Open what the command line asks for."""
-        opening = self._asked = self._opening
+        self._asked = opening
         if opening.connect:
             self.open(ConnectToService(opening.connect, opening.keys))
         elif opening.serve:
-            self.open(ServeRig(connect=opening.serve))
+            words = tuple(word for limit in opening.alarms for word in ("--alarm", limit))
+            self.open(ServeRig(connect=opening.serve, words=words))
         elif opening.file:
             self.opener.open_path(opening.file, opening.words)
         elif opening.simulation:
@@ -121,16 +117,15 @@ class SourceController(QObject):
     def _open(self, source: Source) -> None:
         opening = self._opening_of(source)
         if isinstance(source, ServeRig | PlayFile | PlaySimulation):
-            config = Path(opening.config) if opening.config else self._appearance.service_file
+            config = Path(opening.config) if opening.config else self._service_file
             record = source.record or opening.record
             source = replace(source, config=config if config.exists() else None, record=record)
         if isinstance(source, PlayFile):
             recent_files(self._store).add(str(source.path))
         self._window.watch.forget()
         self.source = source
-        self._sessions.open(source)
-        if isinstance(source, PlaySimulation) and source.judged is not None:
-            self._appearance.show_panel("reliability", "Reliability")
+        self.sessions.open(source)
+        self.opened.emit(source)
 
     def simulate(self, name: str, words: tuple[str, ...] = ()) -> None:
         """Play a simulation, and judge its model where it has one; `words` are options of `replay`."""
@@ -144,7 +139,7 @@ class SourceController(QObject):
 
     def _leave(self) -> None:
         self._window.watch.close()
-        self._sessions.close()
+        self.sessions.close()
 
     def finish(self) -> None:
         """Look at no file any more, at the end of the program."""
@@ -163,7 +158,7 @@ class SourceController(QObject):
 
     def _served(self) -> str:
         """Return what is lost if the session ends: the recording of a rig that is there; empty where nothing is."""
-        session, watch = self._sessions.current, self._window.watch
+        session, watch = self.sessions.current, self._window.watch
         health = watch.history.health
         if session is None or not isinstance(self.source, ServeRig) or health is None or not health.rig:
             return ""
@@ -216,13 +211,13 @@ class SourceController(QObject):
             box.deleteLater()
 
     def _ask_endpoint(self, *, serve: bool) -> None:
-        dialog = ConnectDialog(self._store, self._appearance.theme, self._window, serve=serve)
+        dialog = ConnectDialog(self._store, self._window.theme, self._window, serve=serve)
         dialog.chosen.connect(self.open)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _fail(self, why: str) -> None:
-        self._say("error", why)
+        self.told.emit("error", why)
 
     def _take_dropped(self, path: str) -> None:
         if self._actions["file.open"].isEnabled():

@@ -15,15 +15,14 @@ from gui.sources.replay_bar.fault_bar import FaultBar
 from gui.sources.replay_bar.replay_bar import ReplayBar
 from gui.widgets.theme import Theme
 from gui.window.alarm_banner import AlarmBanner
-from gui.window.detail import DetailLoader
 from gui.window.health_strip import HealthStrip
 from gui.window.note_bar import NoteBar
 from gui.window.notification_bar import NotificationBar
 from gui.window.panel_docks import PanelDocks
 from gui.window.view_bar import ViewBar
-from gui.window.watch import Watch
+from gui.window.watch import DetailLoader, Watch
 
-_PULSE = 0.5  # s: what is silent grows old without a word from anybody
+_IDLE_REFRESH_INTERVAL = 0.5  # s: the age of data grows without a message
 
 
 class MainWindow(QMainWindow):
@@ -52,7 +51,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("synchroscope")
         self.setWindowTitle("Synchroscope")
         self.setAcceptDrops(True)
-        self.view, self.watch = view, watch
+        self.view, self.watch, self.theme = view, watch, theme
         self.detail = DetailLoader()
         self.desk = PanelDocks(view, theme)
         self.first = FirstPage(offers, store, theme)
@@ -78,7 +77,7 @@ class MainWindow(QMainWindow):
         self.waiting_for = self.title = ""
         self._generation: int | None = None
         self._stale = True
-        self._drawn = -_PULSE
+        self._drawn = -_IDLE_REFRESH_INTERVAL
         for changed in (view.moved, view.pointed, view.chosen, self.desk.uncovered):
             changed.connect(self.redraw)
         self.desk.failed.connect(self._tell_failure)
@@ -107,6 +106,7 @@ class MainWindow(QMainWindow):
 
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
+        self.theme = theme
         parts = (self.desk, self.bar, self.alarms, self.first, self.notices, self.strip, self.replay, self.faults)
         for part in parts:
             part.restyle(theme)
@@ -124,7 +124,7 @@ class MainWindow(QMainWindow):
             self.desk.configure(history)
             self.bar.configure(history)
             self._stale = True
-        if fresh or self._stale or now - self._drawn >= _PULSE:
+        if fresh or self._stale or now - self._drawn >= _IDLE_REFRESH_INTERVAL:
             self._stale, self._drawn = False, now
             # first, because it says how all the rest is
             if self.watch.watching:

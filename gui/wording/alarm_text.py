@@ -90,10 +90,10 @@ def transition_words(transition: Transition) -> str:
     owner, quantity, unit = transition.actuator, transition.quantity, transition.unit
     called = transition.name.removesuffix(f".{transition.severity.value}").removeprefix(f"{owner}.")
     said = [f"{owner} {value_words(called)}".strip()]
-    judged, limit = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL), transition.limit
+    at_limit, limit = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL), transition.limit
     # what the service says of itself is told by its reason, unless it has a name that says what of
     named = called in _SUBJECTS or quantity in _QUANTITIES or quantity in _SUBJECTS or not transition.reason
-    if judged and named and limit is not None:
+    if at_limit and named and limit is not None:
         if called != quantity and quantity in _QUANTITIES:
             # an alarm with a name of its own does not tell of which value it is
             said.append(value_words(quantity))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from monitor.catalogue import Output, outputs_by_name
 from monitor.messages.headline import HEADLINE, LABELS
-
-_DEGREES = 180.0 / math.pi
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,52 +51,60 @@ _TRACKING = (HEADLINE, "fdb", "paei")
 _COLOURS = {LABELS[prefix]: number for number, prefix in enumerate(_TRACKING)}
 
 
-def _tracking(name: str, prefixes: tuple[str, ...] = _TRACKING) -> tuple[Measure, ...]:
-    return tuple(
-        Measure(f"{prefix}_{name}", LABELS[prefix], _TRACKING.index(prefix), prefixes[0] == HEADLINE != prefix)
-        for prefix in prefixes
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What the catalogue does not say of a row: see `Quantity`."""
+
+    key: str
+    least_span: float = 0.0
+    usual: bool = True
+    note: str = ""
+
+
+# by title; what is not here comes after them and is not usual
+_ROWS = {
+    "delay": _Row("delay", 1.0, note="> 0 lags"),
+    "ratio": _Row("ratio", 0.02, note="command/measured"),
+    "phase": _Row("phase", 1.0, note="> 0 leads"),
+    "tracking indicator": _Row("ti"),
+    "energy error": _Row("hsem"),
+    "NRMSE": _Row("nrmse", 1.0),
+    "added damping": _Row("added_damping", 0.2, note="< 0 feeds energy in"),
+    "peak error": _Row("peak_error"),
+    "delay, adaptive window": _Row("adaptive_delay", 1.0, usual=False),
+    "delay by correlation": _Row("xcorr_delay", 1.0, usual=False),
+    "amplitude error": _Row("amplitude_error", usual=False),
+    "dominant frequency": _Row("frequency", 0.1, usual=False),
+    "command amplitude": _Row("amplitude", usual=False),
+    "coherence": _Row("coherence", 0.1, usual=False),
+    "angle by TI": _Row("ti_angle", 1.0, usual=False),
+    "tracking indicator, normalised": _Row("ti_normalized", 0.01, usual=False),
+    "energy error since the start": _Row("hsem_total", usual=False),
+    "energy error, of the work": _Row("hsem_index", usual=False),
+    "peak error, relative": _Row("peak_error_relative", 1.0, usual=False),
+}
+
+
+def _quantities() -> tuple[Quantity, ...]:
+    """Return the rows of the catalogue; in each the headline's curve first."""
+    rows: dict[str, list[Output]] = {title: [] for title in _ROWS}
+    for output in sorted(outputs_by_name().values(), key=lambda each: each.group != HEADLINE):
+        if output.row:
+            rows.setdefault(output.row, []).append(output)
+    return tuple(_quantity(title, outputs) for title, outputs in rows.items())
+
+
+def _quantity(title: str, outputs: list[Output]) -> Quantity:
+    first = outputs[0]
+    row = _ROWS.get(title, _Row(first.name, usual=False))
+    headed = len(outputs) > 1 and first.group == HEADLINE
+    measures = tuple(
+        Measure(each.name, each.label, _COLOURS.get(each.label, 0), headed and each is not first) for each in outputs
+    )
+    return Quantity(
+        row.key, title, measures, first.display_factor, first.display_unit, row.least_span, row.usual, row.note
     )
 
 
-def _one(name: str, label: str) -> tuple[Measure, ...]:
-    return (Measure(name, label, _COLOURS.get(label, 0)),)
-
-
-QUANTITIES = (
-    Quantity("delay", "delay", _tracking("delay"), 1e3, "ms", 1.0, note="> 0 lags"),
-    Quantity("ratio", "ratio", _tracking("ratio"), least_span=0.02, note="command/measured"),
-    Quantity("phase", "phase", _tracking("phase", _TRACKING[1:]), _DEGREES, "deg", 1.0, note="> 0 leads"),
-    Quantity("ti", "tracking indicator", _one("ti", "TI")),
-    Quantity("hsem", "energy error", _one("hsem_energy", "HSEM")),
-    Quantity("nrmse", "NRMSE", _one("nrmse", "NRMSE"), 1e2, "%", 1.0),
-    Quantity(
-        "added_damping",
-        "added damping",
-        (*_one("fdb_added_damping", "FDB"), *_one("hsem_added_damping", "HSEM")),
-        1e2,
-        "%",
-        0.2,
-        note="< 0 feeds energy in",
-    ),
-    Quantity("peak_error", "peak error", _one("peak_error", "peak error")),
-    Quantity("adaptive_delay", "delay, adaptive window", _one("paei_adaptive_delay", "PAEI"), 1e3, "ms", 1.0, False),
-    Quantity("xcorr_delay", "delay by correlation", _one("xcorr_delay", "xcorr"), 1e3, "ms", 1.0, False),
-    Quantity("amplitude_error", "amplitude error", _one("paei_amplitude_error", "PAEI"), usual=False),
-    Quantity("frequency", "dominant frequency", _one("fdb_frequency", "FDB"), least_span=0.1, usual=False),
-    Quantity("amplitude", "command amplitude", _one("fdb_amplitude", "FDB"), usual=False),
-    Quantity("coherence", "coherence", _one("broadband_coherence", "broadband"), least_span=0.1, usual=False),
-    Quantity("ti_angle", "angle by TI", _one("ti_angle", "TI"), _DEGREES, "deg", 1.0, False),
-    Quantity("ti_normalized", "tracking indicator, normalised", _one("ti_normalized", "TI"), 1.0, "", 0.01, False),
-    Quantity("hsem_total", "energy error since the start", _one("hsem_energy_total", "HSEM"), usual=False),
-    Quantity("hsem_index", "energy error, of the work", _one("hsem", "HSEM"), usual=False),
-    Quantity(
-        "peak_error_relative",
-        "peak error, relative",
-        _one("peak_error_relative", "peak error"),
-        1e2,
-        "%",
-        1.0,
-        False,
-    ),
-)
+QUANTITIES = _quantities()
 """All rows there can be, in their order; those without a result are left out."""

@@ -26,7 +26,7 @@ _TABLE = {
 }
 _RESTING = (_S.NORMAL, _S.RETURNED, *LATCHED)
 
-_IN_VAIN = {
+_REJECTIONS = {
     _A.ACKNOWLEDGE: {
         _S.NORMAL: "it is normal: there is nothing to acknowledge",
         _S.ACKNOWLEDGED: "it has been acknowledged",
@@ -59,7 +59,7 @@ def occurred(kind: Kind) -> AlarmState:
 def following(state: AlarmState, action: AlarmAction, kind: Kind) -> AlarmState:
     """Return the state after `action`; the same where it has no effect.
 
-    Shelving has no place here: see `unshelved`. Of a shelved alarm, and of one out of service, nothing follows.
+    Shelving has no place here: see `state_after_unshelve`. A shelved alarm, and one out of service, stay as they are.
     """
     if action is _A.OCCUR and state in _RESTING:
         return occurred(kind)
@@ -70,21 +70,21 @@ def following(state: AlarmState, action: AlarmAction, kind: Kind) -> AlarmState:
     return _TABLE.get((state, action), state)
 
 
-def unshelved(beneath: AlarmState, kind: Kind, *, active: bool) -> AlarmState:
-    """Return the state of an alarm that is taken from the shelf, where its life came to `beneath` meanwhile.
+def state_after_unshelve(underlying: AlarmState, kind: Kind, *, active: bool) -> AlarmState:
+    """Return the state of an alarm that is taken from the shelf, where its life came to `underlying` meanwhile.
 
     One whose condition holds has to be seen anew; a latched one is still latched; any other is normal.
     """
     if active:
         return occurred(kind)
-    return beneath if beneath in LATCHED else _S.NORMAL
+    return underlying if underlying in LATCHED else _S.NORMAL
 
 
-def why_in_vain(state: AlarmState, action: AlarmAction) -> str:
+def rejection_reason(state: AlarmState, action: AlarmAction) -> str:
     """Return why `action` has no effect in `state`."""
     if state is _S.OUT_OF_SERVICE:
         return "it is out of service"
-    return _IN_VAIN.get(action, {}).get(state, f"it is {state.replace('_', ' ')}")
+    return _REJECTIONS.get(action, {}).get(state, f"it is {state.replace('_', ' ')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +102,23 @@ class AlarmInstance:
     ----------
     alarm : as it begins, or as it was kept.
     kind : how its life goes.
-    beneath : the state that it would have if it were not shelved; by default its own.
+    underlying : the state that it would have if it were not shelved; by default its own.
     """
 
-    __slots__ = ("_alarm", "_at", "_beneath", "_changed", "_last", "_shelved_for", "active", "kind", "state")
+    __slots__ = ("_alarm", "_at", "_changed", "_last", "_shelved_for", "_underlying", "active", "kind", "state")
 
-    def __init__(self, alarm: Alarm, kind: Kind, beneath: AlarmState | None = None) -> None:
+    def __init__(self, alarm: Alarm, kind: Kind, underlying: AlarmState | None = None) -> None:
         self.kind = kind
         self._alarm, self._changed = alarm, False
         self.state, self.active = alarm.state, alarm.active
         self._last, self._shelved_for = alarm.last, alarm.shelved_for
         self._at = Moment(alarm.time, alarm.index)
-        self._beneath = alarm.state if beneath is None else beneath
+        self._underlying = alarm.state if underlying is None else underlying
 
     @classmethod
     def of(cls, kept: SavedAlarm) -> AlarmInstance:
         """Return one that was kept."""
-        return cls(kept.alarm, Kind(kept.latching, kept.acknowledge), kept.beneath)
+        return cls(kept.alarm, Kind(kept.latching, kept.acknowledge), kept.underlying)
 
     @property
     def alarm(self) -> Alarm:
@@ -145,10 +145,10 @@ class AlarmInstance:
     @property
     def kept(self) -> SavedAlarm:
         """What is to be kept of it."""
-        return SavedAlarm(self.alarm, self._beneath, self.kind.latching, self.kind.acknowledge)
+        return SavedAlarm(self.alarm, self._underlying, self.kind.latching, self.kind.acknowledge)
 
     @property
-    def worth_keeping(self) -> bool:
+    def must_be_saved(self) -> bool:
         """It is neither normal nor out of service."""
         return self.state not in (AlarmState.NORMAL, AlarmState.OUT_OF_SERVICE)
 
@@ -157,7 +157,7 @@ class AlarmInstance:
         """A reset lets it go."""
         return self.state is AlarmState.LATCHED_ACKNOWLEDGED
 
-    def succeed(self, other: AlarmInstance) -> None:
+    def take_over(self, other: AlarmInstance) -> None:
         """Go on where `other` of the same name has come to, under this one's limits.
 
         One that is out of service now, or was, begins anew.
@@ -165,7 +165,7 @@ class AlarmInstance:
         if AlarmState.OUT_OF_SERVICE in (self.state, other.state):
             return
         self._changed = True
-        self._beneath, self._at = other._beneath, other._at
+        self._underlying, self._at = other._underlying, other._at
         self.state, self.active = other.state, other.active
         self._last, self._shelved_for = other._last, other._shelved_for
 
@@ -177,24 +177,24 @@ class AlarmInstance:
             self.seen(value)
         if self.state is AlarmState.OUT_OF_SERVICE:
             return None
-        self._beneath = following(self._beneath, action, self.kind)
-        if self.state in (AlarmState.SHELVED, self._beneath):
+        self._underlying = following(self._underlying, action, self.kind)
+        if self.state in (AlarmState.SHELVED, self._underlying):
             return None
-        return self._go(self._beneath, action, at, reason, value=value)
+        return self._go(self._underlying, action, at, reason, value=value)
 
     def ask(self, action: AlarmAction, by: str, at: Moment) -> Transition:
         """Acknowledge or reset it; raises ValueError where that is in vain."""
         state = following(self.state, action, self.kind)
         if state is self.state:
-            raise ValueError(f"{self.name}: {why_in_vain(self.state, action)}")
-        self._beneath = state
+            raise ValueError(f"{self.name}: {rejection_reason(self.state, action)}")
+        self._underlying = state
         what = "acknowledged" if action is AlarmAction.ACKNOWLEDGE else "reset"
         return self._go(state, action, at, text.asked(what, by), by)
 
     def shelve(self, seconds: float, by: str, at: Moment) -> Transition:
         """Put it aside, or for another time if it is; raises ValueError where it is out of service."""
         if self.state is AlarmState.OUT_OF_SERVICE:
-            raise ValueError(f"{self.name}: {why_in_vain(self.state, AlarmAction.SHELVE)}")
+            raise ValueError(f"{self.name}: {rejection_reason(self.state, AlarmAction.SHELVE)}")
         reason = text.asked(f"shelved for {seconds:g} s", by)
         self._shelved_for = float(seconds)
         return self._go(AlarmState.SHELVED, AlarmAction.SHELVE, at, reason, by)
@@ -203,9 +203,9 @@ class AlarmInstance:
         """Take it from the shelf; raises ValueError where it is not there."""
         if self.state is not AlarmState.SHELVED:
             raise ValueError(f"{self.name}: it is not shelved")
-        self._beneath = unshelved(self._beneath, self.kind, active=self.active)
+        self._underlying = state_after_unshelve(self._underlying, self.kind, active=self.active)
         self._shelved_for = 0.0
-        return self._go(self._beneath, AlarmAction.UNSHELVE, at, text.asked(reason, by), by)
+        return self._go(self._underlying, AlarmAction.UNSHELVE, at, text.asked(reason, by), by)
 
     def wait(self, passed: float) -> bool:
         """Let `passed` s go by; tell whether its time on the shelf is over."""

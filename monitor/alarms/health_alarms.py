@@ -70,7 +70,7 @@ def metric_unit(name: str) -> str:
     return (_GROWING.get(name) or _STANDING[name])[0]
 
 
-def words_of_return(name: str, health: Health) -> str:
+def return_reason(name: str, health: Health) -> str:
     """Return why a value is normal again, where its limit was not what has brought it back; else nothing."""
     return "the stream has ended" if name == "age" and health.state == "ended" else ""
 
@@ -98,7 +98,7 @@ _LONGEST_LATENCY = 2.0  # s
 _DISK_DEADBAND = 0.05
 
 
-def own_watches(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
+def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
     """Give the watches that every service has, unless it is told otherwise."""
     trip, warn = Severity.TRIP, Severity.WARN
     if settings.dead_stream:
@@ -181,7 +181,7 @@ def own_watches(settings: AlarmSettings, stale_after: float) -> Iterator[Watch]:
 def _service(
     name: str,
     severity: Severity,
-    gauge: str,
+    metric: str,
     *,
     low: float = -math.inf,
     high: float = math.inf,
@@ -191,15 +191,15 @@ def _service(
 ) -> Watch:
     alarm = Alarm(
         name=f"{name}.{severity}",
-        value=HEALTH + gauge,
+        value=HEALTH + metric,
         actuator="",
-        unit=metric_unit(gauge),
+        unit=metric_unit(metric),
         severity=severity,
         low=low if math.isfinite(low) else None,
         high=high if math.isfinite(high) else None,
         advice=advice,
     )
-    return Watch(alarm, Kind(), low, high, gauge=gauge, occurs=occurs, returns=returns)
+    return Watch(alarm, Kind(), low, high, metric=metric, occurs=occurs, returns=returns)
 
 
 @dataclass(slots=True)
@@ -237,24 +237,24 @@ class Condition:
         return True
 
 
-class ServiceWatch:
+class HealthAlarm:
     """One alarm of the service, and what it watches."""
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self.standing = AlarmInstance(watch.alarm, watch.kind)
-        self._gauge = HealthMetric(watch.gauge)
+        self.instance = AlarmInstance(watch.alarm, watch.kind)
+        self._metric = HealthMetric(watch.metric)
         self._condition = Condition(watch.low, watch.high, watch.deadband, watch.on_delay, watch.off_delay)
 
     def go_on(self) -> None:
         """Take for the condition what the alarm says of it."""
-        self._condition.active, self._condition.held = self.standing.alarm.active, None
+        self._condition.active, self._condition.held = self.instance.alarm.active, None
 
     def look(self, health: Health, at: Moment, passed: float) -> Transition | None:
         """Judge a look `passed` s after the one before."""
-        value = self._gauge.read(health)
-        self.standing.seen(value)
+        value = self._metric.read(health)
+        self.instance.seen(value)
         if not self._condition.turns(value, passed):
             return None
-        words = words_of_return(self.watch.gauge, health)
-        return self.watch.turned(self.standing, value, at, entered=self._condition.active, returns=words)
+        words = return_reason(self.watch.metric, health)
+        return self.watch.turned(self.instance, value, at, entered=self._condition.active, returns=words)

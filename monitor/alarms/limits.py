@@ -18,14 +18,14 @@ _AT_ONCE = 1024  # changes that are handed out by one call of the kernel
 class Change(NamedTuple):
     """The condition of a watch begins to hold at a row, or holds no longer.
 
-    Where it holds no longer, it had ended `untold` times before, too soon for being told.
+    Where it holds no longer, it had ended `suppressed` times before, too soon for being told.
     """
 
     row: int
     watch: int
     entered: bool
     value: float
-    untold: int = 0
+    suppressed: int = 0
 
 
 class Limit(NamedTuple):
@@ -123,9 +123,9 @@ class LimitJudge:
 
     def _changes(self, values: Samples, n_found: int) -> Iterator[Change]:
         # of several changes of one watch in these rows only the last is in `_active`
-        for row, signed, untold in self._found[:n_found].tolist():
+        for row, signed, suppressed in self._found[:n_found].tolist():
             watch = abs(signed) - 1
-            yield Change(row, watch, signed > 0, float(values[row, self._columns[watch]]), untold)
+            yield Change(row, watch, signed > 0, float(values[row, self._columns[watch]]), suppressed)
 
 
 @kernel
@@ -139,13 +139,13 @@ def _advance_limits(
     active: NDArray[np.bool_],
     held: Integers,
     since: Integers,
-    untold: Integers,
+    suppressed: Integers,
     last: Samples,
     found: Integers,
 ) -> tuple[int, int]:
     """Judge rows from `first` on, until all are or `found` may not hold another row's changes.
 
-    ``found`` takes (row, 1 + watch, 0) where a condition is entered, (row, -1 - watch, untold) where it is left.
+    ``found`` takes (row, 1 + watch, 0) where a condition is entered, (row, -1 - watch, suppressed) where it is left.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def _advance_limits(
                 turns = x < normal[watch, 0] or x > normal[watch, 1]
             if not turns:
                 if held[watch] > rows[watch, 1] and active[watch]:
-                    untold[watch] += 1
+                    suppressed[watch] += 1
                 held[watch] = 0
                 continue
             held[watch] += 1
@@ -180,8 +180,8 @@ def _advance_limits(
             active[watch] = not active[watch]
             found[n_found, 0] = row
             found[n_found, 1] = 1 + watch if active[watch] else -1 - watch
-            found[n_found, 2] = untold[watch]
-            since[watch] = untold[watch] = 0
+            found[n_found, 2] = suppressed[watch]
+            since[watch] = suppressed[watch] = 0
             n_found += 1
     return values.shape[0], n_found
 

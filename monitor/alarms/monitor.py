@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from monitor.alarms import saved_alarm, text
 from monitor.alarms.alarm_instance import AlarmInstance, Moment
-from monitor.alarms.health_alarms import ServiceWatch
+from monitor.alarms.health_alarms import HealthAlarm
 from monitor.alarms.limits import LimitJudge
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.alarms.watches import plan
@@ -67,25 +67,25 @@ class AlarmMonitor:
     def _begin(self) -> None:
         self._alarms: dict[str, AlarmInstance] = {}
         # those that are not normal and not watched, or not yet
-        self._orphans: dict[str, AlarmInstance] = {}
+        self._unwatched: dict[str, AlarmInstance] = {}
         self._stream: ResultStream | None = None
         self._next = 0
         self._rows: list[tuple[Watch, AlarmInstance]] = []
         self._judge = LimitJudge(())
-        self._gone = False
+        self._release_due = False
         self._notes: list[str] = []
-        self._service: list[ServiceWatch] = []
+        self._service: list[HealthAlarm] = []
         if self._settings is not None:
             watches, _ = plan(self._settings, self._stale_after, ())
-            self._service = [ServiceWatch(watch) for watch in watches]
-            self._alarms = {each.standing.name: each.standing for each in self._service}
+            self._service = [HealthAlarm(watch) for watch in watches]
+            self._alarms = {each.instance.name: each.instance for each in self._service}
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
         """All of them, as they are."""
-        for (_, standing), last in zip(self._rows, self._judge.last.tolist(), strict=True):
-            standing.seen(last)
-        return tuple(standing.alarm for standing in self._all())
+        for (_, instance), last in zip(self._rows, self._judge.last.tolist(), strict=True):
+            instance.seen(last)
+        return tuple(instance.alarm for instance in self._all())
 
     def follow(self, stream: ResultStream) -> tuple[str, ...]:
         """Watch the columns of a new stream; return what there is to note, one line each.
@@ -100,23 +100,23 @@ class AlarmMonitor:
         before = {each.name: each for each in self._all()}
         watches = self._planned(before, stream.columns)
         self._rows = [(watch, AlarmInstance(watch.alarm, watch.kind)) for watch in watches if watch.column >= 0]
-        for _, standing in self._rows:
-            if standing.name in before:
-                standing.succeed(before[standing.name])
+        for _, instance in self._rows:
+            if instance.name in before:
+                instance.take_over(before[instance.name])
         rows_a_second = stream.sample_rate / stream.every
         limits = [watch.limit(rows_a_second) for watch, _ in self._rows]
-        self._judge = LimitJudge(limits, [standing.active for _, standing in self._rows])
-        alarms = [*(each.standing for each in self._service), *(standing for _, standing in self._rows)]
-        self._alarms = {standing.name: standing for standing in alarms}
-        self._orphans = {n: each for n, each in before.items() if n not in self._alarms and each.worth_keeping}
-        self._gone = bool(self._orphans)
+        self._judge = LimitJudge(limits, [instance.active for _, instance in self._rows])
+        alarms = [*(each.instance for each in self._service), *(instance for _, instance in self._rows)]
+        self._alarms = {instance.name: instance for instance in alarms}
+        self._unwatched = {n: each for n, each in before.items() if n not in self._alarms and each.must_be_saved}
+        self._release_due = bool(self._unwatched)
         return (*aside, *self._notes)
 
     def _change_rig(self, rig: str) -> tuple[str, ...]:
         former, self._rig = self._rig, rig
         if former in ("", rig):
             return ()
-        mine = self._worth_keeping()
+        mine = self._to_be_saved()
         self._begin()
         self._take_up(self._aside.pop(rig, ()))
         if not mine:
@@ -131,32 +131,32 @@ class AlarmMonitor:
         stream = results.stream
         if stream is not self._stream:
             raise ValueError("results of a stream that is not followed")
-        made = self._let_go(Moment(results.time, results.index)) if self._gone else ()
+        made = self._release_unwatched(Moment(results.time, results.index)) if self._release_due else ()
         if results.index != self._next:
             self._judge.interrupt()
         self._next = results.index + len(results) * stream.every
         changes = self._judge.advance(results.values)
         if changes:
             found = []
-            for row, position, entered, value, untold in changes:
+            for row, position, entered, value, suppressed in changes:
                 samples = row * stream.every
                 at = Moment(results.time + samples / stream.sample_rate, results.index + samples)
-                watch, standing = self._rows[position]
-                found.append(watch.turned(standing, value, at, entered=entered, untold=untold))
+                watch, instance = self._rows[position]
+                found.append(watch.turned(instance, value, at, entered=entered, suppressed=suppressed))
             made += self._numbered(found)
         return made
 
-    def look(self, health: Health, time: float, index: int, passed: float) -> tuple[Transition, ...]:
+    def judge_health(self, health: Health, time: float, index: int, passed: float) -> tuple[Transition, ...]:
         """Judge the service's health, `passed` s after the last look; what is shelved comes back in time."""
         at = Moment(time, index)
-        self._orphans = {name: each for name, each in self._orphans.items() if each.worth_keeping}
+        self._unwatched = {name: each for name, each in self._unwatched.items() if each.must_be_saved}
         made = [each.unshelve("", at, "the time on the shelf is over") for each in self._all() if each.wait(passed)]
         # what is watched here is watched from the first look on, or never
-        lost = [e for e in self._orphans.values() if e.active and e.alarm.value.startswith(HEALTH)]
+        lost = [e for e in self._unwatched.values() if e.active and e.alarm.value.startswith(HEALTH)]
         gone = [each.turn(None, text.unwatched(each.alarm, published=True), at, entered=False) for each in lost]
         return self._numbered([*made, *gone, *(each.look(health, at, passed) for each in self._service)])
 
-    def obey(self, request: AlarmRequest, time: float, index: int) -> tuple[Transition, ...]:
+    def carry_out(self, request: AlarmRequest, time: float, index: int) -> tuple[Transition, ...]:
         """Do what is asked; raises ValueError, with one line that says why, where that cannot be done."""
         alarms, at, by = self.alarms, Moment(time, index), request.by
         if not alarms:
@@ -178,21 +178,21 @@ class AlarmMonitor:
                 return self._numbered([self._shelve(request, at)])
 
     def _shelve(self, request: ShelveRequest, at: Moment) -> Transition:
-        standing = self._named(request.alarm)
+        instance = self._named(request.alarm)
         if request.seconds == 0.0:
-            return standing.unshelve(request.by, at)
+            return instance.unshelve(request.by, at)
         most = self._settings.shelve_at_most if self._settings is not None else 0.0
         if not 0.0 < request.seconds <= most:
             raise ValueError(f"{request.alarm}: shelved for {request.seconds:g} s, where {most:g} s are the most")
-        return standing.shelve(request.seconds, request.by, at)
+        return instance.shelve(request.seconds, request.by, at)
 
     def snapshot(self) -> bytes:
         """Return what must outlive the service."""
-        return saved_alarm.encode(self._number, self._worth_keeping(), self._rig, self._aside)
+        return saved_alarm.encode(self._number, self._to_be_saved(), self._rig, self._aside)
 
-    def _worth_keeping(self) -> tuple[saved_alarm.SavedAlarm, ...]:
+    def _to_be_saved(self) -> tuple[saved_alarm.SavedAlarm, ...]:
         _ = self.alarms
-        return tuple(each.kept for each in self._all() if each.worth_keeping)
+        return tuple(each.kept for each in self._all() if each.must_be_saved)
 
     def restore(self, state: bytes) -> None:
         """Take over what `snapshot` returned, in another service; raises ValueError for anything else."""
@@ -204,16 +204,16 @@ class AlarmMonitor:
     def _take_up(self, alarms: Sequence[saved_alarm.SavedAlarm]) -> None:
         if self._settings is None:
             return
-        before = {standing.name: standing for standing in map(AlarmInstance.of, alarms)}
+        before = {instance.name: instance for instance in map(AlarmInstance.of, alarms)}
         self._planned(before)
         self._alarms = {
-            each.name: each for each in (*(s.standing for s in self._service), *(s for _, s in self._rows))
+            each.name: each for each in (*(s.instance for s in self._service), *(s for _, s in self._rows))
         }
-        for name, standing in before.items():
+        for name, instance in before.items():
             if name in self._alarms:
-                self._alarms[name].succeed(standing)
+                self._alarms[name].take_over(instance)
             else:
-                self._orphans[name] = standing
+                self._unwatched[name] = instance
         for each in self._service:
             each.go_on()
         if self._stream is not None:
@@ -222,27 +222,27 @@ class AlarmMonitor:
     def _planned(self, before: Mapping[str, AlarmInstance], columns: Sequence[Column] = ()) -> list[Watch]:
         """Return what is to be watched beside those of `before` that are not normal, which come first."""
         assert self._settings is not None
-        kept = {name for name, standing in before.items() if standing.worth_keeping}
+        kept = {name for name, instance in before.items() if instance.must_be_saved}
         watches, self._notes = plan(self._settings, self._stale_after, columns, kept)
         names = {watch.alarm.name for watch in watches}
-        self._service = [each for each in self._service if each.standing.name in names]
+        self._service = [each for each in self._service if each.instance.name in names]
         return watches
 
     def _all(self) -> Iterator[AlarmInstance]:
         yield from self._alarms.values()
-        yield from self._orphans.values()
+        yield from self._unwatched.values()
 
     def _named(self, name: str) -> AlarmInstance:
-        found = self._alarms.get(name) or self._orphans.get(name)
+        found = self._alarms.get(name) or self._unwatched.get(name)
         if found is None:
             near = nearest(name, [each.name for each in self._all()])
             raise ValueError(f"there is no alarm {name!r}" + (f"; the nearest is {near!r}" if near else ""))
         return found
 
-    def _let_go(self, at: Moment) -> tuple[Transition, ...]:
+    def _release_unwatched(self, at: Moment) -> tuple[Transition, ...]:
         """Let those return to normal whose value is not published any more."""
-        self._gone = False
-        lost = [each for each in self._orphans.values() if each.active]
+        self._release_due = False
+        lost = [each for each in self._unwatched.values() if each.active]
         columns = {(column.name, column.actuator) for column in self._stream.columns} if self._stream else set()
         published = [(each.alarm.value, each.alarm.actuator) in columns for each in lost]
         whys = [text.unwatched(each.alarm, published=there) for each, there in zip(lost, published, strict=True)]

@@ -16,18 +16,18 @@ MOST_RIGS = 16
 """Whose alarms are put aside."""
 
 
-class SavedAlarm(msgspec.Struct, frozen=True):
+class SavedAlarm(msgspec.Struct, frozen=True, rename={"underlying": "beneath"}):
     """One alarm that was not normal.
 
     Parameters
     ----------
     alarm : as it was.
-    beneath : the state that a shelved alarm has come to unseen; else its own.
+    underlying : the state that a shelved alarm has come to unseen; else its own.
     latching, acknowledge : its kind.
     """
 
     alarm: Alarm
-    beneath: AlarmState
+    underlying: AlarmState
     latching: bool
     acknowledge: bool
 
@@ -35,7 +35,7 @@ class SavedAlarm(msgspec.Struct, frozen=True):
 _Alarms = Annotated[tuple[SavedAlarm, ...], msgspec.Meta(max_length=MAX_ALARMS)]
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SavedAlarms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of them, and the number of the last transition.
 
     Parameters
@@ -51,7 +51,7 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aside: Annotated[dict[str, _Alarms], msgspec.Meta(max_length=MOST_RIGS)] = {}
 
 
-_decoder = msgspec.json.Decoder(Kept)
+_decoder = msgspec.json.Decoder(SavedAlarms)
 
 
 def encode(
@@ -61,10 +61,10 @@ def encode(
     aside: Mapping[str, tuple[SavedAlarm, ...]] = MappingProxyType({}),
 ) -> bytes:
     """Return the JSON form."""
-    return msgspec.json.encode(Kept(_VERSION, number, alarms, rig, dict(aside)))
+    return msgspec.json.encode(SavedAlarms(_VERSION, number, alarms, rig, dict(aside)))
 
 
-def decode(kept: bytes) -> Kept:
+def decode(kept: bytes) -> SavedAlarms:
     """Return what `encode` was given; raises ValueError, with one line, for anything else."""
     if len(kept) > _MOST_BYTES:
         raise ValueError(f"{len(kept)} bytes of alarms; the limit is {_MOST_BYTES}")
@@ -79,6 +79,6 @@ def decode(kept: bytes) -> Kept:
         if len(set(names)) != len(names):
             raise ValueError("the alarms that were kept have names in common")
         for each in alarms:
-            if each.beneath in (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE):
-                raise ValueError(f"the alarms that were kept have {each.alarm.name!r} {each.beneath} twice")
+            if each.underlying in (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE):
+                raise ValueError(f"the alarms that were kept have {each.alarm.name!r} {each.underlying} twice")
     return found

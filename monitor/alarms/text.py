@@ -52,11 +52,11 @@ def occurred(alarm: Alarm, value: float, limit: float | None, delay: float = 0.0
     return f"{what} is {side} {reading(limit, alarm.unit, value, limit)}{lasting}"
 
 
-def returned(alarm: Alarm, value: float, limit: float | None, said: str = "", untold: int = 0) -> str:
-    """Return why the condition of an alarm has ended; before, it had `untold` times, too soon to be told."""
+def returned(alarm: Alarm, value: float, limit: float | None, said: str = "", suppressed: int = 0) -> str:
+    """Return why the condition of an alarm has ended; before, it had `suppressed` times, too soon to be told."""
     if said:
         return said
-    before = f", {untold} times before too briefly" if untold else ""
+    before = f", {suppressed} times before too briefly" if suppressed else ""
     if not math.isfinite(value) or limit is None:
         return f"{_subject(alarm)} is back to normal{before}"
     side = "below" if limit == alarm.high else "above"

@@ -28,7 +28,7 @@ class Watch:
     kind : how its life goes.
     low, high, deadband, on_delay, off_delay : of the condition; low and high may be infinite, delays are in s.
     column : of the value in the results; -1 where it is the service's.
-    gauge : of the value, where it is the service's.
+    metric : of the value, where it is the service's.
     occurs, returns : what is said of it, with {value} and {limit}; empty: what is said of any value.
     """
 
@@ -40,7 +40,7 @@ class Watch:
     on_delay: float = 0.0
     off_delay: float = 0.0
     column: int = -1
-    gauge: str = ""
+    metric: str = ""
     occurs: str = ""
     returns: str = ""
 
@@ -52,18 +52,18 @@ class Watch:
 
     def turned(
         self,
-        standing: AlarmInstance,
+        instance: AlarmInstance,
         value: float,
         at: Moment,
         *,
         entered: bool,
-        untold: int = 0,
+        suppressed: int = 0,
         returns: str = "",
     ) -> Transition | None:
-        """Let the condition begin or cease to hold, and say why; `untold` ends came too soon."""
+        """Let the condition begin or cease to hold, and say why; `suppressed` ends came too soon."""
         crossed = text.crossed(self.alarm, value)
         if entered:
             reason = text.occurred(self.alarm, value, crossed, self.on_delay, self.occurs)
         else:
-            reason = text.returned(self.alarm, value, crossed, returns or self.returns, untold)
-        return standing.turn(value, reason, at, entered=entered)
+            reason = text.returned(self.alarm, value, crossed, returns or self.returns, suppressed)
+        return instance.turn(value, reason, at, entered=entered)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 from monitor.alarms.alarm_instance import Kind
-from monitor.alarms.health_alarms import metric_unit, own_watches
+from monitor.alarms.health_alarms import metric_unit, standard_alarms
 from monitor.alarms.watch import HEALTH, Watch
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity
@@ -27,7 +27,7 @@ def plan(
     notes: list[str] = []
     found: dict[str, Watch] = {}
     doubled = 0
-    for watch in (*own_watches(settings, stale_after), *_limits(settings.limit, columns, notes)):
+    for watch in (*standard_alarms(settings, stale_after), *_limits(settings.limit, columns, notes)):
         doubled += watch.alarm.name in found
         found.setdefault(watch.alarm.name, watch)
     room = MAX_ALARMS - sum(name not in found for name in kept)
@@ -72,11 +72,11 @@ def _same(column: Column, limit: LimitSettings) -> bool:
 
 
 def _of_service(limit: LimitSettings) -> Iterator[Watch]:
-    gauge = limit.value.removeprefix(HEALTH)
-    yield from _both(limit, "", metric_unit(gauge), gauge=gauge)
+    metric = limit.value.removeprefix(HEALTH)
+    yield from _both(limit, "", metric_unit(metric), metric=metric)
 
 
-def _both(limit: LimitSettings, actuator: str, unit: str, column: int = -1, gauge: str = "") -> Iterator[Watch]:
+def _both(limit: LimitSettings, actuator: str, unit: str, column: int = -1, metric: str = "") -> Iterator[Watch]:
     """Give the watches of one value: warn and trip, as far as they are set."""
     for severity, boundary in ((Severity.WARN, limit.warn), (Severity.TRIP, limit.trip)):
         if boundary is None:
@@ -102,7 +102,7 @@ def _both(limit: LimitSettings, actuator: str, unit: str, column: int = -1, gaug
             limit.on_delay,
             limit.off_delay,
             column,
-            gauge,
+            metric,
         )
 
 

@@ -67,7 +67,7 @@ def normal(alarm: Alarm) -> str:
 
 
 _ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
-_PATIENCE = 5.0  # s for a service to say what its alarms are
+_ANSWER_TIMEOUT = 5.0  # s for a service to say what its alarms are
 _LONGEST = 86400.0  # s on the shelf that a request may ask for
 
 
@@ -173,7 +173,7 @@ def _report(results: str, security: Keys | None) -> AlarmReport:
 
     subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
     try:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _ANSWER_TIMEOUT
         while (left := deadline - time.monotonic()) > 0:
             for item in subscriber.receive(left):
                 if isinstance(item, AlarmReport):

@@ -101,10 +101,10 @@ class _Look:
 
     def _keys(self, stack: ExitStack) -> Iterator[CheckResult]:
         from monitor.commands.checks.endpoints import keys, no_keys
-        from monitor.commands.security import guarded
+        from monitor.commands.security import open_guard
 
         security = self._settings.security
-        self._guard = stack.enter_context(guarded(security.keys, security.rig_key))
+        self._guard = stack.enter_context(open_guard(security.keys, security.rig_key))
         yield from keys(self._settings) if security.keys else no_keys(self._settings)
 
     def _sockets(self, stack: ExitStack) -> Iterator[CheckResult]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -56,6 +56,7 @@ def _words(values: Samples) -> str:
 
 
 _PAUSE = 5.0
+_NO_SAMPLES = 2.5  # s after which a rig that sends nothing is told of
 _TOLD = {
     EventKind.STARTED: "the stream starts",
     EventKind.RESTART: "the rig has restarted",
@@ -82,11 +83,18 @@ class ConsoleSink:
     ----------
     say : takes a line.
     clock : s, monotonic.
+    awaited : endpoints of rigs that are connected to; one that sends nothing for long is told once.
     """
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        awaited: Sequence[str] = (),
+    ) -> None:
         self._say = say
         self._clock = clock
+        self._awaited, self._begun = tuple(awaited), clock()
         self._said: dict[EventKind, float] = {}
         self._complete = True
         self._judged = FinalReliability()
@@ -123,8 +131,14 @@ class ConsoleSink:
         """Say nothing: every transition is an event."""
 
     def health(self, health: Health) -> None:
-        """Say once that samples cannot be recorded, and how many alarms there was no room for."""
-        self._tell_left_out(self._clock())
+        """Say once that no samples come or cannot be recorded, and how many alarms there was no room for."""
+        now = self._clock()
+        self._tell_left_out(now)
+        if health.counts.received:
+            self._awaited = ()
+        elif self._awaited and now - self._begun >= _NO_SAMPLES:
+            self._say(f"no samples from {', '.join(self._awaited)}: still trying")
+            self._awaited = ()
         if health.unrecorded and self._complete:
             self._complete = False
             self._say(f"{health.recording}: {health.unrecorded} samples could not be recorded")

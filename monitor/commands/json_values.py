@@ -47,4 +47,4 @@ def criteria_json(criteria: BenchmarkCriteria) -> dict[str, float | None]:
 
 def print_records(found: Sequence[Mapping[str, Any]]) -> None:
     """Print what was found of one record, or of several as a list, as one JSON object."""
-    print(json.dumps(found[0] if len(found) == 1 else {"records": found}, indent=2))
+    print(json.dumps(json_values(found[0] if len(found) == 1 else {"records": found}), indent=2))

@@ -14,9 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.outlets import open_broker, open_viewers
-from monitor.commands.process import StopSignals, allow_descriptors, leave_at_once, must_have_memory, stop_when_closed
+from monitor.commands.process import (
+    StopSignals,
+    allow_descriptors,
+    exit_on_stdin_eof,
+    leave_at_once,
+    must_have_memory,
+)
 from monitor.commands.progress import compilation_progress
-from monitor.commands.security import Guard, guarded, in_plain
+from monitor.commands.security import Guard, open_guard, unencrypted_rigs
 from monitor.commands.service_alarms import names_folder
 from monitor.commands.service_manager import open_service_manager
 from monitor.commands.service_settings import add_service_options, service_settings
@@ -31,9 +37,9 @@ if TYPE_CHECKING:
     from monitor.transport.zeromq.request_server import ZmqRequestServer
     from monitor.wire.native import Encoder
 
-_CLOSED_WITHIN = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
-_TURN = 0.1  # s
-_LONG = 1.0  # s of waiting without a word
+_CLOSE_TIMEOUT = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
+_POLL_INTERVAL = 0.1  # s
+_SILENCE = 1.0  # s of waiting without a word
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,10 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     # told to stop while things are still being set up, it stops all the same
     stop = StopSignals()
     if arguments.until_closed:
-        stop_when_closed()
+        exit_on_stdin_eof()
     settings = service_settings(arguments)
 
-    from monitor.commands.checks.values import must_be_published
+    from monitor.commands.checks.values import check_published
     from monitor.commands.console_sink import ConsoleSink
     from monitor.commands.service_alarms import kept_alarms
     from monitor.engine.monitor import MOST_ROWS, Monitor, warm_up
@@ -84,12 +90,12 @@ def run(arguments: argparse.Namespace) -> int:
             plan = open_plan(settings.reliability)
     except KeyboardInterrupt:
         return 0
-    must_be_published(settings, plan)
+    check_published(settings, plan)
     recorder: Recorder | None = None
     with ExitStack() as stack:
-        stack.push(lambda _, problem, __: _leave_a_disk_that_hangs(problem, recorder))
-        guard = stack.enter_context(guarded(settings.security.keys, settings.security.rig_key, say))
-        if plain := in_plain(settings):
+        stack.push(lambda _, problem, __: _exit_if_disk_hangs(problem, recorder))
+        guard = stack.enter_context(open_guard(settings.security.keys, settings.security.rig_key, say))
+        if plain := unencrypted_rigs(settings):
             say(plain)
         source = ZmqSource(
             stream.connect,
@@ -115,9 +121,9 @@ def run(arguments: argparse.Namespace) -> int:
             encoder=encoder,
         )
         stack.callback(results.close)
-        inlet = _inlet(publish, arguments.insecure, guard)
-        if inlet is not None:
-            stack.callback(inlet.close)
+        requests = _request_server(publish, arguments.insecure, guard)
+        if requests is not None:
+            stack.callback(requests.close)
         viewers = stack.enter_context(open_viewers(settings.viewers, arguments.insecure, say))
         # closed after the recording, whose outcome it tells
         broker = open_broker(settings, lambda: recorder, say)
@@ -142,25 +148,29 @@ def run(arguments: argparse.Namespace) -> int:
         troubled: list[Troubled] = [
             results,
             *(each for each in viewers if isinstance(each, Troubled)),
-            *([inlet] if inlet else []),
+            *([requests] if requests else []),
         ]
         # not before, or what a rig sends meanwhile would pile up until it is lost
         source.listen()
         service = Service(
             source,
             Monitor(settings.indicators, plan, most_rows=MOST_ROWS),
-            [results, *kept, ConsoleSink(say), *told],
+            [results, *kept, ConsoleSink(say, awaited=stream.connect), *told],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
-            recording=Recording if recorder is None else lambda: _kept(recorder, disk, service.dropped),
+            recording=Recording if recorder is None else lambda: _recording_state(recorder, disk, service.dropped),
             unpublished=lambda: results.dropped,
             broker=broker.look,
-            trouble=lambda: "; ".join(filter(None, [guard.trouble(), *(each.trouble for each in troubled)])),
-            inlets=[*([inlet] if inlet is not None else []), *(each.notes for each in kept), *broker.inlets],
+            fault=lambda: "; ".join(filter(None, [guard.trouble(), *(each.trouble for each in troubled)])),
+            request_servers=[
+                *([requests] if requests is not None else []),
+                *(each.notes for each in kept),
+                *broker.inlets,
+            ],
         )
-        takes = "" if inlet is None else f"; requests on {inlet.endpoint}"
+        takes = "" if requests is None else f"; requests on {requests.endpoint}"
         listening = f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}"
         say(listening)
         if manager is not None:
@@ -191,14 +201,14 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"recorded {recorder.recorded} samples {ends}{recorder.path}")
     elif not recorder.unrecorded:
         say("nothing to record came")
-    if missing := _missing(recorder):
+    if missing := _unrecorded(recorder):
         print(f"synchroscope monitor: {missing}", file=sys.stderr)
     if recorder.hangs:
         leave_at_once(1)
     return 1 if missing else 0
 
 
-def _leave_a_disk_that_hangs(problem: BaseException | None, recorder: Recorder | None) -> None:
+def _exit_if_disk_hangs(problem: BaseException | None, recorder: Recorder | None) -> None:
     if problem is not None and recorder is not None and recorder.hangs:
         traceback.print_exception(problem)
         leave_at_once(1)
@@ -211,15 +221,15 @@ def _close(recorder: Recorder, stop: StopSignals, say: Callable[[str], None], *,
     outcome = TRUNCATED if broke_off else None
     # a run that ends by itself is written, however long the disk takes; who does not want to wait says so
     ended, told = time.monotonic(), False
-    while not recorder.end(outcome, _TURN) and not broke_off and not stop.told:
-        if not told and time.monotonic() - ended > _LONG:
+    while not recorder.end(outcome, _POLL_INTERVAL) and not broke_off and not stop.told:
+        if not told and time.monotonic() - ended > _SILENCE:
             told = True
             say(f"waiting until the disk has taken {recorder.path}: stop the service to give up what it has not")
     used = time.monotonic() - stop.since if stop.told else 0.0
-    recorder.close(outcome, patience=max(1.0, _CLOSED_WITHIN - used))
+    recorder.close(outcome, patience=max(1.0, _CLOSE_TIMEOUT - used))
 
 
-def _missing(recorder: Recorder) -> str:
+def _unrecorded(recorder: Recorder) -> str:
     """Return what of the run is not in its file, in one line; empty: all of it is."""
     lost = f"{recorder.unrecorded} samples were not recorded" if recorder.unrecorded else ""
     if recorder.hangs:
@@ -248,7 +258,7 @@ def _recorder(settings: Settings, encoder: Encoder) -> Recorder:
     return RecorderProcess(path, stored, interval, encoder=encoder) if POSSIBLE else RunWriter(path, stored, interval)
 
 
-def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> ZmqRequestServer | None:
+def _request_server(results: ResultSettings, insecure: bool, guard: Guard) -> ZmqRequestServer | None:
     from monitor.transport.zeromq.request_server import ZmqRequestServer
 
     if results.requests in ("", "none"):
@@ -256,7 +266,7 @@ def _inlet(results: ResultSettings, insecure: bool, guard: Guard) -> ZmqRequestS
     return ZmqRequestServer(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
 
 
-def _kept(recorder: Recorder, disk: DiskSpace, left: int) -> Recording:
+def _recording_state(recorder: Recorder, disk: DiskSpace, left: int) -> Recording:
     from monitor.messages.health import Recording
 
     return Recording(

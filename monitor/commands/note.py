@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monitor.transport.security.key_files import Keys
 
 
-_PATIENCE = 5.0  # s for a service to say how it is, and again for it to answer
+_ANSWER_TIMEOUT = 5.0  # s for a service to say how it is, and again for it to answer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def requests_of(results: str, security: Keys | None) -> str:
 
     subscriber = ResultSubscriber(results, kinds=("health",), security=security)
     try:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _ANSWER_TIMEOUT
         while (left := deadline - time.monotonic()) > 0:
             for item in subscriber.receive(left):
                 if isinstance(item, Health):
@@ -63,10 +63,10 @@ def answer_of(url: str, request: Request, security: Keys | None) -> Answer:
     """Send a request, and return what the service says."""
     from monitor.transport.zeromq.request_client import RequestClient
 
-    client = RequestClient(url, timeout=_PATIENCE, security=security)
+    client = RequestClient(url, timeout=_ANSWER_TIMEOUT, security=security)
     try:
         client.send(request)
-        while not (answers := client.answers(_PATIENCE)):
+        while not (answers := client.answers(_ANSWER_TIMEOUT)):
             pass
         return answers[0]
     finally:

@@ -72,7 +72,7 @@ _STANDARD_INPUT = 0
 _MOST = 1 << 12
 
 
-def stop_when_closed(number: signal.Signals = signal.SIGTERM) -> None:
+def exit_on_stdin_eof(number: signal.Signals = signal.SIGTERM) -> None:
     """Act from now on as a signal would when standard input is closed; what is written to it is not looked at.
 
     The signal must have a handler: what the system does by default is not done.

@@ -1,4 +1,4 @@
-"""Keys of a program that binds: one context for all its sockets, and the gatekeeper that guards them."""
+"""Keys of a program that binds: one context for all its sockets, and the authenticator that guards them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.transport.security.key_files import Keys
 
-_IO_THREADS = 4  # signals, results, requests and the gatekeeper do not wait for each other
+_IO_THREADS = 4  # signals, results, requests and the authenticator do not wait for each other
 
-_ALONE = "the gatekeeper has died: nobody new is let in; start the service again"
+_AUTHENTICATOR_STOPPED = "the authenticator has stopped: no new client is admitted; start the service again"
 
 
 class Guard(NamedTuple):
@@ -30,12 +30,12 @@ class Guard(NamedTuple):
 
 
 @contextmanager
-def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: None) -> Iterator[Guard]:
+def open_guard(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: None) -> Iterator[Guard]:
     """Give what sockets are made with, for as long as they are there.
 
     Parameters
     ----------
-    folder : made by `synchroscope keys`; empty: nothing is guarded.
+    folder : made by `synchroscope keys`; empty: nothing is open_guard.
     peer : file of the public key of who is connected to.
     say : is told who is let in, and who was not.
 
@@ -61,16 +61,18 @@ def guarded(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: 
     say(f"keys of {folder}: {', '.join(sorted(allowed.names.values())) or 'no client'} may come")
     context = zmq.Context(io_threads=_IO_THREADS)
     try:
-        gatekeeper = ZapAuthenticator(context, allowed, say)
+        authenticator = ZapAuthenticator(context, allowed, say)
         try:
-            yield Guard(context, keys, lambda: "" if gatekeeper.alive else _ALONE, Path(folder) / CLIENTS)
+            yield Guard(
+                context, keys, lambda: "" if authenticator.alive else _AUTHENTICATOR_STOPPED, Path(folder) / CLIENTS
+            )
         finally:
-            gatekeeper.close()
+            authenticator.close()
     finally:
         context.destroy(linger=0)
 
 
-def in_plain(settings: Settings) -> str:
+def unencrypted_rigs(settings: Settings) -> str:
     """Say which rigs are heard without encryption although there are keys; empty: none."""
     from monitor.transport.zeromq.endpoint import is_local
 

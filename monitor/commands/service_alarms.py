@@ -149,9 +149,9 @@ def alarm_path(settings: Settings) -> Path | None:
 
 def _put_aside(path: Path, problem: Exception) -> str:
     from monitor.recording import alarm_file
-    from monitor.recording.notes import the_end
+    from monitor.recording.notes import elide_left
 
-    name = the_end(path.name, _MOST_NAME)
+    name = elide_left(path.name, _MOST_NAME)
     why = " ".join(str(problem).split()).replace("the alarms that were kept", "its alarms")
     if len(why.encode()) > _MOST_WHY:
         why = why.encode()[: _MOST_WHY - 3].decode(errors="ignore") + "…"
@@ -159,4 +159,4 @@ def _put_aside(path: Path, problem: Exception) -> str:
         aside = alarm_file.put_aside(path)
     except OSError:
         return f"alarms start afresh, {name} cannot be read: {why}"
-    return f"alarms start afresh, {name} is now {the_end(aside.name, _MOST_NAME)}: {why}"
+    return f"alarms start afresh, {name} is now {elide_left(aside.name, _MOST_NAME)}: {why}"

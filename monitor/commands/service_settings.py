@@ -59,10 +59,6 @@ def service_settings(arguments: argparse.Namespace) -> Settings:
     from monitor.config import load_settings
 
     given = given_settings(arguments)
-    measures = given.get("indicators", {}).get("measures", [])
-    if arguments.config is None and len(measures) > 1 and measures[-1].endswith(".toml"):
-        # a list of names takes the file that follows it
-        arguments.config = Path(measures.pop())
     stream, reliability = given.get("stream", {}), given.get("reliability", {})
     if "bind" in stream:
         # an empty endpoint takes the place of those in the file, and is none

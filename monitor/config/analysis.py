@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from monitor.catalogue import CATALOGUE
 from monitor.config.section import Names, NotNegative, Positive, Section, Share, Time, Window, setting
 
 
@@ -24,8 +25,11 @@ def _not_falling(limit: tuple[float, float]) -> tuple[float, float]:
 Band = Annotated[tuple[NotNegative, Positive], AfterValidator(_rising)]
 Limit = Annotated[tuple[Share, Share], AfterValidator(_not_falling)]
 
-Measure = Literal["fdb", "paei", "paei_adaptive", "ti", "nrmse", "peak_error", "hsem", "broadband", "fei", "transfer"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+if TYPE_CHECKING:
+    Measure = str
+else:
+    Measure = Literal[tuple(CATALOGUE)]
+MEASURES: tuple[Measure, ...] = tuple(CATALOGUE)
 
 
 class IndicatorSettings(Section):

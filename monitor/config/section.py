@@ -104,7 +104,8 @@ class SettingField:
     @property
     def may_be_left_out(self) -> bool:
         """Whether leaving it out is not the same as giving its default: `empty` says what then applies."""
-        return self.kind == "number" and self.default is not None and bool(self.empty)
+        optional = _plain(self.info.annotation)[1]
+        return self.kind == "number" and not optional and bool(self.empty)
 
     @property
     def default_text(self) -> str:

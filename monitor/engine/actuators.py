@@ -6,12 +6,14 @@ from collections.abc import Collection
 
 import numpy as np
 
+from monitor.catalogue import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output
 from monitor.config import IndicatorSettings
-from monitor.engine.pair_signals import PairSignals
 from monitor.engine.transfer import TransferMonitor
-from monitor.indicators.base import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output, Signals
-from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.band_pass import BandPass
+from monitor.indicators.base import Signals
+from monitor.indicators.factory import all_indicators
 from monitor.indicators.hopped import HoppedIndicator
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.indicators.tracking_pass import PassIndicator, TrackingPass
 from monitor.messages.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_unit, units_differ
 from monitor.messages.transfer import TransferBlock
@@ -34,7 +36,7 @@ class ActuatorMonitor:
     def __init__(self, settings: IndicatorSettings, stream: Stream) -> None:
         pairs = stream.pairs
         self._every = settings.every
-        self._signals = PairSignals(stream, settings.bandpass)
+        self._signals = _PairSignals(stream, settings.bandpass)
         with_force = self._signals.with_force
         indicators = all_indicators(settings, stream.sample_rate, len(pairs), with_force=with_force)
         self.notes: tuple[str, ...] = ()
@@ -55,12 +57,14 @@ class ActuatorMonitor:
         firsts = np.cumsum([0, *(len(indicator.outputs) for indicator in indicators)]).tolist()
         sliding = {each: at for each, at in zip(indicators, firsts, strict=False) if isinstance(each, PassIndicator)}
         self._pass = TrackingPass(sliding) if sliding else None
-        # those that look at whole windows now and then, and their columns
-        self._hopped = [
+        # those with a kernel of their own, and their columns
+        self._others = [
             (each, slice(at, at + len(each.outputs)))
             for each, at in zip(indicators, firsts, strict=False)
-            if isinstance(each, HoppedIndicator)
+            if not isinstance(each, PassIndicator)
         ]
+        # those that evaluate whole windows now and then
+        self._hopped = [each for each, _ in self._others if isinstance(each, HoppedIndicator)]
         columns, meaningless = [], []
         for pair in pairs:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
@@ -80,29 +84,29 @@ class ActuatorMonitor:
         """
         if broken:
             # a sample that is not there, seen as one that is NaN: windows across it are not valid
-            self._take(self._signals.hole(), block.index - 1)
+            self._take(self._signals.missing_sample(), block.index - 1)
         rows = self._take(self._signals.take(block), block.index)
         if len(self._meaningless):
             rows[:, self._meaningless] = np.nan
         return rows
 
     def fresh_transfer(self, block: SignalBlock) -> TransferBlock | None:
-        """Return the transfer functions up to the end of `block`; None if all of them have been told."""
+        """Return the transfer functions up to the end of `block`; None if there are no new ones."""
         return None if self._transfer is None else self._transfer.fresh(block)
 
     def pause(self, measures: Collection[str]) -> None:
         """Do not compute these of the costly measures, for want of time; all others again."""
-        for each, _ in self._hopped:
+        for each in self._hopped:
             each.paused = each.measure in measures
         if self._transfer is not None:
             self._transfer.pause(on="transfer" in measures)
 
     def work(self) -> bool:
-        """Do a part of what is told later, less than a millisecond's worth; return whether there was any."""
-        return any(each.work() for each, _ in self._hopped) or (self._transfer is not None and self._transfer.work())
+        """Do a part of the pending evaluations, less than a millisecond's worth; return whether there was any."""
+        return any(each.work() for each in self._hopped) or (self._transfer is not None and self._transfer.work())
 
     def finish_transfer(self) -> TransferBlock | None:
-        """Return transfer functions that were still to be told, at the end of a record; None if there are none."""
+        """Return pending transfer functions, at the end of a record; None if there are none."""
         return None if self._transfer is None else self._transfer.finish()
 
     def _take(self, signals: Signals, first: int) -> Samples:
@@ -111,11 +115,67 @@ class ActuatorMonitor:
         out: Samples = np.empty((n_rows, self._n_pairs, self._n_outputs))
         if self._pass is not None:
             self._pass.advance(signals, first, out)
-        for indicator, columns in self._hopped:
+        for indicator, columns in self._others:
             out[:, :, columns] = indicator.advance(signals.x_c, signals.x_m, first, signals.f_m)
         if self._transfer is not None:
             self._transfer.advance(signals, first)
         return out.reshape(n_rows, len(self.columns))
+
+
+class _PairSignals:
+    """Pick the columns of the actuators from blocks.
+
+    Parameters
+    ----------
+    stream : of the blocks; it has one actuator or more.
+    bandpass : (low, high) Hz of the filter that all signals go through; None for none.
+
+    Raises
+    ------
+    ValueError : the band does not fit the sample rate.
+    """
+
+    def __init__(self, stream: Stream, bandpass: tuple[float, float] | None) -> None:
+        self._n = len(stream.pairs)
+        columns = [pair.command for pair in stream.pairs] + [pair.measured for pair in stream.pairs]
+        self.with_force = any(pair.force is not None for pair in stream.pairs)
+        if self.with_force:
+            # an actuator without a force has its command there, until it is made NaN
+            columns += [pair.command if pair.force is None else pair.force for pair in stream.pairs]
+        self._columns = np.array(columns, dtype=np.intp)
+        self._apart = self._columns[: self._n], self._columns[self._n : 2 * self._n], self._columns[2 * self._n :]
+        self._forceless = np.array([pair.force is None for pair in stream.pairs])
+        self._filter: BandPass | None = None
+        if bandpass is not None:
+            self._filter = BandPass(stream.sample_rate, *bandpass, n_channels=len(columns))
+
+    def take(self, block: SignalBlock) -> Signals:
+        """Return the signals of the next block, (n_samples, n_pairs) each."""
+        if self._filter is None:
+            x_c, x_m, f_m = (np.take(block.samples, columns, axis=1) for columns in self._apart)
+        else:
+            taken, n = np.take(block.samples, self._columns, axis=1), self._n
+            # a bad sample of one signal restarts the filters of all that it is compared with: they must stay alike
+            bad = ~(np.abs(taken) < LARGEST_SAMPLE)
+            compared = bad[:, :n] | bad[:, n : 2 * n]
+            taken[:, :n][compared] = taken[:, n : 2 * n][compared] = np.nan
+            # command and measured are compared without the force as well, and do not wait for it
+            if self.with_force:
+                taken[:, 2 * n :][compared | bad[:, 2 * n :]] = np.nan
+            taken = self._filter.filter(taken)
+            x_c, x_m, f_m = taken[:, :n].copy(), taken[:, n : 2 * n].copy(), taken[:, 2 * n :].copy()
+        if self.with_force:
+            f_m[:, self._forceless] = np.nan
+        return Signals(x_c, x_m, f_m)
+
+    def missing_sample(self) -> Signals:
+        """Return a sample that is NaN, and let the filter begin anew."""
+        if self._filter is not None:
+            self._filter.reset()
+        n = self._n
+        return Signals(
+            np.full((1, n), np.nan), np.full((1, n), np.nan), np.full((1, n if self.with_force else 0), np.nan)
+        )
 
 
 def _unit(output: Output, command: Channel, measured: Channel, force: Channel | None) -> str:

@@ -107,10 +107,11 @@ class Monitor:
             rows.append(self._actuators.advance(new, broken=arrival.broken and not arrival.started))
             transfer = self._actuators.fresh_transfer(new)
         if self._reliability is not None:
-            judged, told = self._reliability.advance(new, self.settings.every)
+            judged, decisions = self._reliability.advance(new, self.settings.every)
             rows.append(judged)
-            # in the order of the stream: what is told of its last samples comes before its end
-            events = tuple(sorted(events + told, key=lambda event: event.index)) if told else events
+            # in the order of the stream: a decision at its last samples comes before its end
+            if decisions:
+                events = tuple(sorted(events + decisions, key=lambda event: event.index))
         results = None
         if self._results is not None:
             first_row = -(-new.index // self.settings.every) * self.settings.every
@@ -122,16 +123,16 @@ class Monitor:
         return update
 
     def pause(self, measures: Collection[str]) -> None:
-        """Do not compute these of the measures that look at whole windows, for want of time; all others again.
+        """Do not compute these of the measures that evaluate whole windows, for want of time; all others again.
 
-        Their values are NaN until a window has been looked at again.
+        Their values are NaN until a window has been evaluated again.
         """
         self._paused = frozenset(measures)
         if self._actuators is not None:
             self._actuators.pause(self._paused)
 
     def work(self) -> bool:
-        """Do a part of what is to be told later, in time that is to spare; return whether there was any.
+        """Do a part of the pending evaluations, in time that is to spare; return whether there was any.
 
         It is less than a millisecond's worth, for windows of a few thousand samples. Nothing depends on it but how
         long an `update` takes, which does what is due and has not been done.
@@ -139,7 +140,7 @@ class Monitor:
         return self._actuators is not None and self._actuators.work()
 
     def finish(self) -> TransferBlock | None:
-        """Return transfer functions that were still to be told, where a record ends without a last block."""
+        """Return pending transfer functions, where a record ends without a last block."""
         return None if self._actuators is None else self._actuators.finish_transfer()
 
     def keep(self, block: SignalBlock) -> Update:

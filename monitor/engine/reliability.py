@@ -1,4 +1,4 @@
-"""A model judged while the stream goes on: rows beside those of the indicators, and what there is to tell."""
+"""The reliability of a model while the stream goes on: rows beside those of the indicators, and its decisions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ DECISION = "reliability_decision"
 _CURVES = 2 * len(NAMES)  # columns: each value and its standard error
 _NAMED = 6  # of the channels that a rig sends
 _ROUNDING = 1e-3  # of a step or a sample
-# s between two decisions that are told; or this share of the ensemble's time, if that is less
+# s between two decisions that are reported; or this share of the ensemble's time, if that is less
 _PAUSE, _SHARE = 1.0, 0.1
 
 
 class ReliabilityMonitor:
     """Judge the channels of one stream.
 
-    The values are made at the ensembles' instants, and stand until the next one is due; after the last there are
+    The values are computed at the ensembles' instants and held until the next one is due; after the last there are
     none.
 
     Parameters
@@ -48,14 +48,14 @@ class ReliabilityMonitor:
         self._always_short = window - 1 > (self._instants.n_judged - 1) * self._instants.steps
         self._sites = [SiteReliability(site.ensemble, site.tolerance, 1, window) for site in plan.sites]
         self._resolution = max(resolution_of(site.ensemble.n_realizations) for site in plan.sites)
-        # instants from the first that is judged to the first decision, and samples between two that are told
+        # instants from the first that is judged to the first decision, and samples between two that are reported
         some = _SHARE * float(first.time[-1] - first.time[0])
         self._undecided = ceil((some if plan.after is None else plan.after) / first.dt - _ROUNDING)
         self._pause = round(min(_PAUSE, some) * stream.sample_rate)
         self._first_judged: int | None = None
-        self._told: tuple[float, int] | None = None
+        self._last_decision: tuple[float, int] | None = None
         self.columns = self._name_columns()
-        self._standing = np.full(len(self.columns), np.nan)
+        self._held = np.full(len(self.columns), np.nan)
         self._next: int | None = None
         self._ended = False
 
@@ -82,7 +82,7 @@ class ReliabilityMonitor:
         events = self._join(block) if self._next is None else []
         if self._next is not None and len(self._instants.within(self._next, first - self._next)[0]):
             # an instant was due among the samples that are lost
-            self._standing[:] = np.nan
+            self._held[:] = np.nan
         self._next = first + n
         numbers, instants = self._instants.within(first, n)
         made = np.empty((len(numbers), len(self.columns)))
@@ -90,12 +90,12 @@ class ReliabilityMonitor:
             made[:] = self._judge(block.samples[numbers - first], instants)
             events += self._decide(made, numbers, instants, block)
         rows = np.arange(-(-first // every) * every, first + n, every)
-        # the newest judgement at or before each row; where it came before the block, the standing one
+        # the newest judgement at or before each row; where it came before the block, the one that is held
         newest = np.searchsorted(numbers, rows, side="right")
-        standing = np.vstack([self._standing, made])
-        values = standing[newest]
+        known = np.vstack([self._held, made])
+        values = known[newest]
         values[rows >= self._instants.end] = np.nan
-        self._standing = standing[-1]
+        self._held = known[-1]
         if not self._ended and self._next > self._instants.end:
             self._ended = True
             end = f"the ensemble ends at {self._plan.sites[0].ensemble.time[-1]:g} s: nothing is judged beyond"
@@ -103,7 +103,7 @@ class ReliabilityMonitor:
         return values, tuple(events)
 
     def _join(self, block: SignalBlock) -> list[Event]:
-        """Return what there is to tell when the stream starts."""
+        """Return the notes when the stream starts."""
         instants, plan = self._instants, self._plan
         notes = list(plan.notes)
         if plan.shift:
@@ -134,7 +134,7 @@ class ReliabilityMonitor:
         return np.concatenate(parts, axis=1)
 
     def _decide(self, made: Samples, numbers: Integers, instants: Integers, block: SignalBlock) -> list[Event]:
-        """Write the decisions into `made`; return as events those that are others than the last one told.
+        """Write the decisions into `made`; return as events those that differ from the last one reported.
 
         Not more often than once a pause: near a limit a decision may change at every sample.
         """
@@ -150,9 +150,11 @@ class ReliabilityMonitor:
         events: list[Event] = []
         for row, verdict in zip(decided.tolist(), found.tolist(), strict=True):
             number = int(numbers[row])
-            if self._told is not None and (verdict == self._told[0] or number < self._told[1] + self._pause):
+            if self._last_decision is not None and (
+                verdict == self._last_decision[0] or number < self._last_decision[1] + self._pause
+            ):
                 continue
-            self._told = verdict, number
+            self._last_decision = verdict, number
             pairs = estimates[row].reshape(-1, 2).tolist()
             known = {
                 name: Estimate(pair[0], pair[1], self._resolution) for name, pair in zip(NAMES, pairs, strict=True)

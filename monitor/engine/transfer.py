@@ -12,8 +12,8 @@ from monitor.indicators.transfer_function import Averages, TransferFunction
 from monitor.messages.blocks import Column, Samples, SignalBlock, Stream, ratio_unit
 from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
-# the part of a hop after which transfer functions are told
-_LATER = 4
+# transfer functions are published a hop over this after their last sample
+_LATENCY_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class _Estimate:
 
 
 class TransferMonitor:
-    """Average the transfer function of every actuator, and say when there is a new one.
+    """Average the transfer function of every actuator; publish it when there is a new one.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class TransferMonitor:
             memory=settings.transfer_memory,
             band=settings.band,
             max_delay=settings.max_delay,
-            later=round(settings.transfer_segment * stream.sample_rate) // 16,
+            latency=round(settings.transfer_segment * stream.sample_rate) // 16,
             n_pairs=len(stream.pairs),
         )
         columns = [FREQUENCY]
@@ -57,7 +57,7 @@ class TransferMonitor:
             columns += [Column(name, unit or ratio, pair.actuator) for name, unit in QUANTITIES]
         self._stream = TransferStream(stream.rig, stream.epoch, stream.sample_rate, tuple(columns))
         self._hop = self._taken = 0
-        self._being_made: _Estimate | None = None
+        self._pending: _Estimate | None = None
 
     def advance(self, signals: Signals, first: int) -> None:
         """Take the next samples, of which the first has the number `first`."""
@@ -68,25 +68,25 @@ class TransferMonitor:
         self._function.paused = on
 
     def work(self) -> bool:
-        """Do a part of what is told later, about a third of a millisecond's worth; return whether there was any."""
+        """Do a part of a pending estimate, about a third of a millisecond's worth; return whether there was any."""
         if self._function.work():
             return True
-        made = self._being_made
-        if made is None or len(made.curves) == self._function.n_pairs:
+        pending = self._pending
+        if pending is None or len(pending.curves) == self._function.n_pairs:
             return False
-        made.curves.append(self._function.column(made.averages, len(made.curves)))
+        pending.curves.append(self._function.column(pending.averages, len(pending.curves)))
         return True
 
     def fresh(self, block: SignalBlock) -> TransferBlock | None:
-        """Return transfer functions that have been made anew; None if there are none.
+        """Return new transfer functions; None if there are none.
 
-        They are those at the end of the block with which a segment ended, and are told `_LATER` of a hop after it,
-        at the stream's last block at once.
+        They are those at the end of the block with which a segment ended, and are published a quarter of a hop after
+        it, at the stream's last block at once.
         """
         index = block.index + len(block) - 1
-        told = None
-        if self._being_made is not None and index >= self._being_made.until:
-            told = self._told()
+        ready = None
+        if self._pending is not None and index >= self._pending.until:
+            ready = self._complete()
         # the pairs take their segments one after the other, all of them within the hop that ends with the first one's
         if block.last or index // self._function.hop != self._hop:
             self._hop = index // self._function.hop
@@ -94,21 +94,23 @@ class TransferMonitor:
             self._taken = int(self._function.taken.sum())
             if self._taken != before:
                 time = block.time + (len(block) - 1) * block.stream.dt
-                self._being_made = _Estimate(averages, index, time, index + self._function.hop // _LATER, block.last)
-            if block.last and self._being_made is not None:
-                told = self._told()
-        return told
+                self._pending = _Estimate(
+                    averages, index, time, index + self._function.hop // _LATENCY_PARTS, block.last
+                )
+            if block.last and self._pending is not None:
+                ready = self._complete()
+        return ready
 
     def finish(self) -> TransferBlock | None:
-        """Return transfer functions that were still to be told; None if there are none."""
-        return None if self._being_made is None else self._told()
+        """Return pending transfer functions; None if there are none."""
+        return None if self._pending is None else self._complete()
 
-    def _told(self) -> TransferBlock:
+    def _complete(self) -> TransferBlock:
         while self.work():
             pass
-        made, self._being_made = self._being_made, None
-        assert made is not None
+        pending, self._pending = self._pending, None
+        assert pending is not None
         # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator stand side by side
-        by_pair = np.stack(made.curves).transpose(2, 0, 1).reshape(len(self._function.frequency), -1)
+        by_pair = np.stack(pending.curves).transpose(2, 0, 1).reshape(len(self._function.frequency), -1)
         values = np.column_stack([self._function.frequency, by_pair])
-        return TransferBlock(self._stream, made.index, made.time, values, made.last)
+        return TransferBlock(self._stream, pending.index, pending.time, values, pending.last)

@@ -7,7 +7,7 @@ from copy import deepcopy
 import numpy as np
 from numpy.typing import ArrayLike
 
-from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 

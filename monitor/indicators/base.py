@@ -10,29 +10,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from monitor.catalogue import Output
 from monitor.messages.blocks import Samples
 
 # samples in the windows of all pairs together; each costs about a kilobyte when every measure is computed
 LARGEST_WINDOW = 1 << 21
-SIGNAL_UNIT = "signal"
-RATIO_UNIT = "ratio"
-ENERGY_UNIT = "energy"
 
 Value = TypeVar("Value", bound=NamedTuple)
 _NO_FORCE: Samples = np.empty((0, 0))
-
-
-class Output(NamedTuple):
-    """One number that an indicator gives.
-
-    In ``unit``, ``signal`` stands for the command's own unit, ``ratio`` for command over measured and ``energy`` for
-    force times measured.
-    ``compares`` says that the number means nothing where the two signals have different units.
-    """
-
-    name: str
-    unit: str
-    compares: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +73,7 @@ class WindowedIndicator(ABC, Generic[Value]):
     ----------
     outputs, value_type : what it gives, and the named tuple with one field for each.
     needs_force : it must be given the restoring force too.
-    hop : samples after which its values are made anew; between them the last ones stand.
+    hop : samples after which its values are renewed; they are held between updates.
     """
 
     outputs: ClassVar[tuple[Output, ...]]

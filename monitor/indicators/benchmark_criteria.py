@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Samples
 
 

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import RATIO_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
+from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
 from monitor.indicators.parts.fractional_lag import REACH, delayed
-from monitor.indicators.parts.gate import Gate, gate_limits, new_gate, passes
-from monitor.indicators.parts.multitaper import MultitaperFit, multitaper_length
-from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, with_chance
-from monitor.indicators.parts.window_residual import Residual, scatter
+from monitor.indicators.parts.gate import Gate, gate_limits, new_gate, update_gate
+from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, Residual, scatter, with_chance
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
@@ -23,25 +23,15 @@ _RELATED = 0.5
 # rad, of the delay at the motion's mean frequency: beyond it nothing is known
 _LARGEST_SD = 0.5
 # evaluations while the window slides by its length
-_LOOKS = 4
+_EVALUATIONS = 4
 # samples by which a lag may be beyond the largest, for rounding
 _BESIDE = 0.01
 # a remaining lag of so many samples is worth another round
 _SETTLED = 0.25
 _ROUNDS = 3
-_OUTPUTS = (
-    Output("xcorr_delay", "s"),
-    Output("xcorr_peak", "1"),
-    Output("broadband_delay", "s"),
-    Output("broadband_ratio", RATIO_UNIT),
-    Output("broadband_coherence", "1"),
-    Output("broadband_delay_sd", "s"),
-    Output("broadband_ratio_sd", RATIO_UNIT),
-    Output("xcorr_delay_sd", "s"),
-)
 
 
-class BroadbandDelay(NamedTuple):
+class BroadbandValues(NamedTuple):
     """What the whole band says of one actuator.
 
     ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` 0 .. 1, squared; ``delay_sd`` and
@@ -59,7 +49,7 @@ class BroadbandDelay(NamedTuple):
     xcorr_delay_sd: float
 
 
-class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
+class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     """Delay and amplitude ratio over a band of frequencies; the command needs no dominant one.
 
     Parameters
@@ -72,7 +62,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     gate : smallest command amplitude, in the signal's unit, for which a value is given: the root of twice the
         variance, which is the amplitude of a tone.
     relative_gate : the same as a fraction of the largest command amplitude that has lasted two windows.
-    later : see `HoppedIndicator`.
+    latency : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -96,8 +86,8 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
     """
 
     measure = "broadband"
-    outputs = _OUTPUTS
-    value_type = BroadbandDelay
+    outputs = CATALOGUE["broadband"].outputs
+    value_type = BroadbandValues
     smallest_window = SMALLEST_FIT
     at_once = True
 
@@ -110,7 +100,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         band: tuple[float, float] | None = None,
         gate: float = 0.0,
         relative_gate: float = 0.02,
-        later: int = 0,
+        latency: int = 0,
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
@@ -124,13 +114,13 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         self._correlation = CrossCorrelation(n_window, n_middle, most)
         self._most = float(most)
         delayed(np.zeros(n_window), self._correlation.start, n_middle, 0.0)
-        loudest, quietest, began = new_gate(1)
-        _advance_gate(0, 0.0, 0, n_window, *self._limits, loudest, quietest, began)
+        peak, lowest, start = new_gate(1)
+        _advance_gate(0, 0.0, 0, n_window, *self._limits, peak, lowest, start)
         super().__init__(
             sample_rate,
             window,
-            hop=n_window // _LOOKS,
-            later=later,
+            hop=n_window // _EVALUATIONS,
+            latency=latency,
             n_pairs=n_pairs,
             every=every,
             max_delay=max_delay,
@@ -143,11 +133,13 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandDelay]):
         return new_gate(self.n_pairs)
 
     def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> Samples:  # noqa: ARG002
-        result: Samples = np.full(len(_OUTPUTS), np.nan)
+        result: Samples = np.full(len(self.outputs), np.nan)
         c, m, size_c, size_m = window
         amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))
-        loudest, quietest, began = self._memory
-        is_open = _advance_gate(pair, amplitude, good, self.n_window, *self._limits, loudest, quietest, began)
+        gate_peak, gate_lowest, gate_start = self._memory
+        is_open = _advance_gate(
+            pair, amplitude, good, self.n_window, *self._limits, gate_peak, gate_lowest, gate_start
+        )
         if not is_open or size_m == 0.0:
             return result
         peak = self._correlation.peak(c, m)
@@ -199,8 +191,8 @@ def _advance_gate(
     n_window: int,
     absolute: float,
     relative: float,
-    loudest: Samples,
-    quietest: Samples,
-    began: NDArray[np.int64],
+    gate_peak: Samples,
+    gate_lowest: Samples,
+    gate_start: NDArray[np.int64],
 ) -> bool:
-    return passes(loudest, quietest, began, absolute, relative, pair, amplitude, good, n_window)
+    return update_gate(gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, good, n_window)

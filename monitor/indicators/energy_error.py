@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import ENERGY_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.parts.energy_kernel import EnergyState
 from monitor.indicators.parts.gate import gate_limits, new_gate
+from monitor.indicators.parts.sliding_statistics import new_sums
 from monitor.indicators.parts.swept_area import HOPS, new_stored_window
-from monitor.indicators.parts.windowed_sums import new_sums
 from monitor.indicators.tracking_pass import HSEM, PassIndicator
 
 
-class EnergyError(NamedTuple):
+class EnergyErrorValues(NamedTuple):
     """Energy error over the window and since the start; the latter as a ratio; the damping ratio that it adds."""
 
     window: float
@@ -24,7 +25,7 @@ class EnergyError(NamedTuple):
     added_damping: float
 
 
-class HybridSimulationErrorMonitor(PassIndicator[EnergyError]):
+class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     """HSEM: the work of the restoring force along the tracking error (Mosqueda, Stojadinovic and Mahin 2007).
 
     Parameters
@@ -61,13 +62,8 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyError]):
     command to the span; it does not change the added damping. Nothing is valid without a force.
     """
 
-    outputs = (
-        Output("hsem_energy", ENERGY_UNIT, compares=True),
-        Output("hsem_energy_total", ENERGY_UNIT, compares=True),
-        Output("hsem", "1", compares=True),
-        Output("hsem_added_damping", "1", compares=True),
-    )
-    value_type = EnergyError
+    outputs = CATALOGUE["hsem"].outputs
+    value_type = EnergyErrorValues
     smallest_window = 2
     part = HSEM
     needs_force = True

@@ -7,24 +7,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import (
-    RATIO_UNIT,
-    SIGNAL_UNIT,
-    Output,
-    check_window,
-)
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
+from monitor.indicators.parts.dominant_tone import TAPERS
 from monitor.indicators.parts.fourier import new_transform
-from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_ROOMS, FdbState
+from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, FdbState
 from monitor.indicators.parts.gate import gate_limits, new_gate
-from monitor.indicators.parts.tapers import TAPERS
 from monitor.indicators.parts.tracked_bins import N_TRACKED, choose_bins, half_angles, turns_of
 from monitor.indicators.tracking_pass import FDB, PassIndicator
 
 # looks at the whole window while it slides by its length
-_LOOKS = 8
+_EVALUATIONS = 8
 
 
-class FrequencyDomainError(NamedTuple):
+class FrequencyDomainValues(NamedTuple):
     """What FDB says of one actuator.
 
     ``ratio`` command/measured (> 1 undershoot); ``phase`` rad, positive: measured leads; ``delay`` s,
@@ -44,7 +40,7 @@ class FrequencyDomainError(NamedTuple):
     added_damping: float
 
 
-class FrequencyDomainIndicator(PassIndicator[FrequencyDomainError]):
+class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     """Frequency-domain-based error indicators (Mirza Hessabi and Mercan), made exact for a steady tone.
 
     Parameters
@@ -95,18 +91,8 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainError]):
     ``sin(phase) / (2 g) = ratio sin(phase) / 2``. A lag feeds energy into the test.
     """
 
-    outputs = (
-        Output("fdb_ratio", RATIO_UNIT),
-        Output("fdb_phase", "rad"),
-        Output("fdb_delay", "s"),
-        Output("fdb_frequency", "Hz"),
-        Output("fdb_amplitude", SIGNAL_UNIT),
-        Output("fdb_ratio_sd", RATIO_UNIT),
-        Output("fdb_phase_sd", "rad"),
-        Output("fdb_delay_sd", "s"),
-        Output("fdb_added_damping", "1", compares=True),
-    )
-    value_type = FrequencyDomainError
+    outputs = CATALOGUE["fdb"].outputs
+    value_type = FrequencyDomainValues
     smallest_window = 32
     part = FDB
 
@@ -138,7 +124,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainError]):
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._bins = choose_bins(n_window, sample_rate, band)
         # samples from one look at the whole band to the next
-        self.hop = max(1, n_window // _LOOKS)
+        self.hop = max(1, n_window // _EVALUATIONS)
         super().__init__(
             sample_rate,
             window,
@@ -161,7 +147,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainError]):
             *(half_angles(n, self._bins), turns_of(n), np.zeros((pairs, 2, 2 * n))),
             *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
             *(np.zeros(1, np.int64), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
-            *(np.zeros((pairs, N_HELD)), np.zeros((N_ROOMS, n))),
+            *(np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))),
             *new_transform(n),
             *new_gate(pairs),
         ]

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.fft
 from numpy.typing import ArrayLike
 
-from monitor.indicators.base import RATIO_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
-from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, with_chance
-from monitor.indicators.parts.window_residual import residual_of, scatter
+from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, residual_of, scatter, with_chance
 from monitor.kernel import reduction
 from monitor.messages.blocks import Samples
 
@@ -99,7 +99,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     ----------
     sample_rate : Hz.
     window : s, the length of a segment.
-    later : see `HoppedIndicator`.
+    latency : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -121,20 +121,12 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
     """
 
     measure = "fei"
-    outputs = (
-        Output("fei_ratio", RATIO_UNIT),
-        Output("fei_phase", "rad"),
-        Output("fei_delay", "s"),
-        Output("fei_frequency", "Hz"),
-        Output("fei_ratio_sd", RATIO_UNIT),
-        Output("fei_phase_sd", "rad"),
-        Output("fei_delay_sd", "s"),
-    )
+    outputs = CATALOGUE["fei"].outputs
     value_type = FrequencyEvaluationSoFar
     smallest_window = SMALLEST_FIT
 
     def __init__(
-        self, sample_rate: float, window: float = 2.0, *, later: int = 0, n_pairs: int = 1, every: int = 1
+        self, sample_rate: float, window: float = 2.0, *, latency: int = 0, n_pairs: int = 1, every: int = 1
     ) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
@@ -143,7 +135,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
         self._times: Samples = np.asarray(np.arange(n_window) - 0.5 * (n_window - 1), dtype=np.float64)
         nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
         _sums(nothing, nothing, self._frequencies)
-        super().__init__(sample_rate, window, hop=n_window // 2, later=later, n_pairs=n_pairs, every=every)
+        super().__init__(sample_rate, window, hop=n_window // 2, latency=latency, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
         # sums over the segments: of the command's power and of power times frequency, up to half the sample rate and

@@ -1,4 +1,4 @@
-"""Indicators that evaluate a whole window now and then: between two evaluations the last values stand.
+"""Indicators that evaluate a whole window now and then: between two evaluations the last values are held.
 
 What needs transforms of the whole window cannot slide from sample to sample. It is evaluated every `hop` samples,
 at sample numbers that do not depend on how the stream is cut, and for one pair at a time, so that no sample waits
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from monitor.config import Measure
 from monitor.indicators.base import Signals, Value, WindowedIndicator
 from monitor.indicators.parts.cross_spectra import centred
-from monitor.indicators.parts.good_samples import is_good
+from monitor.indicators.parts.sample_loop import is_good, next_sample, next_slot, start_rows, store, write_row
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
 # the fraction of a hop from one pair's turn to the next one's: any number of pairs is spread evenly
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
-_LOUD = 1e12
+_LARGE = 1e12
 
 
 class Centred(NamedTuple):
@@ -35,38 +35,38 @@ class Centred(NamedTuple):
     size_m: float
 
 
-class _Look(IntEnum):
-    """The columns of what is known of the window that a pair has held."""
+class _Evaluation(IntEnum):
+    """The columns of what is known of the window of a pair whose evaluation is pending."""
 
-    UNTIL = 0  # number of the sample at which the values are told
+    DUE = 0  # number of the sample with which its values are published
     NUMBER = 1  # of the sample that ends it
     GOOD = 2  # samples in a row until then
     STAGE = 3
     CLEAN = 4  # no bad sample has come since
 
 
-_WAITS, _FOUND = 1, 2
+_WAITING, _FOUND = 1, 2
 
 
-class _Held(NamedTuple):
+class _Pending(NamedTuple):
     """Windows that wait for their evaluation (n_pairs, 2, n_window), what is known of them, and what was found."""
 
     windows: Samples
-    looks: NDArray[np.int64]
+    evaluations: NDArray[np.int64]
     found: Samples
 
 
 class HoppedIndicator(WindowedIndicator[Value]):
-    """An indicator whose values are made anew every `hop` samples.
+    """An indicator whose values are renewed every `hop` samples.
 
-    Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a set part of a hop earlier;
-    besides, where `at_once`, each as soon as its window is full, one sample after the pair before it.
+    Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a fixed part of a hop earlier;
+    also, where `at_once`, each as soon as its window is full, one sample after the pair before it.
     A value is not valid from the first bad sample in the window until an evaluation finds the window clean.
 
     Parameters
     ----------
-    later : so many samples after the end of its window a value is told. In the meantime `work` may find it, when
-        there is time; it is found when it is to be told at the latest, and is the same.
+    latency : samples from the end of a window to the publication of its value. In the meantime `work` may evaluate
+        it, when there is time; at the latest that is done when it is due, and the value is the same.
     """
 
     measure: ClassVar[Measure]
@@ -78,22 +78,22 @@ class HoppedIndicator(WindowedIndicator[Value]):
         window: float,
         *,
         hop: int,
-        later: int = 0,
+        latency: int = 0,
         n_pairs: int = 1,
         every: int = 1,
         **settings: Any,
     ) -> None:
         self.hop = max(1, hop)
-        if not 0 <= later < self.hop:
-            raise ValueError(f"later = {later} samples: must be less than {self.hop}, when the next value is due")
-        self.later, self._paused = later, False
-        self._turns = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
+        if not 0 <= latency < self.hop:
+            raise ValueError(f"latency = {latency} samples: must be less than {self.hop}, when the next value is due")
+        self.latency, self._paused = latency, False
+        self._offsets = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, later=later, **settings)
-        # what an evaluation compiles is there when the first one is due; so large that no gate is shut
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, latency=latency, **settings)
+        # what an evaluation compiles is there when the first one is due; so large that no gate is closed
         wave = np.sin(5.0 * np.pi * np.arange(self.n_window) / self.n_window)
         (c, _), (m, _) = centred(wave), centred(np.roll(wave, 1))
-        self._evaluate(0, Centred(c, m, _LOUD, _LOUD), self.n_window, self.n_window)
+        self._evaluate(0, Centred(c, m, _LARGE, _LARGE), self.n_window, self.n_window)
         self.reset()
 
     @abstractmethod
@@ -112,53 +112,55 @@ class HoppedIndicator(WindowedIndicator[Value]):
         n, n_outputs = self.n_pairs, len(self.outputs)
         # how many good samples in a row make a pair due at once; less than none is never reached
         self._fulls = self.n_window + np.arange(n) if self.at_once else np.full(n, -1)
-        # every sample is written twice, one window apart, so that any window lies in one piece
         ring = np.zeros((n, 2, 2 * self.n_window))
         clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        held = _Held(
+        pending = _Pending(
             np.zeros((n, 2, self.n_window)),
-            np.zeros((n, len(_Look)), dtype=np.int64),
+            np.zeros((n, len(_Evaluation)), dtype=np.int64),
             np.full((n, n_outputs), np.nan),
         )
-        return (ring, clock, good, np.full((n, n_outputs), np.nan), held, *self._new_memory())
+        return (ring, clock, good, np.full((n, n_outputs), np.nan), pending, *self._new_memory())
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        ring, clock, good, standing, held = self._state[:5]
-        x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._turns, self._fulls)
+        ring, clock, good, held, pending = self._state[:5]
+        x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._offsets, self._fulls)
         start, n = 0, len(x_c)
         while True:
             stop, stopped = _advance_hopped(
-                x_c, x_m, first, start, out, *settings, ring, clock, good, standing, held.looks
+                x_c, x_m, first, start, out, *settings, ring, clock, good, held, pending.evaluations
             )
             if stopped:
                 newest = first + stop - 1
                 for pair in () if self._paused else np.flatnonzero(self._due(newest, good)):
-                    if held.looks[pair, _Look.STAGE] == _WAITS:
-                        # what is newer is told in its place, but what it remembers counts
+                    if pending.evaluations[pair, _Evaluation.STAGE] == _WAITING:
+                        # a newer value is published in its place, but what it adds to the memory counts
                         self._find(int(pair))
-                    held.windows[pair] = ring[pair, :, clock[0] : clock[0] + self.n_window]
-                    held.looks[pair] = newest + self.later, newest, good[pair], _WAITS, 1
-                told = np.flatnonzero((held.looks[:, _Look.UNTIL] <= newest) & (held.looks[:, _Look.STAGE] > 0))
-                for pair in told:
-                    if held.looks[pair, _Look.STAGE] == _WAITS:
+                    pending.windows[pair] = ring[pair, :, clock[0] : clock[0] + self.n_window]
+                    pending.evaluations[pair] = newest + self.latency, newest, good[pair], _WAITING, 1
+                due = np.flatnonzero(
+                    (pending.evaluations[:, _Evaluation.DUE] <= newest)
+                    & (pending.evaluations[:, _Evaluation.STAGE] > 0)
+                )
+                for pair in due:
+                    if pending.evaluations[pair, _Evaluation.STAGE] == _WAITING:
                         self._find(int(pair))
-                    if held.looks[pair, _Look.CLEAN]:
-                        standing[pair] = held.found[pair]
-                    held.looks[pair] = 0
+                    if pending.evaluations[pair, _Evaluation.CLEAN]:
+                        held[pair] = pending.found[pair]
+                    pending.evaluations[pair] = 0
                 # the row of that sample alone has been made before
-                if len(told) and newest % self.every == 0:
-                    out[newest // self.every - (first - 1) // self.every - 1] = standing
+                if len(due) and newest % self.every == 0:
+                    out[newest // self.every - (first - 1) // self.every - 1] = held
             if stop == n:
                 return
             start = stop
 
     def work(self) -> bool:
         """Evaluate the window that has waited longest; return whether one waited."""
-        looks = self._state[4].looks
-        waiting = np.flatnonzero(looks[:, _Look.STAGE] == _WAITS)
+        evaluations = self._state[4].evaluations
+        waiting = np.flatnonzero(evaluations[:, _Evaluation.STAGE] == _WAITING)
         if not len(waiting):
             return False
-        self._find(int(waiting[np.argmin(looks[waiting, _Look.UNTIL])]))
+        self._find(int(waiting[np.argmin(evaluations[waiting, _Evaluation.DUE])]))
         return True
 
     @property
@@ -171,23 +173,23 @@ class HoppedIndicator(WindowedIndicator[Value]):
         self._paused = on
         if on:
             self._state[3][:] = np.nan
-            self._state[4].looks[:] = 0
+            self._state[4].evaluations[:] = 0
 
     def settle(self) -> None:
-        """Evaluate all windows that wait; what was found is told when it is to be."""
+        """Evaluate all windows that wait; their values are published when they are due."""
         while self.work():
             pass
 
     def _find(self, pair: int) -> None:
-        held: _Held = self._state[4]
-        (c, size_c), (m, size_m) = centred(held.windows[pair, 0]), centred(held.windows[pair, 1])
-        _, number, good, _, _ = held.looks[pair].tolist()
-        held.found[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), number, good)
-        held.looks[pair, _Look.STAGE] = _FOUND
+        pending: _Pending = self._state[4]
+        (c, size_c), (m, size_m) = centred(pending.windows[pair, 0]), centred(pending.windows[pair, 1])
+        _, number, good, _, _ = pending.evaluations[pair].tolist()
+        pending.found[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), number, good)
+        pending.evaluations[pair, _Evaluation.STAGE] = _FOUND
 
     def _due(self, number: int, good: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs are evaluated at a sample, (n_pairs,)."""
-        in_turn: NDArray[np.bool_] = (good >= self.n_window) & ((number + self._turns) % self.hop == 0)
+        in_turn: NDArray[np.bool_] = (good >= self.n_window) & ((number + self._offsets) % self.hop == 0)
         due: NDArray[np.bool_] = in_turn | (good == self._fulls)
         return due
 
@@ -201,45 +203,41 @@ def _advance_hopped(
     out: Samples,
     every: int,
     hop: int,
-    turns: NDArray[np.int64],
+    offsets: NDArray[np.int64],
     fulls: NDArray[np.int64],
     ring: Samples,
     clock: NDArray[np.int64],
     good: NDArray[np.int64],
-    standing: Samples,
-    looks: NDArray[np.int64],
+    held: Samples,
+    evaluations: NDArray[np.int64],
 ) -> tuple[int, bool]:
-    """Take the samples up to one at which a pair may be due or is told; return where it stopped, and whether so."""
+    """Take samples up to where an evaluation may begin or is due; return where that is, and whether there is one."""
     n_window, stop, stopped = ring.shape[2] // 2, x_c.shape[0], False
     for pair in range(x_c.shape[1]):
-        in_turn, full = start + (-(first + start + turns[pair])) % hop, start + fulls[pair] - 1 - good[pair]
+        in_turn, full = start + (-(first + start + offsets[pair])) % hop, start + fulls[pair] - 1 - good[pair]
         # numbers that were skipped are over
-        told = max(looks[pair, 0] - first, start) if looks[pair, 3] > 0 else -1
-        for at in (in_turn, full, told):
+        due = max(evaluations[pair, 0] - first, start) if evaluations[pair, 3] > 0 else -1
+        for at in (in_turn, full, due):
             if start <= at < stop:
                 stop, stopped = at + 1, True
+    rows_before = (first + start - 1) // every - (first - 1) // every
     # pair by pair: what belongs to one lies side by side in memory
     for pair in range(x_c.shape[1]):
-        row = (first + start - 1) // every - (first - 1) // every
-        until = (-(first + start)) % every
-        at = clock[0]
+        rows_clock, slot = start_rows(first + start, every), clock[0]
         for i in range(start, stop):
             c, m = x_c[i, pair], x_m[i, pair]
-            ring[pair, 0, at], ring[pair, 0, at + n_window] = c, c
-            ring[pair, 1, at], ring[pair, 1, at + n_window] = m, m
-            at = 0 if at + 1 == n_window else at + 1
+            rows_clock = next_sample(rows_clock, every)
+            store(ring, pair, 0, slot, c)
+            store(ring, pair, 1, slot, m)
+            slot = next_slot(slot, n_window)
             if is_good(c, m):
                 good[pair] += 1
             else:
                 good[pair] = 0
-                looks[pair, 4] = 0
-                for j in range(standing.shape[1]):
-                    standing[pair, j] = np.nan
-            if until == 0:
-                for j in range(standing.shape[1]):
-                    out[row, pair, j] = standing[pair, j]
-                row += 1
-                until = every
-            until -= 1
+                evaluations[pair, 4] = 0
+                for j in range(held.shape[1]):
+                    held[pair, j] = np.nan
+            if rows_clock.due:
+                write_row(out, rows_before + rows_clock.row, pair, held)
     clock[0] = (clock[0] + stop - start) % n_window
     return stop, stopped

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import SIGNAL_UNIT, Output, check_window
+from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import check_window
 from monitor.indicators.parts.gate import gate_limits, new_gate
-from monitor.indicators.parts.sliding_extremes import new_extremes
+from monitor.indicators.parts.sliding_statistics import new_extremes, new_sums
 from monitor.indicators.parts.swept_area import HOPS, new_stored_window
-from monitor.indicators.parts.tracking_kernel import N_ROOMS, TrackingState
-from monitor.indicators.parts.windowed_sums import new_sums
+from monitor.indicators.parts.tracking_kernel import N_WORK_ROWS, TrackingState
 from monitor.indicators.tracking_pass import TI, PassIndicator
 
 
-class TrackingArea(NamedTuple):
+class TrackingAreaValues(NamedTuple):
     """TI over the window and since the start, in the square of the signal's unit; as a ratio; its slope in rad.
 
     ``angle_sd`` is the standard deviation of the slope's angle.
@@ -29,7 +29,7 @@ class TrackingArea(NamedTuple):
     angle_sd: float
 
 
-class TrackingIndicator(PassIndicator[TrackingArea]):
+class TrackingIndicator(PassIndicator[TrackingAreaValues]):
     """Half the difference of the areas under and left of the synchronization subspace plot.
 
     Parameters
@@ -66,14 +66,8 @@ class TrackingIndicator(PassIndicator[TrackingArea]):
     Where more than 30 % of the power in the command's band is left, or it is over 0.3 rad, the angle is NaN.
     """
 
-    outputs = (
-        Output("ti", f"{SIGNAL_UNIT}^2"),
-        Output("ti_total", f"{SIGNAL_UNIT}^2"),
-        Output("ti_normalized", "1", compares=True),
-        Output("ti_angle", "rad"),
-        Output("ti_angle_sd", "rad"),
-    )
-    value_type = TrackingArea
+    outputs = CATALOGUE["ti"].outputs
+    value_type = TrackingAreaValues
     smallest_window = 2
     part = TI
 
@@ -103,6 +97,6 @@ class TrackingIndicator(PassIndicator[TrackingArea]):
             *new_extremes(n, pairs, 1),
             *new_stored_window(n, pairs, 2),
             *new_gate(pairs),
-            np.zeros((N_ROOMS, n)),
+            np.zeros((N_WORK_ROWS, n)),
         ]
         return TrackingState(*arrays)

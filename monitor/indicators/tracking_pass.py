@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from monitor.indicators.base import Signals, Value, WindowedIndicator
 from monitor.indicators.parts.adaptive_kernel import advance_adaptive, open_adaptive
 from monitor.indicators.parts.energy_kernel import advance_hsem, open_hsem
+from monitor.indicators.parts.error_kernel import advance_peak, advance_rms, open_peak, open_rms
 from monitor.indicators.parts.frequency_domain_kernel import advance_fdb, open_fdb
 from monitor.indicators.parts.memory import first_array, first_column, new_memory
-from monitor.indicators.parts.peak_kernel import advance_peak, open_peak
 from monitor.indicators.parts.phase_amplitude_kernel import advance_paei, open_paei
-from monitor.indicators.parts.rms_kernel import advance_rms, open_rms
 from monitor.indicators.parts.tracking_kernel import advance_ti, open_ti
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples

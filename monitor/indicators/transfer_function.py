@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.base import Output, check_window
+from monitor.catalogue import Output
+from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import (
@@ -82,7 +83,7 @@ class TransferFunction(HoppedIndicator[Segments]):
     memory : s, after which a segment counts for 1/e; infinite: all count alike.
     band : (low, high) Hz; by default up to a tenth of the sample rate.
     max_delay : s; lags and leads up to this are taken out before the transform, at most a quarter of a segment.
-    later : see `HoppedIndicator`.
+    latency : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -120,7 +121,7 @@ class TransferFunction(HoppedIndicator[Segments]):
         memory: float = 20.0,
         band: tuple[float, float] | None = None,
         max_delay: float = 0.1,
-        later: int = 0,
+        latency: int = 0,
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
@@ -144,7 +145,7 @@ class TransferFunction(HoppedIndicator[Segments]):
             sample_rate,
             n_window / sample_rate,
             hop=n_segment // 2,
-            later=later,
+            latency=latency,
             n_pairs=n_pairs,
             every=every,
             segment=n_segment,

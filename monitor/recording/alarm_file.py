@@ -14,7 +14,7 @@ from monitor.messages.alarms import AlarmReport, AlarmState
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
-from monitor.recording.notes import Notes, the_end
+from monitor.recording.notes import Notes, elide_left
 
 _SHELF_INTERVAL = 30.0  # s after which the time that is left on the shelf is written anew
 _MOST_BYTES = 1 << 22
@@ -102,8 +102,8 @@ class AlarmFile:
             except OSError as problem:
                 if not self._told:
                     self._told = True
-                    self.notes.tell(
-                        f"alarms are not kept in {the_end(str(self.path))}: {problem.strerror or problem}"
+                    self.notes.add(
+                        f"alarms are not kept in {elide_left(str(self.path))}: {problem.strerror or problem}"
                     )
 
 

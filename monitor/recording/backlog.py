@@ -83,7 +83,7 @@ class _Held:
     stream: bytes  # the kind of blocks whose header it is
 
 
-class HeldMessages:
+class UnacknowledgedMessages:
     """Messages in their order: at first those that were sent and may have to be sent again, then those to be sent."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ _SLICE = 1 << 20
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[tuple[h5py.File, Superblock]]:
+def open_run_file(path: Path) -> Iterator[tuple[h5py.File, Superblock]]:
     """Open a run file for reading: finished, being written, left by a kill, or cut short.
 
     What is not finished is read through a view that HDF5 accepts. HDF5's own way (``swmr=True``) tries
@@ -49,7 +49,7 @@ def opened(path: Path) -> Iterator[tuple[h5py.File, Superblock]]:
             raise RunFileError(f"{path}: no such file") from problem
         except NotHdf5Error as problem:
             raise RunFileError(f"{path} is not a run file: {problem}") from problem
-        except parts.DAMAGE as problem:
+        except parts.HDF5_ERRORS as problem:
             if isinstance(problem, OSError) and problem.strerror:
                 raise RunFileError(f"{path} cannot be read: {problem.strerror}") from problem
             raise RunFileError(f"{path} is damaged where everything begins: nothing can be read") from problem
@@ -67,7 +67,7 @@ def check_format(file: h5py.File, path: Path) -> None:
     try:
         ours = stored_text(file.attrs.get("format", b"")) == layout.FORMAT
         version = parts.number(file, "version") if ours else 0
-    except parts.DAMAGE as problem:
+    except parts.HDF5_ERRORS as problem:
         raise RunFileError(f"{path} is damaged at its root: nothing can be read") from problem
     if not ours:
         raise RunFileError(f"{path} is an HDF5 file but not a run file of Synchroscope")
@@ -193,7 +193,7 @@ def _present(dataset: h5py.Dataset, size: int, tolerant: bool) -> int:
             places[chunk.chunk_offset[0]] = size - per_chunk * row if packed else chunk.byte_offset
 
     # where the list of chunks breaks off, those named so far are good
-    with contextlib.suppress(*parts.DAMAGE if tolerant else ()):
+    with contextlib.suppress(*parts.HDF5_ERRORS if tolerant else ()):
         dataset.id.chunk_iter(note)
     for first in range(0, total, per_chunk):
         inside = (size - places[first]) // row if first in places else 0

@@ -48,7 +48,7 @@ def place(temporary: Path, wanted: Path) -> Path:
     raise OSError(errno.EEXIST, "no free name", str(wanted))
 
 
-TROUBLE = (OSError, RuntimeError, ValueError)
+DISK_ERRORS = (OSError, RuntimeError, ValueError)
 """What h5py raises when the disk refuses."""
 
 _SLACK = 1 << 20
@@ -100,7 +100,7 @@ class GrowingFile:
             self._outcome_at = self._outcome.id.get_offset()
             self.path = place(temporary, wanted)
             self._placed = self.path.stat()
-        except TROUBLE:
+        except DISK_ERRORS:
             self.abandon(layout.TRUNCATED)
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -215,7 +215,7 @@ class GrowingFile:
     def give_up(self, outcome: str) -> None:
         """Close as well as the disk lets: finished where nothing has failed half-way, else abandoned."""
         if self._sound and self._file:
-            with contextlib.suppress(*TROUBLE):
+            with contextlib.suppress(*DISK_ERRORS):
                 self.finish(outcome)
                 return
         self.abandon(outcome)
@@ -234,7 +234,7 @@ class GrowingFile:
                 memory = os.memfd_create("given-up")
                 os.dup2(memory, self._descriptor)
                 os.close(memory)
-        with contextlib.suppress(*TROUBLE):
+        with contextlib.suppress(*DISK_ERRORS):
             self._file.close()
 
 

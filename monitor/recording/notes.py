@@ -24,7 +24,7 @@ class Notes:
     def __init__(self, first: Iterable[str] = ()) -> None:
         self._waiting = deque(first)
 
-    def tell(self, text: str) -> None:
+    def add(self, text: str) -> None:
         """Let a line be noted."""
         self._waiting.append(text)
 
@@ -39,7 +39,7 @@ class Notes:
         """Do nothing."""
 
 
-def the_end(text: str, most: int = _MOST_NAME) -> str:
+def elide_left(text: str, most: int = _MOST_NAME) -> str:
     """Return `text`, or as much of its end as has room in so many bytes."""
     while len(text.encode()) > most:
         text = "…" + text[2:]

@@ -17,7 +17,7 @@ from monitor.recording.checksums import CHECK_TYPE
 from monitor.system.hdf5_file import is_inside, is_stored_inside
 from monitor.wire.timeline import MAX_RATE, MIN_RATE
 
-DAMAGE = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
+HDF5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
 """What h5py raises on bytes that are not what they should be."""
 
 MOST_COLUMNS = 1 << 16

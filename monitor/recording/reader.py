@@ -22,7 +22,7 @@ from monitor.recording.columns import Integers, Numbering
 from monitor.recording.event_table import EVENT_TYPE, events_of
 from monitor.recording.parts import PartError
 from monitor.recording.superblock import Superblock
-from monitor.recording.verification import Doubts, find_doubts
+from monitor.recording.verification import IntegrityReport, verify_run
 
 Found = TypeVar("Found")
 
@@ -45,13 +45,13 @@ class RunReader:
     RunFileError : it is not a run file, or its samples or channels are damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str], doubts: Doubts | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], doubts: IntegrityReport | None = None) -> None:
         self.path = Path(path)
         for more in reversed(range(_LOOKS)):
             stack = ExitStack()
             # closed at exit at the latest: HDF5 crashes there over a file read through a view
             self._close = weakref.finalize(self, stack.close)
-            self._file, block = stack.enter_context(contents.opened(self.path))
+            self._file, block = stack.enter_context(contents.open_run_file(self.path))
             if block.cut:
                 self.close()
                 raise contents.damaged(self.path, "was cut short")
@@ -61,7 +61,7 @@ class RunReader:
             self._doubts = doubts
             try:
                 self._look(block)
-            except parts.DAMAGE as problem:
+            except parts.HDF5_ERRORS as problem:
                 self.close()
                 # of a file being written, one piece may have been read half old and half new
                 if not (more and block.writing):
@@ -102,12 +102,12 @@ class RunReader:
         """Return what `read` finds; where that is damaged, note it and go on with `instead`."""
         try:
             return read()
-        except parts.DAMAGE as problem:
+        except parts.HDF5_ERRORS as problem:
             self._damaged = True
             self._lost.append(f"the {what} of the run cannot be read and are left out{_why(problem)}")
             return instead
 
-    def check(self) -> Doubts:
+    def check(self) -> IntegrityReport:
         """Compare the whole file with its checksums, which takes a second for about a gigabyte.
 
         From then on doubtful samples whose numbers or times cannot be are counted on from those before.
@@ -119,8 +119,8 @@ class RunReader:
         if self._doubts is None:
             counts = self.n_samples, self._n_results, len(self._events)
             try:
-                found = find_doubts(self._file, self._checks, *counts, self.stream.sample_rate, self._growing)
-            except parts.DAMAGE as problem:
+                found = verify_run(self._file, self._checks, *counts, self.stream.sample_rate, self._growing)
+            except parts.HDF5_ERRORS as problem:
                 raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
             self._doubts = replace(found, lines=(*self._lost, *found.lines))
         return self._doubts
@@ -223,7 +223,7 @@ class RunReader:
     def _columns(self, group: str, names: Sequence[str], start: int, stop: int) -> list[NDArray[Any]]:
         try:
             return [self._file[group][name][start:stop] for name in names]
-        except parts.DAMAGE as problem:
+        except parts.HDF5_ERRORS as problem:
             raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
 
 
@@ -270,12 +270,12 @@ def read_signals(
     RunFileError : it is not a run file, or it is damaged.
     """
     path = Path(path)
-    with contents.opened(path) as (file, block):
+    with contents.open_run_file(path) as (file, block):
         if block.cut:
             raise contents.damaged(path, "was cut short")
         try:
             return _read(file, epoch, start, stop, most_bytes)
-        except parts.DAMAGE as problem:
+        except parts.HDF5_ERRORS as problem:
             raise contents.damaged(path, "is damaged") from problem
 
 

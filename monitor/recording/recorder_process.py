@@ -16,11 +16,11 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
-from monitor.recording.backlog import Backlog, HeldMessages
+from monitor.recording.backlog import Backlog, UnacknowledgedMessages
 from monitor.recording.notes import Notes
 from monitor.recording.recorder_program import Kind, Order, Progress
 from monitor.recording.writer import check_outcome, stored_settings
-from monitor.system.worker_process import WorkerProcess, one_piece
+from monitor.system.worker_process import WorkerProcess, pack_message
 from monitor.wire.native import Encoder
 
 _PROGRAM = "monitor.recording.recorder_program"
@@ -62,7 +62,7 @@ class RecorderProcess:
         self._encoder = encoder or Encoder()
         self.notes = Notes()
         self._backlog = Backlog()
-        self._held = HeldMessages()
+        self._held = UnacknowledgedMessages()
         self._headers: dict[Kind, bytes] = {}
         self._offered = self._dropped = self._owed = 0  # samples
         self._full = self._lossy = self._stopped = self._closed = False
@@ -172,8 +172,8 @@ class RecorderProcess:
         """
         if self.end(outcome, inf if patience is None else patience):
             return
-        unsent = (one_piece((Kind.LEFT_OUT, b"%d" % self._held.unsent)),) if self._held.first else ()
-        self._process.offer(b"".join((*unsent, one_piece((Kind.CUT, (outcome or "").encode())))))
+        unsent = (pack_message((Kind.LEFT_OUT, b"%d" % self._held.unsent)),) if self._held.first else ()
+        self._process.offer(b"".join((*unsent, pack_message((Kind.CUT, (outcome or "").encode())))))
         deadline = monotonic() + _LAST_WORDS
         while not self._progress.done and not self._process.ended and monotonic() < deadline:
             self._process.flush()
@@ -201,7 +201,7 @@ class RecorderProcess:
 
     def _finish(self) -> None:
         self._closed = True
-        self._process.hang_up()
+        self._process.close_input()
         if self._progress.done:
             self._process.wait(1.0)
         self._process.close()
@@ -220,13 +220,13 @@ class RecorderProcess:
         _, header, position, payload = self._encoder.encode(block)
         if self._headers.get(kind) is not header:
             self._headers[kind] = header
-            self._held.add(one_piece((Kind.STREAM, kind, header)), stream=kind)
+            self._held.add(pack_message((Kind.STREAM, kind, header)), stream=kind)
         self._backlog.put(samples, 0)
-        self._held.add(one_piece((kind, position, payload)), samples)
+        self._held.add(pack_message((kind, position, payload)), samples)
         self._hand_on()
 
     def _tell(self, kind: Kind, said: bytes) -> None:
-        self._held.add(one_piece((kind, said)))
+        self._held.add(pack_message((kind, said)))
         self._hand_on()
 
     def _hand_on(self) -> None:
@@ -249,7 +249,7 @@ class RecorderProcess:
         for line in self._process.lines():
             before, self._progress = self._progress, msgspec.json.decode(line, type=Progress)
             for note in self._progress.notes:
-                self.notes.tell(note)
+                self.notes.add(note)
             waited_for = before.taken - before.waiting
             self._backlog.settle(self._progress.taken - self._progress.waiting - waited_for, 0)
         progress = self._progress
@@ -279,7 +279,7 @@ class RecorderProcess:
         self._progress, self._messages = Progress(), 0
         self._held.rewind()
         if not self._refusal:
-            self.notes.tell(
+            self.notes.add(
                 f"the process that records died ({self._process.end}): the recording goes on in a new file"
             )
         self._process.close()

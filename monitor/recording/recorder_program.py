@@ -20,7 +20,7 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.requests import NoteRequest, Request
 from monitor.recording.layout import TRUNCATED, RunFileError
 from monitor.recording.writer import RunWriter
-from monitor.system.worker_process import Incoming, first_line
+from monitor.system.worker_process import MessageReader, read_first_line
 from monitor.wire.native import Decoder
 
 _TURN = 0.05  # s
@@ -76,7 +76,7 @@ def main() -> None:
     """Record what comes by standard input until that ends."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    head, rest = first_line()
+    head, rest = read_first_line()
     order = msgspec.json.decode(head, type=Order)
     settings = msgspec.json.decode(order.settings, type=dict[str, object])
     try:
@@ -86,13 +86,13 @@ def main() -> None:
         # it was there when the service began
         os.write(1, msgspec.json.encode(Progress(failed=str(problem))) + b"\n")
         return
-    _Recorder(writer, Incoming(rest)).run()
+    _Recorder(writer, MessageReader(rest)).run()
 
 
 class _Recorder:
     """Hands messages to `writer`, and tells how it goes on."""
 
-    def __init__(self, writer: RunWriter, incoming: Incoming) -> None:
+    def __init__(self, writer: RunWriter, incoming: MessageReader) -> None:
         self._writer, self._incoming = writer, incoming
         self._decoder = Decoder()
         self._heads: dict[bytes, bytes] = {}

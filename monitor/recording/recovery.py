@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Channel, Role
 from monitor.recording import checksums, contents, layout, parts
 from monitor.recording.event_table import EVENT_TYPE, stored_text
-from monitor.recording.growing import TROUBLE, place, reason
+from monitor.recording.growing import DISK_ERRORS, place, reason
 from monitor.recording.layout import RunFileError
-from monitor.recording.verification import Checks, Doubts, find_doubts
+from monitor.recording.verification import Checks, IntegrityReport, verify_run
 
 Found = TypeVar("Found")
 _GENERIC = "their names and roles are lost"
@@ -65,7 +65,7 @@ def salvage(file: h5py.File, size: int, growing: bool) -> Salvage:
     def or_without(what: str, read: Callable[[], Found], instead: Found, so: str = "they are left out") -> Found:
         try:
             return read()
-        except parts.DAMAGE:
+        except parts.HDF5_ERRORS:
             lost.append(f"{what} cannot be read: {so}")
             return instead
 
@@ -94,7 +94,7 @@ def salvage(file: h5py.File, size: int, growing: bool) -> Salvage:
             tables[layout.COLUMNS], series[layout.RESULTS], rows[layout.RESULTS] = found
     nobody = np.empty(0, EVENT_TYPE)
     events = or_without("the events", lambda: contents.event_rows(file, size, tolerant=True), nobody)
-    doubts = find_doubts(file, known, rows[layout.SIGNALS], rows.get(layout.RESULTS, 0), len(events), rate, growing)
+    doubts = verify_run(file, known, rows[layout.SIGNALS], rows.get(layout.RESULTS, 0), len(events), rate, growing)
     return Salvage(
         _attributes(file),
         tables,
@@ -118,7 +118,7 @@ def _without_roles(file: h5py.File, width: int) -> list[Channel]:
     generic = [f"column_{number + 1}" for number in range(width)]
     try:
         names = [stored_text(row["name"]) for row in parts.dataset(file, layout.CHANNELS)[()]]
-    except parts.DAMAGE:
+    except parts.HDF5_ERRORS:
         names = generic
     known = len(names) == width == len(set(names))
     return [Channel(name, Role.AUXILIARY) for name in (names if known else generic)]
@@ -132,7 +132,7 @@ def _attributes(file: h5py.File) -> dict[str, Any]:
 
 def _checks(
     known: Checks,
-    doubts: Doubts,
+    doubts: IntegrityReport,
     series: dict[str, tuple[h5py.Dataset, ...]],
     events: layout.Table,
     tables: set[str],
@@ -199,19 +199,19 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     if not wanted.parent.is_dir():
         raise RunFileError(f"{wanted}: there is no such folder")
     temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
-    with contents.opened(source) as (file, block):
+    with contents.open_run_file(source) as (file, block):
         try:
             found = salvage(file, block.size, block.writing)
             _check_room(found, wanted)
         except RunFileError:
             raise
-        except parts.DAMAGE as problem:
+        except parts.HDF5_ERRORS as problem:
             raise RunFileError(f"{source} is damaged where it begins: nothing can be kept") from problem
         try:
             with h5py.File(temporary, "w", libver=("earliest", "v110")) as target:
                 _write(found, target)
             kept = place(temporary, wanted)
-        except TROUBLE as problem:
+        except DISK_ERRORS as problem:
             raise RunFileError(f"{wanted} could not be written: {reason(problem)}") from problem
         finally:
             temporary.unlink(missing_ok=True)

@@ -10,8 +10,8 @@ from monitor.messages.blocks import ResultBlock, ResultStream, SignalBlock, Stre
 from monitor.recording import layout
 from monitor.recording.backlog import Backlog, Item, size
 from monitor.recording.columns import Clock, Columns, result_columns, signal_columns
-from monitor.recording.growing import TROUBLE, Fate, GrowingFile, reason
-from monitor.recording.notes import Notes, the_end
+from monitor.recording.growing import DISK_ERRORS, Fate, GrowingFile, reason
+from monitor.recording.notes import Notes, elide_left
 
 _SHORTEST, _LONGEST = 1.0, 8.0  # s
 _LASTING = 30.0  # s of recording after which a refusal is the first again
@@ -49,7 +49,7 @@ class RetryDelay:
 
 _WRITE_BYTES = 1 << 20
 _WAITING_EVENTS = 10_000
-_PATIENCE = 0.5  # s of a stream without results until its file begins without them
+_RESULTS_TIMEOUT = 0.5  # s of a stream without results until its file begins without them
 
 
 class RunFiles:
@@ -77,7 +77,7 @@ class RunFiles:
         self._backlog = backlog
         self._notes = notes
         self._delay = RetryDelay()
-        self._told = ""  # the refusal that was told
+        self._last_refusal = ""  # the refusal that was told
         self._file: GrowingFile | None = None
         self._in_file = 0
         self._broken = False  # the stream goes on, its file does not
@@ -113,7 +113,7 @@ class RunFiles:
                 kept = self._events < _WAITING_EVENTS
                 self._events += kept
                 self.lossy |= not kept
-        except TROUBLE as problem:
+        except DISK_ERRORS as problem:
             self._refuse(problem)
             return False
         if kept:
@@ -133,14 +133,14 @@ class RunFiles:
                 self._begin()
             self._write()
             self.refusal = ""
-        except TROUBLE as problem:
+        except DISK_ERRORS as problem:
             self._refuse(problem)
 
     def close(self, outcome: str | None = None) -> None:
         """Finish the file; without `outcome`, with the word that fits. What the disk does not take is given up."""
         try:
             self._end(outcome)
-        except TROUBLE as problem:
+        except DISK_ERRORS as problem:
             self._refuse(problem)
 
     @property
@@ -149,7 +149,7 @@ class RunFiles:
 
     @property
     def _waited_long_enough(self) -> bool:
-        return time.monotonic() - self._since >= _PATIENCE
+        return time.monotonic() - self._since >= _RESULTS_TIMEOUT
 
     def _make_room_for_signals(self, block: SignalBlock) -> None:
         stream = block.stream
@@ -158,7 +158,7 @@ class RunFiles:
         if self._stream is None:
             self._since = time.monotonic()
         # the results of this block may come next: only an earlier one's have failed to come
-        if self._file is None and self._rows >= _PATIENCE * stream.sample_rate:
+        if self._file is None and self._rows >= _RESULTS_TIMEOUT * stream.sample_rate:
             self._begin()
         self._stream = stream
         self._rows += len(block)
@@ -208,8 +208,8 @@ class RunFiles:
         self._backlog.settle(written, self._bytes)
         self._gathered, self._bytes, self._events = [], 0, 0
         if self._broken:
-            self._broken, self._told = False, ""
-            self._notes.tell(f"the recording goes on in {the_end(str(self.path))}")
+            self._broken, self._last_refusal = False, ""
+            self._notes.add(f"the recording goes on in {elide_left(str(self.path))}")
 
     def _end(self, outcome: str | None = None) -> None:
         self._leave_a_missing_file()
@@ -227,23 +227,23 @@ class RunFiles:
         """Where the file is no longer under its name, go on in another one; what was removed with it is lost."""
         if self._file is None or (fate := self._file.fate()) is Fate.STAYS:
             return
-        name = the_end(self.path.name)
+        name = elide_left(self.path.name)
         if fate is Fate.REMOVED:
-            self._notes.tell(f"the run file {name} was removed: {self._in_file} samples that were in it are lost")
+            self._notes.add(f"the run file {name} was removed: {self._in_file} samples that were in it are lost")
             self.lossy = True
             self.lost += self._in_file
             self.recorded -= self._in_file
         else:
-            self._notes.tell(f"the run file {name} was moved or renamed: it ends with {self._in_file} samples")
+            self._notes.add(f"the run file {name} was moved or renamed: it ends with {self._in_file} samples")
         self._break_off()
 
     def _refuse(self, problem: BaseException) -> None:
         """Leave the file, and keep what was gathered until another one can be begun."""
         self.refusal = reason(problem)
         self._delay.refused()
-        if self.refusal != self._told:
-            self._told = self.refusal
-            self._notes.tell(f"the disk does not take {the_end(str(self.path))}: {self.refusal}; it is tried again")
+        if self.refusal != self._last_refusal:
+            self._last_refusal = self.refusal
+            self._notes.add(f"the disk does not take {elide_left(str(self.path))}: {self.refusal}; it is tried again")
             self._break_off()
         elif self._file is not None:
             self._leave()

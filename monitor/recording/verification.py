@@ -70,7 +70,7 @@ class Checks:
             try:
                 if any(checksums.crc([parts.whole(file, name)]) != check["crc"] for check in self.rows_of(name)):
                     yield name
-            except parts.DAMAGE:
+            except parts.HDF5_ERRORS:
                 yield name
 
     def verify(self, part: str, columns: Sequence[h5py.Dataset], n_rows: int) -> Verdict:
@@ -139,7 +139,7 @@ _MOST_SPANS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Doubts:
+class IntegrityReport:
     """What is doubtful in a run file.
 
     Parameters
@@ -187,9 +187,9 @@ class Doubts:
         return lines
 
 
-def find_doubts(
+def verify_run(
     file: h5py.File, checks: Checks, n_samples: int, n_results: int, n_events: int, rate: float, growing: bool
-) -> Doubts:
+) -> IntegrityReport:
     """Read the whole of a run file and compare it with its checksums; raises what h5py raises on damage."""
     lines = [f"{_WORDS[name]} in the file do not fit their checksum" for name in checks.small(file)]
     if checks.damaged:
@@ -201,7 +201,7 @@ def find_doubts(
     happened = [parts.dataset(file, layout.EVENTS)] if n_events else ()
     events = checks.verify(layout.EVENTS, happened, n_events)
     numbers = _numbers(signals, verdict.doubtful, n_samples, rate)
-    return Doubts(tuple(lines), verdict, results, events, numbers, growing and not checks.damaged)
+    return IntegrityReport(tuple(lines), verdict, results, events, numbers, growing and not checks.damaged)
 
 
 def _numbers(

@@ -21,7 +21,7 @@ from monitor.recording.notes import Notes
 from monitor.recording.run_files import RunFiles
 
 _MUCH = 1 << 26  # bytes that wait: the writer must not sleep
-_LAST_WORDS = 1.0  # s for closing the file once the disk has used up the patience of `close`
+_CLOSE_TIMEOUT = 1.0  # s for closing the file once the disk has used up the patience of `close`
 
 
 def stored_settings(path: str | os.PathLike[str], settings: Mapping[str, Any]) -> bytes:
@@ -198,7 +198,7 @@ class RunWriter:
         self._thread.join(patience)
         if patience is not None and not self._cut:
             self._cut = True
-            self._thread.join(_LAST_WORDS)
+            self._thread.join(_CLOSE_TIMEOUT)
 
     def end(self, outcome: str | None = None, timeout: float = 0.0) -> bool:
         """Begin what `close` does, give up nothing, and tell whether it is done within `timeout` s."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 
+from monitor.catalogue import CATALOGUE
 from monitor.config import Measure
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
@@ -12,8 +13,9 @@ from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.transport.base import Sink
 
-COSTLY: tuple[Measure, ...] = ("broadband", "fei", "transfer")
-"""Measures that look at whole windows, the costliest first: 150, 40 and 10 us a sample of 64 actuators at 1 kHz."""
+_COSTS = {name: entry.cost for name, entry in CATALOGUE.items() if entry.cost}
+COSTLY = tuple(sorted(_COSTS, key=_COSTS.__getitem__, reverse=True))
+"""Measures that evaluate whole windows, the costliest first."""
 
 _VIEWERS, _RESULTS = "viewers", "results"
 _LATE = 0.3  # s of lag at which something more is left out
@@ -57,7 +59,7 @@ class LoadShedding:
         """Measures that are not computed."""
         return frozenset(self.shed) & frozenset(COSTLY)
 
-    def look(self, now: float, lag: float, *, hurried: bool = False) -> str:
+    def update(self, now: float, lag: float, *, hurried: bool = False) -> str:
         """Judge a lag, s; return what is new, in one line, else nothing.
 
         Parameters

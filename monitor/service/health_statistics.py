@@ -76,7 +76,7 @@ class HealthStatistics:
         self._fixed = fixed
         self._newest: SignalBlock | None = None
         self._heard: float | None = None
-        self._told = (began, 0)
+        self._last_report = (began, 0)
         self._rate = self._latency = self._latency_sum = self._idle = 0.0
         self._lag = 0.0
         self._lags: deque[tuple[float, float]] = deque(maxlen=_LAGS)
@@ -90,9 +90,9 @@ class HealthStatistics:
         return replace(self._counts, received=self._received)
 
     @property
-    def told(self) -> float:
+    def last_report_time(self) -> float:
         """When a look was last taken."""
-        return self._told[0]
+        return self._last_report[0]
 
     @property
     def ended(self) -> bool:
@@ -100,33 +100,33 @@ class HealthStatistics:
         return self._newest is not None and self._newest.last
 
     @property
-    def where(self) -> tuple[float, int]:
+    def newest_sample(self) -> tuple[float, int]:
         """Time and index of the newest sample; zeros before the first."""
         if self._newest is None:
             return 0.0, 0
         newest = self._newest.tail(max(len(self._newest) - 1, 0))
         return newest.time, newest.index
 
-    def take(self, block: SignalBlock, arrived: float) -> None:
+    def count_samples(self, block: SignalBlock, arrived: float) -> None:
         """Count the accepted samples."""
         self._newest, self._heard = block, arrived
         self._received += len(block)
 
-    def passed(self, latency: float) -> None:
+    def add_latency(self, latency: float) -> None:
         """Count how long results took from the arrival of their newest sample to the first sink, s."""
         self._latencies[bisect_left(LATENCY_BOUNDS, latency)] += 1
         self._latency_sum += latency
-        self.late(latency)
+        self.set_lag(latency)
 
-    def late(self, latency: float) -> None:
+    def set_lag(self, latency: float) -> None:
         """Take note of how late results are, s, also where there are none."""
         self._latency, self._lag = max(self._latency, latency), latency
 
-    def waited(self, seconds: float) -> None:
+    def add_idle(self, seconds: float) -> None:
         """Count the time in which there was nothing to do."""
         self._idle += seconds
 
-    def note(self, event: Event) -> None:
+    def count_event(self, event: Event) -> None:
         """Count what happened to the stream."""
         if event.kind is EventKind.GAP:
             self._counts = replace(self._counts, gaps=self._counts.gaps + 1)
@@ -135,14 +135,16 @@ class HealthStatistics:
             raised = getattr(self._counts, name) + (event.count if by_count else 1)
             self._counts = replace(self._counts, **{name: raised})
 
-    def look(self, now: float, rig: str, kept: Recording, inlets: Sequence[RequestServer], broker: Broker) -> Health:
+    def report(
+        self, now: float, rig: str, kept: Recording, request_servers: Sequence[RequestServer], broker: Broker
+    ) -> Health:
         """Return how things are; rates and the longest latency are those since the last look."""
-        then, received = self._told
+        then, received = self._last_report
         load = 0.0
         if now > then:
             self._rate = (self._received - received) / (now - then)
             load = max(0.0, 1.0 - self._idle / (now - then))
-        self._told = now, self._received
+        self._last_report = now, self._received
         then, before = self._lags[0] if self._lags else (now, self._lag)
         self._lags.append((now, self._lag))
         health = replace(
@@ -165,7 +167,7 @@ class HealthStatistics:
             disk_free=kept.disk_free,
             unwritten_age=kept.unwritten_age,
             recording_breaks=kept.recording_breaks,
-            requests_refused=sum(inlet.refused for inlet in inlets),
+            requests_refused=sum(server.refused for server in request_servers),
             broker=broker,
         )
         self._latency = self._lag = self._idle = 0.0

@@ -83,7 +83,7 @@ class RestartLimiter:
         self._layout = layout
         return True
 
-    def told(self, *, at_once: bool = False) -> int:
+    def take_rejected_count(self, *, at_once: bool = False) -> int:
         """Return how many blocks were refused since it was last told; 0 where it was told just now, but `at_once`."""
         if not self._refused or not (at_once or self._telling.take()):
             return 0
@@ -110,7 +110,7 @@ class StopDeadlines:
         self._stop = stop
         self._since = math.inf
 
-    def told(self, now: float) -> bool:
+    def stopping(self, now: float) -> bool:
         """Tell whether to stop; asked at `now`, s."""
         if self._since == math.inf and self._stop():
             self._since = now
@@ -118,7 +118,7 @@ class StopDeadlines:
 
     def compute(self, now: float) -> bool:
         """Tell whether there is time for results; asked at `now`, s."""
-        return not self.told(now) or now < self._since + _RESULTS
+        return not self.stopping(now) or now < self._since + _RESULTS
 
     def on_the_way(self, now: float) -> float:
         """Return for how many s more may be on its way; asked at `now`, s."""

@@ -1,4 +1,4 @@
-"""A program of ours in a process of its own, and the pipe by which it is told things."""
+"""A worker process of ours, and the messages through the pipe to its standard input."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ POSSIBLE = os.name == "posix"
 """Elsewhere pipes cannot be written to without waiting."""
 
 _LENGTH = struct.Struct("<I")
-_CHUNK = _ROOM = 1 << 20
-_LONGEST_LINE = 1 << 16
+_CHUNK = _PIPE_SIZE = 1 << 20
+_MAX_LINE = 1 << 16
 
 
 class WorkerProcess:
@@ -35,8 +35,8 @@ class WorkerProcess:
     """
 
     def __init__(self, program: str, first: bytes) -> None:
-        self._left = b""  # of a message that has begun to be written
-        self._said = b""
+        self._unwritten = b""  # of a message that was written in part
+        self._partial_line = b""
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", f"from {program} import main; main()"],
             env=_environment(),
@@ -46,14 +46,14 @@ class WorkerProcess:
             start_new_session=True,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._way, self._back = self._process.stdin, self._process.stdout
-        for each in (self._way, self._back):
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        for each in (self._stdin, self._stdout):
             os.set_blocking(each.fileno(), False)
         if sys.platform == "linux":
             # room for the results of 64 actuators; a user may be out of what all pipes may have together
             with suppress(OSError):
-                fcntl.fcntl(self._way, fcntl.F_SETPIPE_SZ, _ROOM)
-        self._left = first + b"\n"
+                fcntl.fcntl(self._stdin, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+        self._unwritten = first + b"\n"
 
     @property
     def pid(self) -> int:
@@ -74,76 +74,76 @@ class WorkerProcess:
     @property
     def busy(self) -> bool:
         """A part of what it was told has still to be written."""
-        return bool(self._left)
+        return bool(self._unwritten)
 
     def offer(self, message: bytes) -> bool:
         """Write a message, at least in part, without waiting; return False if nothing of it was taken."""
         if not self.flush():
             return False
         try:
-            written = self._way.write(message) or 0
+            written = self._stdin.write(message) or 0
         except (OSError, ValueError):
             return False
         if 0 < written < len(message):
-            self._left = message[written:]
+            self._unwritten = message[written:]
         return written > 0
 
-    def flush(self, patience: float = 0.0) -> bool:
+    def flush(self, timeout: float = 0.0) -> bool:
         """Write what is left of a message; return False if it was not all taken in so many seconds a piece."""
-        while self._left:
+        while self._unwritten:
             try:
-                if patience and not _ready(self._way, select.POLLOUT, patience):
+                if timeout and not _ready(self._stdin, select.POLLOUT, timeout):
                     return False
-                written = self._way.write(self._left) or 0
+                written = self._stdin.write(self._unwritten) or 0
             except (OSError, ValueError):
                 return False
-            self._left = self._left[written:]
-            if self._left and not patience:
+            self._unwritten = self._unwritten[written:]
+            if self._unwritten and not timeout:
                 return False
         return True
 
-    def write(self, message: bytes, patience: float) -> bool:
+    def write(self, message: bytes, timeout: float) -> bool:
         """Write a message, and return whether it was taken; a process that takes nothing for so long is killed."""
-        self._left += message
-        taken = self.flush(patience)
+        self._unwritten += message
+        taken = self.flush(timeout)
         if not taken:
-            self._left = b""
+            self._unwritten = b""
             self.kill()
         return taken
 
-    def answer(self, patience: float) -> bytes:
+    def answer(self, timeout: float) -> bytes:
         """Wait for the first line that it prints.
 
         Raises
         ------
         OSError : it did not print one in so many seconds, or ended before.
         """
-        if not self.flush(patience) or not _ready(self._back, select.POLLIN, patience):
-            raise TimeoutError(f"it has not answered for {patience:g} s")
+        if not self.flush(timeout) or not _ready(self._stdout, select.POLLIN, timeout):
+            raise TimeoutError(f"it has not answered for {timeout:g} s")
         return next(iter(self.lines()), b"")
 
     def listen(self, seconds: float) -> None:
         """Wait until it prints something, or ends."""
-        _ready(self._back, select.POLLIN, seconds)
+        _ready(self._stdout, select.POLLIN, seconds)
 
     def lines(self) -> list[bytes]:
         """Return the lines that it has printed since the last call."""
-        said = b"" if self._back.closed else self._back.read(_CHUNK)
+        said = b"" if self._stdout.closed else self._stdout.read(_CHUNK)
         if not said:
             return []
-        *whole, self._said = (self._said + said).split(b"\n")
-        self._said = self._said[-_LONGEST_LINE:]
+        *whole, self._partial_line = (self._partial_line + said).split(b"\n")
+        self._partial_line = self._partial_line[-_MAX_LINE:]
         return whole
 
-    def hang_up(self) -> None:
+    def close_input(self) -> None:
         """End its input; what it was told before, it takes."""
         with suppress(OSError):
-            self._way.close()
+            self._stdin.close()
 
-    def wait(self, patience: float) -> bool:
-        """Wait for its end; tell whether it came."""
+    def wait(self, timeout: float) -> bool:
+        """Wait for its end; return whether it came."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(patience)
+            self._process.wait(timeout)
         return self.ended
 
     def kill(self) -> None:
@@ -154,30 +154,30 @@ class WorkerProcess:
         """End it at once, and release the pipes."""
         self._process.kill()
         self._process.wait()
-        for each in (self._way, self._back):
+        for each in (self._stdin, self._stdout):
             with suppress(OSError):
                 each.close()
 
 
-def one_piece(frames: Iterable[bytes]) -> bytes:
+def pack_message(frames: Iterable[bytes]) -> bytes:
     """Return a message as it goes through the pipe."""
     message = b"".join(part for frame in frames for part in (_LENGTH.pack(len(frame)), frame))
     return _LENGTH.pack(len(message)) + message
 
 
-class Incoming:
+class MessageReader:
     """For the program: what was read and not taken yet, in one piece of memory that is used again and again.
 
     Parameters
     ----------
-    begun : what was read already.
-    room : bytes at the beginning; it grows with the messages.
+    initial : what was read already.
+    capacity : bytes at the beginning; it grows with the messages.
     """
 
-    def __init__(self, begun: bytes = b"", room: int = 2 * _CHUNK) -> None:
-        self._memory = bytearray(max(room, len(begun)))
-        self._memory[: len(begun)] = begun
-        self._start, self._end = 0, len(begun)
+    def __init__(self, initial: bytes = b"", capacity: int = 2 * _CHUNK) -> None:
+        self._memory = bytearray(max(capacity, len(initial)))
+        self._memory[: len(initial)] = initial
+        self._start, self._end = 0, len(initial)
 
     def read(self, descriptor: int) -> int:
         """Read what is there, or wait for it; return how many bytes came, 0 at the end."""
@@ -190,9 +190,9 @@ class Incoming:
                 self._memory = bytearray(2 * len(self._memory))
             self._memory[: self._end] = left
         with memoryview(self._memory) as memory, memory[self._end :] as free:
-            came = os.readv(descriptor, [free])
-        self._end += came
-        return came
+            received = os.readv(descriptor, [free])
+        self._end += received
+        return received
 
     def messages(self) -> Iterator[list[bytes]]:
         """Take the whole messages out."""
@@ -211,7 +211,7 @@ class Incoming:
             yield frames
 
 
-def first_line() -> tuple[bytes, bytes]:
+def read_first_line() -> tuple[bytes, bytes]:
     """For the program: read the line that comes first; return it and what came behind it."""
     said = b""
     while b"\n" not in said:
@@ -223,10 +223,10 @@ def first_line() -> tuple[bytes, bytes]:
     return line, rest
 
 
-def _ready(pipe: IO[bytes], what: int, patience: float) -> bool:
+def _ready(pipe: IO[bytes], what: int, timeout: float) -> bool:
     poller = select.poll()
     poller.register(pipe, what)
-    return bool(poller.poll(1000.0 * patience))
+    return bool(poller.poll(1000.0 * timeout))
 
 
 def _environment() -> dict[str, str]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from monitor.messages.blocks import Samples
 
 # values taken of each window, and the most in all: the search is quadratic
 _PER_WINDOW, _MOST = 4, 4000
@@ -101,7 +101,7 @@ class Course:
         return bool(self.steps or self.drifts)
 
 
-def find_course(time: Floats, values: Floats, sd: Floats, window: float, least: float) -> Course:
+def find_course(time: Samples, values: Samples, sd: Samples, window: float, least: float) -> Course:
     """Return the segments between the change points of an indicator.
 
     Parameters
@@ -148,7 +148,7 @@ class _Piece:
 class _Series:
     """Values with weights, and the sums that give the cost of any segment at once."""
 
-    def __init__(self, time: Floats, values: Floats, sd: Floats, window: float, step: float, least: float) -> None:
+    def __init__(self, time: Samples, values: Samples, sd: Samples, window: float, step: float, least: float) -> None:
         self.window, self.least = window, least
         self.time = time
         self.overlap = max(1, round(window / step))
@@ -163,7 +163,7 @@ class _Series:
         terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y]) * weights
         self._sums = np.concatenate([np.zeros((6, 1)), np.cumsum(terms, axis=1)], axis=1)
 
-    def _lines(self, begin: NDArray[np.int64], end: int) -> tuple[Floats, Floats]:
+    def _lines(self, begin: NDArray[np.int64], end: int) -> tuple[Samples, Samples]:
         """Return the costs of a constant and of a line through the values from each of (n,) begins to an end."""
         w, x, y, xx, xy, yy = self._sums[:, end, None] - self._sums[:, begin]
         s_xx, s_xy, s_yy = xx - x * x / w, xy - x * y / w, yy - y * y / w
@@ -237,7 +237,7 @@ class _Series:
         return float(abs(after - before) / max(self.least, _SIGNIFICANT * sd))
 
 
-def _noise(values: Floats, sd: Floats, overlap: int) -> Floats:
+def _noise(values: Samples, sd: Samples, overlap: int) -> Samples:
     """Return (n,) standard deviations of values of separate windows: their own, and what they scatter beside."""
     difference = values[overlap:] - values[:-overlap]
     difference = difference - np.median(difference)
@@ -249,7 +249,7 @@ def _noise(values: Floats, sd: Floats, overlap: int) -> Floats:
     return np.asarray(np.sqrt(sd**2 + beside + floor**2))
 
 
-def _without_outliers(values: Floats, noise: Floats, overlap: int) -> Floats:
+def _without_outliers(values: Samples, noise: Samples, overlap: int) -> Samples:
     """Return the values, those far off pulled to the median of the neighbours within a window and a half."""
     reach = overlap + overlap // 2
     padded = np.pad(values, reach, mode="edge")
@@ -257,7 +257,7 @@ def _without_outliers(values: Floats, noise: Floats, overlap: int) -> Floats:
     return np.asarray(np.clip(values, local - _OUTLIER * noise, local + _OUTLIER * noise))
 
 
-def _segments(series: _Series, pieces: list[_Piece], time: Floats, values: Floats) -> Iterator[Segment]:
+def _segments(series: _Series, pieces: list[_Piece], time: Samples, values: Samples) -> Iterator[Segment]:
     """Yield the segments with their ends in time; a window sees a step in its middle half a window after it."""
     half = 0.5 * series.window
     starts = [max(0.0, float(time[0]) - series.window)]
@@ -287,7 +287,7 @@ def _kink_time(series: _Series, left: _Piece, right: _Piece) -> float:
     return max(0.0, min(max(meeting, begin - reach), begin + reach) - (0.5 + _HELD) * series.window)
 
 
-def _step_time(series: _Series, left: _Piece, right: _Piece, time: Floats, values: Floats) -> float:
+def _step_time(series: _Series, left: _Piece, right: _Piece, time: Samples, values: Samples) -> float:
     """Return when the value changed: half a window before it crosses the middle between the two levels."""
     begin = float(series.time[right.begin])
     around = np.abs(time - begin) <= 1.5 * series.window

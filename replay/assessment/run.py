@@ -18,6 +18,7 @@ from replay.assessment.results import Assessment, Series
 from replay.assessment.signal_checks import read_signals
 from replay.assessment.statistics import assess_pair, whole_record
 from replay.assessment.warnings import find_warnings
+from replay.ensembles.simulated import Progress, silent
 from replay.formats import Recording
 
 _BLOCK = 4096
@@ -66,13 +67,17 @@ _FEW_WINDOWS = 3.0
 _SHORTEST_SEGMENT = 32  # samples
 
 
-def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = True) -> Assessment:
+def assess(
+    recording: Recording, settings: IndicatorSettings, *, thin: bool = True, progress: Progress = silent
+) -> Assessment:
     """Run the engine over a recording, as it would run live.
 
     Parameters
     ----------
     settings : of the indicators.
     thin : look only at every n-th sample where a record is longer than statistics need; noted.
+
+    progress : told how many samples are done.
 
     Raises
     ------
@@ -94,7 +99,7 @@ def assess(recording: Recording, settings: IndicatorSettings, *, thin: bool = Tr
             f"the record holds only {windows:.1f} windows of {settings.window:.4g} s: mean, 5 % and 95 % are of "
             "windows that overlap, and say little of scatter"
         )
-    series, transfer = _follow(recording, _for_a_record(settings, recording))
+    series, transfer = _follow(recording, _for_a_record(settings, recording), progress)
     signals = read_signals(recording)
     time = _record_time(series.time, float(signals.time[0]))
     pairs = tuple(
@@ -136,12 +141,16 @@ def _for_a_record(settings: IndicatorSettings, recording: Recording) -> Indicato
     )
 
 
-def _follow(recording: Recording, settings: IndicatorSettings) -> tuple[Series, TransferBlock | None]:
+def _follow(
+    recording: Recording, settings: IndicatorSettings, progress: Progress
+) -> tuple[Series, TransferBlock | None]:
     times, values = [], []
     columns: tuple[Column, ...] = ()
     transfer: TransferBlock | None = None
-    monitor = Monitor(settings)
+    monitor, done = Monitor(settings), 0
     for block in recording.blocks(_BLOCK):
+        done += len(block)
+        progress("samples", done, recording.n_samples)
         update = monitor.update(block)
         results, transfer = update.results, update.transfer or transfer
         if results is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.parts.good_samples import LARGEST_SAMPLE
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Channel, Pair, Samples, units_differ
 from replay.assessment.results import PairAssessment, RecordWarning
 from replay.formats import Recording
@@ -82,8 +82,6 @@ def read_signals(recording: Recording) -> RecordSignals:
 def _times(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
-
-Signal = NDArray[np.float64]
 
 # of a channel's largest value: less is rounding
 _CONSTANT = 1e-9
@@ -161,8 +159,8 @@ def _dead(samples: Samples, channels: Sequence[Channel], pair: Pair) -> Iterator
 
 
 def _aligned(
-    samples: Samples, time: Signal, pair: Pair, found: PairAssessment, rate: float
-) -> tuple[Signal, Signal, Signal]:
+    samples: Samples, time: Samples, pair: Pair, found: PairAssessment, rate: float
+) -> tuple[Samples, Samples, Samples]:
     """Return command, measured signal and its time, the delay between them taken out to the nearest sample."""
     c, m = samples[:, pair.command], samples[:, pair.measured]
     delay = found.headline.delay if found.headline is not None else np.nan
@@ -171,7 +169,7 @@ def _aligned(
     return (c[:n], m[lag:], time[lag:]) if lag >= 0 else (c[-lag:], m[:n], time[:n])
 
 
-def _still(c: Signal, m: Signal, time: Signal, channel: Channel, actuator: str) -> Iterator[RecordWarning]:
+def _still(c: Samples, m: Samples, time: Samples, channel: Channel, actuator: str) -> Iterator[RecordWarning]:
     """Say that the measured signal stands at a limit or, for long, anywhere, while the command moves."""
     start, stop = _longest_stand(c, m)
     clipped = _clipped_level(c, m)
@@ -194,7 +192,7 @@ def _still(c: Signal, m: Signal, time: Signal, channel: Channel, actuator: str) 
         )
 
 
-def _longest_stand(c: Signal, m: Signal) -> tuple[int, int]:
+def _longest_stand(c: Samples, m: Samples) -> tuple[int, int]:
     """Return from and to which sample m stands still longest while c moves far; twice the same where never."""
     edges = np.flatnonzero(np.diff(m, prepend=np.nan, append=np.nan) != 0.0)
     lengths = np.diff(edges)
@@ -207,7 +205,7 @@ def _longest_stand(c: Signal, m: Signal) -> tuple[int, int]:
     return 0, 0
 
 
-def _clipped_level(c: Signal, m: Signal) -> _Clipped | None:
+def _clipped_level(c: Samples, m: Samples) -> _Clipped | None:
     for name, signal in (("highest", m), ("lowest", -m)):
         extreme = signal == signal.max()
         below = signal[~extreme]
@@ -219,7 +217,7 @@ def _clipped_level(c: Signal, m: Signal) -> _Clipped | None:
     return None
 
 
-def _offset(c: Signal, m: Signal, found: PairAssessment, unit: str) -> Iterator[RecordWarning]:
+def _offset(c: Samples, m: Samples, found: PairAssessment, unit: str) -> Iterator[RecordWarning]:
     ratio = found.headline.ratio if found.headline is not None else np.nan
     if not np.isfinite(ratio):
         return

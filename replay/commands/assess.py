@@ -13,14 +13,21 @@ from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
-    from replay.assessment import Series
+    from replay.assessment import Assessment
+    from replay.ensembles.simulated import Progress
     from replay.formats import Recording
+
+
+# of --series, unless --every says otherwise: an indicator changes over its window, not from sample to sample
+_ROWS_PER_WINDOW = 100
+_ROWS_WRITTEN = 10_000  # at a time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="run files or text files")
-    parser.add_argument("--series", type=Path, metavar="FILE", help="write all values over time to this CSV file")
+    parser.add_argument("--series", type=Path, metavar="FILE", help="write the values over time to this CSV file")
+    parser.add_argument("--overwrite", action="store_true", help="let --series replace a file that is there")
     parser.add_argument(
         "--start", type=float, metavar="S", help="assess the record from S seconds after its start on"
     )
@@ -33,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print what was found."""
     from monitor.commands.json_values import print_records
+    from monitor.commands.progress import bar
     from replay.assessment import assess
     from replay.commands.assess_json import as_json
     from replay.commands.assess_table import print_assessment
@@ -42,15 +50,24 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--series takes one file, {len(arguments.files)} are given")
     if arguments.series and arguments.series.exists() and arguments.series.samefile(arguments.files[0]):
         raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
-    selection = column_selection(arguments)
+    if arguments.series and arguments.series.exists() and not arguments.overwrite:
+        raise ValueError(f"--series {arguments.series}: exists; give another name or --overwrite")
+    selection, given = column_selection(arguments), given_settings(arguments).get("indicators", {})
     found = []
     for path in arguments.files:
         recording = _part(path, open_recording(path, selection), arguments)
         settings, about = _settings(recording, arguments)
-        assessment = assess(recording, settings, thin=arguments.series is None)
-        notes = [*about, *assessment.notes]
-        if arguments.series:
-            _write_series(assessment.series, arguments.series, len(assessment.pairs) > 1)
+        with bar() as progress:
+            assessment = assess(recording, settings, thin="every" not in given, progress=progress)
+            notes = [*about, *assessment.notes]
+            if arguments.series:
+                every = 1 if "every" in given else _thinning(assessment)
+                _write_series(assessment, arguments.series, every, progress)
+                if every > 1:
+                    notes.append(
+                        f"--series: every {every * assessment.settings.every}-th sample, {_ROWS_PER_WINDOW} rows a "
+                        "window; --every 1 writes all"
+                    )
         if arguments.json:
             found.append(as_json(path, assessment, notes))
         else:
@@ -95,13 +112,26 @@ def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[Indi
     return settings, notes
 
 
-def _write_series(series: Series, path: Path, several: bool) -> None:
+def _thinning(assessment: Assessment) -> int:
+    """Return how many rows of results there are for one that `_ROWS_PER_WINDOW` needs."""
+    settings = assessment.settings
+    rows = settings.window * assessment.stream.sample_rate / settings.every
+    return max(1, round(rows / _ROWS_PER_WINDOW))
+
+
+def _write_series(assessment: Assessment, path: Path, every: int, progress: Progress) -> None:
+    """Write a column a result, in SI, its unit in the heading; a row for every `every`-th of the results."""
     import pandas as pd
 
+    series, several = assessment.series, len(assessment.pairs) > 1
     names = [f"{c.actuator}_{c.name}" if several else c.name for c in series.columns]
-    table = pd.DataFrame(series.values, columns=pd.Index(map(csv_cell, names)))
-    table.insert(0, "t", series.time)
+    headings = [f"{name} [{c.unit or 1}]" for name, c in zip(names, series.columns, strict=True)]
+    table = pd.DataFrame(series.values[::every], columns=pd.Index(map(csv_cell, headings)))
+    table.insert(0, "t [s]", series.time[::every])
     try:
-        table.to_csv(path, index=False)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for row in range(0, max(1, len(table)), _ROWS_WRITTEN):
+                progress("rows written", row, len(table))
+                table[row : row + _ROWS_WRITTEN].to_csv(file, index=False, header=row == 0, float_format="%.10g")
     except OSError as problem:
         raise ValueError(f"{path}: cannot be written ({problem.strerror or problem})") from problem

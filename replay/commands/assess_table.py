@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from monitor.catalogue import outputs_by_name
 from monitor.messages.blocks import Column
 from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from replay.assessment import Assessment, PairAssessment
 
 
-_ORDER = (HEADLINE, *BESIDE, "xcorr", "hsem")
-# paei_adaptive_delay begins with paei too
-_LONGEST_FIRST = sorted(_ORDER, key=len, reverse=True)
+_OUTPUTS = outputs_by_name()
+_FIRST = (HEADLINE, *BESIDE, "xcorr", "")
 
 
 def group_of(name: str) -> str:
-    """Return the indicator that a result is of, by its name: the headline's, one beside it, xcorr, hsem; or empty."""
-    return next((group for group in _LONGEST_FIRST if f"{name}_".startswith(f"{group}_")), "")
+    """Return the group of a result: the headline's, one beside it, or another of the catalogue; empty for none."""
+    return _OUTPUTS[name].group if name in _OUTPUTS else ""
 
 
 def headline_first(columns: Iterable[Column]) -> list[Column]:
     """Return the columns with the headline's first, then those of the indicators beside it, then the rest."""
-    order = {group: i for i, group in enumerate((*_ORDER[:-1], "", "hsem"))}
+    groups = dict.fromkeys((*_FIRST, *(output.group for output in _OUTPUTS.values())))
+    order = {group: i for i, group in enumerate(groups)}
     return sorted(columns, key=lambda column: order[group_of(column.name)])
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_insecure_option, positive
-from monitor.commands.process import StopSignals, stop_when_closed
-from monitor.commands.security import guarded
+from monitor.commands.process import StopSignals, exit_on_stdin_eof
+from monitor.commands.security import open_guard
 from monitor.system.default_endpoints import SIGNALS
 from replay.commands.column_selection import column_selection
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _describe(arguments)
     stop = StopSignals(signal.SIGINT, *([signal.SIGTERM] if arguments.control else []))
     if arguments.until_closed:
-        stop_when_closed(signal.SIGINT)
+        exit_on_stdin_eof(signal.SIGINT)
     try:
         with ExitStack() as stack:
             with stop.at_once():
@@ -120,7 +120,7 @@ def _set_up(
         player.pause()
     source = ControlledSource(player, arguments.faults, arguments.seed)
     stack.callback(source.close)
-    guard = stack.enter_context(guarded("" if arguments.connect else arguments.keys or "", say=_say))
+    guard = stack.enter_context(open_guard("" if arguments.connect else arguments.keys or "", say=_say))
     publisher = SignalPublisher(
         "" if arguments.connect else arguments.bind or SIGNALS,
         connect=arguments.connect or "",

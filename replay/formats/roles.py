@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from monitor.messages.blocks import Channel, Role
@@ -16,6 +16,8 @@ _COMMAND = words(
 )
 _MEASURED = words("measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out")
 _FORCE = words("force load loadcell restoring reaction")
+_DISPLACEMENT = "displacement"
+_DISPLACEMENTS = words("displacement displ disp dis position pos stroke")
 _LETTERS = {"c": Role.COMMAND, "m": Role.MEASURED}  # x_c and x_m, uc and um
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMPACT = re.compile(r"^([udxyq])([cm])(\d*)$")
@@ -50,7 +52,7 @@ def choose_actuators(columns: Sequence[Column], selection: Selection) -> tuple[t
     else:
         actuators = _guess(columns)
         pairs = ", ".join(f"{a.command.name} and {a.measured.name}" for a in actuators)
-        notes = (f"command and measured by their names: {pairs}",)
+        notes = (f"command and measured by their names: {pairs}; --command NAME --measured NAME choose others",)
     if not selection.force:
         return (actuators if selection.command else _guess_forces(actuators, columns)), notes
     if len(selection.force) != len(actuators):
@@ -119,6 +121,7 @@ def _guess(columns: Sequence[Column]) -> tuple[Actuator, ...]:
         only = [[c for group in found[role].values() for c in group] for role in (Role.COMMAND, Role.MEASURED)]
         if len(only[0]) == len(only[1]) == 1 and only[0][0].unit == only[1][0].unit:
             pairs = [(only[0][0], only[1][0])]
+    pairs = pairs or _plain_measurements(columns, commands)
     if not pairs:
         raise RecordingError(
             f"which column is the command, which the measured signal? {_ASK}; there are {listing(columns)} "
@@ -126,6 +129,32 @@ def _guess(columns: Sequence[Column]) -> tuple[Actuator, ...]:
         )
     names = _distinct([_pair_name(c, m) for c, m in pairs], [c for c, _ in pairs])
     return tuple(Actuator(name, c, m) for name, (c, m) in zip(names, pairs, strict=True))
+
+
+def _plain_measurements(
+    columns: Sequence[Column], commands: Mapping[str, Sequence[Column]]
+) -> list[tuple[Column, Column]]:
+    """Pair commands with columns that only name a motion in the same unit, as test machines write the measured one.
+
+    ``Axial Disp. Command (mm)`` belongs to ``Axial Displacement (mm)``, a single command to a single displacement.
+    """
+    plain = [column for column in columns if _read_name(column)[0] is None]
+    pairs = []
+    for rest, group in commands.items():
+        same = [c for c in plain if _motion(c.stem) == _motion(rest) and c.unit == group[0].unit]
+        if len(group) == len(same) == 1:
+            pairs.append((group[0], same[0]))
+    if pairs or sum(map(len, commands.values())) != 1:
+        return pairs
+    ((command,),) = commands.values()
+    moving = [c for c in plain if _DISPLACEMENT in _motion(c.stem) and c.unit == command.unit]
+    return [(command, moving[0])] if len(moving) == 1 else []
+
+
+def _motion(name: str) -> tuple[str, ...]:
+    """Return the words of a name in lower case, those for a displacement as one."""
+    plain = (word.lower() for word in _WORD.findall(name))
+    return tuple(_DISPLACEMENT if word in _DISPLACEMENTS else word for word in plain)
 
 
 def _guess_forces(actuators: tuple[Actuator, ...], columns: Sequence[Column]) -> tuple[Actuator, ...]:

@@ -11,10 +11,12 @@ import numpy as np
 
 from monitor.messages.blocks import EventKind, Samples, SignalBlock
 from monitor.messages.recordings import ColumnGuess, Description, FileColumn, Overview, RecordedEvent
-from replay.formats import Recording, Selection, inspect_recording
+from replay.formats import ArrayRecording, Recording, Selection, inspect_recording
 from replay.formats.run_file import RunRecording
 
 _BLOCK = 1 << 14
+_STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that is none
+_RESTS = 0.5  # s that an injected delay and ratio stay the same, to be told
 
 
 def describe_file(path: str | Path, selection: Selection | None = None, n_columns: int = 0) -> Description:
@@ -77,7 +79,7 @@ def _describe(
         problem=problem,
         notes=recording.notes,
         doubts=recording.doubts if isinstance(recording, RunRecording) else (),
-        events=_events(recording) if isinstance(recording, RunRecording) else (),
+        events=_events(recording) if isinstance(recording, RunRecording) else injections(recording),
         overview=overview(recording, n_columns) if n_columns else None,
     )
 
@@ -100,6 +102,43 @@ def _events(run: RunRecording) -> tuple[RecordedEvent, ...]:
         seconds = min(max(at / rate, 0.0), run.duration)
         found.append(RecordedEvent(seconds, event.kind.value, event.detail, event.alarm))
     return tuple(found)
+
+
+def injections(recording: Recording) -> tuple[RecordedEvent, ...]:
+    """Return what a simulation injects, as notes at the time of each change: the delay and the ratio of an actuator.
+
+    They are read from ``<actuator>.true_delay`` and ``.true_ratio`` where these stay the same for a while; an
+    error that changes all the time, as in a sweep, is not told.
+    """
+    if not isinstance(recording, ArrayRecording) or recording.index is not None:
+        return ()
+    names = {channel.name: column for column, channel in enumerate(recording.stream.channels)}
+    rate = recording.stream.sample_rate
+    found: list[RecordedEvent] = []
+    for pair in recording.stream.pairs:
+        wanted = [f"{pair.actuator}.true_{name}" for name in ("delay", "ratio")]
+        if all(name in names for name in wanted):
+            truth = recording.samples[:, [names[name] for name in wanted]]
+            changes = _changes(truth, rate)
+            found += [RecordedEvent(at / rate, "note", f"{pair.actuator}: injected {text}") for at, text in changes]
+    return tuple(sorted(found, key=lambda event: event.time))
+
+
+def _changes(truth: Samples, rate: float) -> Iterator[tuple[int, str]]:
+    """Give the samples at which delay and ratio, (n, 2), begin to change, and what they change to."""
+    moves = (np.abs(np.diff(truth, axis=0)) > _STILL).any(axis=1)
+    edges = np.flatnonzero(np.diff(moves.astype(np.int8), prepend=1, append=1))
+    before: tuple[str, str] | None = None
+    begins = 0
+    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if stop - start < _RESTS * rate:
+            continue
+        delay, ratio = truth[start].tolist()
+        now = f"{1e3 * delay:.1f}", f"{ratio:.3f}"
+        if now != before:
+            told = [old if old == new else f"{old} → {new}" for old, new in zip(before or now, now, strict=True)]
+            yield begins, f"delay {told[0]} ms, amplitude ratio {told[1]}"
+        before, begins = now, stop
 
 
 def overview(recording: Recording, n_columns: int = 1000) -> Overview:

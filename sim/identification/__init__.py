@@ -1,1 +1,1 @@
-"""Parameter estimation: models with parameters, fitted to what was observed, with what the fit does not know."""
+"""Parameter estimation: regressions fitted to observations, with standard errors and diagnostics."""

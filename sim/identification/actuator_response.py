@@ -1,4 +1,4 @@
-"""What an actuator makes of its command: a gain, a delay and a lag, to be fitted to what was measured."""
+"""An actuator's response as a regression: gain, delay and first-order lag of its command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STILL = 1e-12
 _SHORT = 1e-3
 _STARTS = 4
 # what is less alike, for this share, is no start: the fit would only fall back to a better one
-_NEARLY_AS_ALIKE = 0.7
+_CORRELATION_TIE_RATIO = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class ActuatorResponse:
         reach = int(self.max_delay / self.dt)
         alike = delay_correlation(self.command, measured, reach)
         places = peaks(np.abs(alike))
-        places = places[np.abs(alike[places]) >= _NEARLY_AS_ALIKE * np.abs(alike).max()]
+        places = places[np.abs(alike[places]) >= _CORRELATION_TIE_RATIO * np.abs(alike).max()]
         nearest = places[np.argsort(np.abs(places - reach), kind="stable")]
         of_each_sign = [nearest[np.sign(alike[nearest]) == sign][:1] for sign in (1.0, -1.0)]
         best = np.unique(np.concatenate([places[:_STARTS], *of_each_sign]))

@@ -12,8 +12,8 @@ from sim.arrays import Flags, Samples
 from sim.identification.regression import Regression
 
 # fewer steps than so many autocorrelation times, and their estimate means little (emcee's documentation)
-_ENOUGH = 50.0
-_BURNED = 5
+_MIN_AUTOCORRELATION_TIMES = 50.0
+_BURN_IN_TIMES = 5
 
 
 class Prior(Protocol):
@@ -128,8 +128,8 @@ def sample_posterior(
     random = np.random.RandomState(seed).get_state()
     sampler.run_mcmc(emcee.State(walkers, random_state=random), n_steps)
     forgotten = np.asarray(sampler.get_autocorr_time(tol=0))
-    burned = min(int(_BURNED * np.nan_to_num(forgotten).max()) + 1, n_steps // 2)
-    enough = bool(np.all(n_steps >= _ENOUGH * forgotten))
+    burned = min(int(_BURN_IN_TIMES * np.nan_to_num(forgotten).max()) + 1, n_steps // 2)
+    enough = bool(np.all(n_steps >= _MIN_AUTOCORRELATION_TIMES * forgotten))
     acceptance = float(np.mean(sampler.acceptance_fraction))
     samples = np.ascontiguousarray(sampler.get_chain(discard=burned, flat=True))
     return Posterior(regression.names, samples, forgotten, acceptance, enough)

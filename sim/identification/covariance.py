@@ -15,9 +15,9 @@ _WORST_CONDITION = 1e13
 _SHARE = 1e-4
 # with fewer degrees of freedom nothing is given
 _FEWEST_DEGREES = 5.0
-_STRETCHES, _FEWEST_STRETCHES = 32, 10
-# how many times longer a stretch is than the errors are correlated
-_STRETCH = 4.0
+_BATCHES, _FEWEST_BATCHES = 32, 10
+# how many times longer a batch is than the errors are correlated
+_BATCH_LENGTH = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,34 +87,34 @@ def information(normal: Samples, held: Flags, matrix: Samples) -> Information:
 
 
 def correlated_covariance(
-    told: Information, sensitivities: Samples, residual: Samples, white: Samples
+    info: Information, sensitivities: Samples, residual: Samples, white: Samples
 ) -> tuple[Samples, float]:
     """Return the covariance, (p, p), for errors that are autocorrelated, and its degrees of freedom.
 
     Between the inverses of J'J stands J'GJ, with G the residuals' own autocovariances up to where these first change
     sign (Newey and West 1987, with their first zero for the lag at which to stop). It takes the errors for
     stationary, and so it holds for a motion that is one event, too. Where the standard errors of white errors are
-    larger, or those from how the scores of consecutive stretches scatter (the batch means of simulations; errors that
+    larger, or those from how the scores of consecutive batches scatter (batch means; errors that
     grow with the motion make them larger), these are taken, with the correlations left as they are.
 
     Parameters
     ----------
-    told : of one problem.
+    info : of one problem.
     sensitivities : (n, p), by the coordinates.
     residual : (n,); NaN is returned where this is correlated over too much of its length.
     white : (p, p), the covariance for white errors.
     """
-    n, rank = len(residual), int(told.rank[0])
+    n, rank = len(residual), int(info.rank[0])
     gamma = _autocovariance(residual)
     # so many independent errors would tell as much of their mean
     effective = n * gamma[0] / (2.0 * gamma.sum() - gamma[0]) if gamma[0] > 0.0 else float(n)
     degrees = effective - rank
     if not degrees >= _FEWEST_DEGREES:
-        return told.sandwich(np.full((1, *white.shape), np.nan))[0], float(degrees)
+        return info.sandwich(np.full((1, *white.shape), np.nan))[0], float(degrees)
     # residuals are smaller than errors, by what was fitted
-    stationary = told.sandwich(_stationary(sensitivities, gamma)[None] * (effective / degrees))[0]
-    stretches = _stretches(sensitivities, residual, int(effective / _STRETCH))
-    others = [white, told.sandwich(stretches[None])[0]] if stretches is not None else [white]
+    stationary = info.sandwich(_stationary(sensitivities, gamma)[None] * (effective / degrees))[0]
+    batches = _batch_scores(sensitivities, residual, int(effective / _BATCH_LENGTH))
+    others = [white, info.sandwich(batches[None])[0]] if batches is not None else [white]
     own = np.diag(stationary)
     with np.errstate(invalid="ignore", divide="ignore"):
         larger = np.sqrt([np.fmax(np.diag(each) / own, 1.0) for each in others]).max(axis=0)
@@ -145,10 +145,10 @@ def _stationary(sensitivities: Samples, gamma: Samples) -> Samples:
     return np.asarray(sensitivities.T @ spread)
 
 
-def _stretches(sensitivities: Samples, residual: Samples, most: int) -> Samples | None:
-    """Return the products of the scores, (p, p), of consecutive stretches; None where these are too few."""
-    number = min(_STRETCHES, most)
-    if number < _FEWEST_STRETCHES:
+def _batch_scores(sensitivities: Samples, residual: Samples, most: int) -> Samples | None:
+    """Return the products of the scores, (p, p), of consecutive batches; None where these are too few."""
+    number = min(_BATCHES, most)
+    if number < _FEWEST_BATCHES:
         return None
     edges = np.linspace(0, len(residual), number + 1).astype(np.int64)[:-1]
     scores = np.add.reduceat(sensitivities * residual[:, None], edges, axis=0)

@@ -1,4 +1,4 @@
-"""Regressions of delay equations and delay systems; fits that are kept stable."""
+"""Delay equations and delay systems as regressions, and the constraint that keeps a fit stable."""
 
 from __future__ import annotations
 

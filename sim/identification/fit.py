@@ -139,11 +139,11 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
     residuals = observed - response
     squares = float(np.sum(residuals**2))
     names, matrix = own_parameters(regression)
-    told = information(found.normal[best : best + 1], found.at_bound[best : best + 1], matrix)
-    rank = int(told.rank[0])
+    info = information(found.normal[best : best + 1], found.at_bound[best : best + 1], matrix)
+    rank = int(info.rank[0])
     degrees = observed.size - rank
-    white = told.covariance(np.array([squares / degrees / repeated]))[0]
-    correlated, correlated_degrees = correlated_covariance(told, sensitivities[0], (mean - response)[0], white)
+    white = info.covariance(np.array([squares / degrees / repeated]))[0]
+    correlated, correlated_degrees = correlated_covariance(info, sensitivities[0], (mean - response)[0], white)
     minima = distinct_minima(found, mean)
     return Fit(
         names,
@@ -154,7 +154,7 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
         float(np.sqrt(squares / degrees)),
         squares,
         degrees,
-        told.at_bound[0],
+        info.at_bound[0],
         bool(found.converged[best]),
         residuals,
         check_residuals(residuals, sensitivities[0][:, ~found.at_bound[best]], sigma),

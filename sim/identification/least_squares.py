@@ -13,7 +13,7 @@ from sim.identification.regression import Regression, evaluated
 # what keeps a matrix of alike columns from being singular
 _RIDGE = 1e-13
 # how far to each side to look, in standard errors
-_BESIDE = 0.01
+_KINK_OFFSET = 0.01
 # done where the next step is shorter than so many standard errors: the relative offset of Bates and Watts (1981)
 _OFFSET = 1e-5
 # or takes away less than the rounding of the observations, or than that of the sum of squares lets see
@@ -98,12 +98,12 @@ def minimize(
         stalled = ~done & (damping[live] > _MOST_DAMPING)
         for i in live[stalled].tolist():
             variance = squares[i] / max(n - p, 1)
-            beside = _places_beside(at[i], normal[i], gradient[i], blocked[i], sqrt(variance))
+            beside = _neighbours(at[i], normal[i], gradient[i], blocked[i], sqrt(variance))
             beside = np.clip(beside, low[i], high[i])
             found, slopes, products = _products(*_residuals(regression, observed[i], beside))
             found[~_finite(found, products)] = np.inf
             best = int(np.argmin(found))
-            converged[i] = not found[best] < squares[i] - _BESIDE**2 * variance
+            converged[i] = not found[best] < squares[i] - _KINK_OFFSET**2 * variance
             if not converged[i]:
                 at[i], squares[i], gradient[i], normal[i] = beside[best], found[best], slopes[best], products[best]
                 damping[i], growth[i] = _LEAST_DAMPING, 2.0
@@ -154,7 +154,7 @@ def _damped_step(normal: Samples, gradient: Samples, held: Flags, damping: Sampl
     return np.asarray(np.linalg.solve(scaled, push[..., None])[..., 0] / size)
 
 
-def _places_beside(at: Samples, normal: Samples, gradient: Samples, held: Flags, sigma: float) -> Samples:
+def _neighbours(at: Samples, normal: Samples, gradient: Samples, held: Flags, sigma: float) -> Samples:
     """Return (3 p, p) parameters beside one set, among which there is a better one unless it is a minimum.
 
     The minimum may be a kink: a solution with a delay has one wherever the delay is an observed instant, and a step
@@ -173,7 +173,7 @@ def _places_beside(at: Samples, normal: Samples, gradient: Samples, held: Flags,
     # the columns of the inverse of J'J
     columns = _damped_step(normal, one, held, np.zeros(p))
     variance = np.diag(columns)
-    size = np.where(variance > 0.0, _BESIDE * sigma / np.sqrt(np.where(variance > 0.0, variance, 1.0)), 0.0)
+    size = np.where(variance > 0.0, _KINK_OFFSET * sigma / np.sqrt(np.where(variance > 0.0, variance, 1.0)), 0.0)
     aside = columns * size[:, None]
     others = _damped_step(normal, np.broadcast_to(gradient, (p, p)), held | (one > 0.0), np.zeros(p))
     return np.asarray(at + np.concatenate([aside, -aside, others]))

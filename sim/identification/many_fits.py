@@ -63,14 +63,14 @@ def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:
     found = minimize(regression, observed, np.broadcast_to(start, (len(observed), len(regression.names))))
     refuse_unfitted(observed.shape[1], found.parameters.shape[1], float(found.sum_of_squares.max(initial=0.0)))
     names, matrix = own_parameters(regression)
-    told = information(found.normal, found.at_bound, matrix)
-    variance = found.sum_of_squares / (observed.shape[1] - told.rank)
+    info = information(found.normal, found.at_bound, matrix)
+    variance = found.sum_of_squares / (observed.shape[1] - info.rank)
     return Fits(
         names,
         found.parameters @ matrix.T,
-        told.covariance(variance),
+        info.covariance(variance),
         np.sqrt(variance),
         found.sum_of_squares,
-        told.at_bound,
+        info.at_bound,
         found.converged,
     )

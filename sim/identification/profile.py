@@ -1,4 +1,4 @@
-"""The profile of a fit: how good it can still be when one parameter is held, and the interval that follows."""
+"""The profile of a fit: the least sum of squares with one parameter held, and the interval from it."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def _scale(regression: Regression, fitted: Fit, i: int, repeated: int) -> tuple[
     jacobian = regression.evaluate(fitted.parameters[None])[1]
     held = fitted.at_bound[None].copy()
     held[0, i] = False
-    told = information(jacobian.swapaxes(1, 2) @ jacobian, held, np.eye(len(fitted.names)))
-    if told.unidentified[0, i]:
+    info = information(jacobian.swapaxes(1, 2) @ jacobian, held, np.eye(len(fitted.names)))
+    if info.unidentified[0, i]:
         return np.inf, np.zeros(len(fitted.names))
-    column = told.inverse[0, i]
+    column = info.inverse[0, i]
     return fitted.sigma * float(np.sqrt(column[i] / repeated)), np.asarray(column / column[i])

@@ -1,4 +1,4 @@
-"""Whether the residuals of a fit are what the fit takes them for: independent errors of mean zero, and normal."""
+"""Residual diagnostics of a fit: tests of a mean of zero, independence, normality and size."""
 
 from __future__ import annotations
 

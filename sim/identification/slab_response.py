@@ -1,4 +1,4 @@
-"""A heated slab as something that can be fitted: its conductivity and its heat capacity from one thermocouple."""
+"""A heated slab as a regression: conductivity and heat capacity from one thermocouple."""
 
 from __future__ import annotations
 

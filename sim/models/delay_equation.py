@@ -184,7 +184,7 @@ def growth_rate(q0: float, q1: float, delay: float) -> float:
     q0, q1 : 1/s, finite.
     delay : r, s, positive.
     """
-    # what is beyond all numbers is told as the last of them
+    # what overflows is returned as the largest number
     return min(max(_rightmost(q0, q1, delay), -float_info.max), float_info.max)
 
 

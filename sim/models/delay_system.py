@@ -89,7 +89,7 @@ class DelaySystem:
         pattern = refined(self._pattern(end), self._drives(end), self._most // int(np.ceil(end / self.delay)))
         per_delay, n = len(pattern) - 1, len(self.initial)
         n_elements = int(np.ceil(end / self.delay)) * per_delay
-        # numbers that outgrow all others are told below
+        # an overflow is reported below
         with np.errstate(over="ignore", invalid="ignore"):
             operators = [operator(length, self.a0) for length in np.diff(pattern)]
             values = np.empty((n_elements, DEGREE + 1, n))

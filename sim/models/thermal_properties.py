@@ -1,4 +1,4 @@
-"""Properties that differ from specimen to specimen: their distributions, and how surely data tell them."""
+"""Material properties that vary from specimen to specimen: their distributions, and confidence from data."""
 
 from __future__ import annotations
 

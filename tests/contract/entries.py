@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import WindowedIndicator
-from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.factory import all_indicators
 from tests.oracles.tones import Tones
 
 RATE = 100.0
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
     def hop(self) -> int:
         """Samples for which a value may be an old one."""
         made = self.make()
-        return made.hop + getattr(made, "later", 0)
+        return made.hop + getattr(made, "latency", 0)
 
     @property
     def fills_early(self) -> bool:

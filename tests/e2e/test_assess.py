@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from monitor.__main__ import main
+from replay.commands.folded_table import print_table
 from sim.excitation import Earthquake
 
 SPREAD = {"median", "mean", "p05", "p95"}
@@ -218,8 +221,10 @@ def test_the_series(assess, tmp_path, pairs) -> None:
     columns = {"t": t, "a_command": command, "a_measured": measured}
     columns |= {"b_command": command, "b_measured": measured} if pairs == 2 else {}
     target = tmp_path / "series.csv"
-    found = assess(write(tmp_path / "a.csv", columns), "--window", 1.0, "--series", target)
-    table = pd.read_csv(target)
+    found = assess(write(tmp_path / "a.csv", columns), "--window", 1.0, "--series", target, "--every", 1)
+    units = pd.read_csv(target, nrows=0).columns
+    assert {"t [s]", *(f"{p}fdb_delay [s]" for p in (["a_", "b_"] if pairs == 2 else [""]))} <= set(units)
+    table = pd.read_csv(target).rename(columns=lambda name: name.split(" [")[0])
     np.testing.assert_allclose(table["t"], t, atol=1e-12)
     prefixes = [""] if pairs == 1 else ["a_", "b_"]
     for prefix, pair in zip(prefixes, found["pairs"], strict=True):
@@ -227,6 +232,35 @@ def test_the_series(assess, tmp_path, pairs) -> None:
         assert table[f"{prefix}fdb_delay"].isna().sum() == 999
         assert table[f"{prefix}fdb_delay"].median() == pytest.approx(1e-3 * pair["fdb"]["delay_ms"]["median"])
         assert table[f"{prefix}paei_ratio"].iloc[-1] == pytest.approx(1 / GAIN)
+
+
+def test_the_series_is_thinned_and_replaces_nothing_unasked(assess, tmp_path, capsys) -> None:
+    t, command, measured = signals(3000)
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured})
+    target = tmp_path / "series.csv"
+    found = assess(path, "--window", 1.0, "--series", target)
+    assert any("--every 1 writes all" in note for note in found["notes"])
+    thinned = pd.read_csv(target)
+    np.testing.assert_allclose(thinned["t [s]"], t[::10], atol=1e-9)
+    assert main(["assess", str(path), "--window", "1", "--series", str(target)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "exists" in line and "--overwrite" in line
+    assess(path, "--window", 1.0, "--series", target, "--every", 1, "--overwrite")
+    everything = pd.read_csv(target)
+    pd.testing.assert_frame_equal(everything[::10].reset_index(drop=True), thinned)
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 120])
+def test_no_number_is_cut_however_narrow_the_terminal(width) -> None:
+    console = Console(file=StringIO(), width=width)
+    rows = [("broadband_delay", "ms", "8.165e-05", "-1.234e+12", "0.5", "1.23456789"), None, ("b", "", *"1234")]
+    print_table(console, "a title", ("indicator", "unit", "median", "±", "mean", "95 %"), rows, texts=2)
+    said = console.file.getvalue()
+    assert "…" not in said
+    for word in ("broadband_delay", "8.165e-05", "-1.234e+12", "1.23456789", "median", "95 %"):
+        assert word in "".join(said.splitlines()) if width < 40 else word in said
+    if width >= 50:
+        assert max(map(len, said.splitlines())) <= width
 
 
 def test_a_quiet_lead_in_is_left_out(assess, tmp_path) -> None:

@@ -26,3 +26,12 @@ def test_an_address_that_is_none_is_told_in_one_line(start) -> None:
     watch.process.wait(30.0)
     assert watch.process.returncode == 2
     assert watch.err.count("\n") == 1
+
+
+def test_where_no_monitor_answers_it_says_so_soon(start) -> None:
+    watch = start("watch", "--connect", "tcp://127.0.0.1:1")
+    deadline = monotonic() + 60.0
+    while "no monitor answers at tcp://127.0.0.1:1: still trying" not in watch.err and monotonic() < deadline:
+        sleep(0.05)
+    watch.stop(signal.SIGINT, 130)
+    assert watch.err.count("still trying") == 1

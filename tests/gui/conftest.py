@@ -14,7 +14,7 @@ TICK = 0.04  # s between two looks of the window
 
 def _arrivals(recording, monitor):
     """Return what a window would take, tick after tick."""
-    from gui.model.link import ReceivedMessages
+    from gui.model.receiver import ReceivedMessages
     from monitor.messages.health import Counts, Health
 
     rate = recording.stream.sample_rate
@@ -77,7 +77,7 @@ def _watched(arrivals):
 
     history = History(memory=64 << 20)
     for arrived in arrivals:
-        history.take(arrived)
+        history.update(arrived)
     return history
 
 
@@ -141,7 +141,7 @@ def begin(qtbot, store):
 @pytest.fixture
 def fed(monkeypatch, begin):
     """Start the program on a service that is played by the test, with a clock of the test's own."""
-    from gui.model.link import ResultLink
+    from gui.model.receiver import ResultLink
     from tests.gui.hands import Played
 
     played = Played()

@@ -14,12 +14,12 @@ from PySide6.QtGui import QKeySequence, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.tiles.panel import TilesPanel
-from gui.window.opening import Opening
-from gui.window.program import Program
+from gui.window.application import Program
+from gui.window.launch import Opening
 from monitor.__main__ import offers
 
 PATIENCE = 60_000  # ms

@@ -112,7 +112,7 @@ class LiveService:
             sinks,
             alarms=AlarmMonitor(self.alarms),
             recording=recording,
-            inlets=(inlet,),
+            request_servers=(inlet,),
         )
 
         def serve() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QInputDialog
+from PySide6.QtCore import QUrl
+from PySide6.QtWidgets import QApplication, QInputDialog, QTextBrowser
 
 from gui.widgets.theme import DARK, LIGHT
 
@@ -15,7 +16,7 @@ def shown(hands):
 
 def settings(hands):
     hands.key("Ctrl+,")
-    dialog = hands.program.appearance._dialog
+    dialog = hands.program.preferences._dialog
     hands.until(dialog.isActiveWindow)
     return dialog
 
@@ -48,11 +49,11 @@ def test_settings_are_taken_checked_and_remembered(begin, store):
     hands.click(dialog.ok)
     assert not dialog.isVisible()
     assert hands.window._timer.interval() == 25
-    assert hands.program.appearance.settings.limits.delay_warn == 7.0
+    assert hands.program.preferences.settings.limits.delay_warn == 7.0
     hands.leave()
     again = begin()
-    assert again.program.appearance.settings.frame_rate == 40
-    assert again.program.appearance.settings.limits.lines["delay"].warn == 7.0
+    assert again.program.preferences.settings.frame_rate == 40
+    assert again.program.preferences.settings.limits.lines["delay"].warn == 7.0
 
 
 def test_limits_are_on_the_tiles(fed, hybrid_arrivals):
@@ -73,8 +74,8 @@ def test_the_service_s_settings_are_written_for_its_next_start(begin):
     dialog = settings(hands)
     enter(hands, dialog, "indicators", "window", "3.5")
     hands.click(dialog.ok)
-    assert "window = 3.5" in hands.program.appearance.service_file.read_text()
-    assert "hold from its next start" in hands.notices[-1]
+    assert "window = 3.5" in hands.program.preferences.service_file.read_text()
+    assert "apply from its next start" in hands.notices[-1]
 
 
 def test_a_damaged_memory_is_told_and_everything_is_as_at_first(begin, store):
@@ -83,22 +84,22 @@ def test_a_damaged_memory_is_told_and_everything_is_as_at_first(begin, store):
     store.setValue("window/layout", 5)
     hands = begin()
     assert any("damaged" in line for line in hands.notices)
-    assert hands.program.appearance.settings.frame_rate == 25
+    assert hands.program.preferences.settings.frame_rate == 25
     assert shown(hands) == {"tiles", "events", "histories", "indicators"}
 
 
 def test_themes_are_chosen_in_the_palette_and_remembered(begin):
     hands = begin(theme="light")
-    assert hands.program.appearance.theme is LIGHT
+    assert hands.program.preferences.themes.theme is LIGHT
     hands.key("Ctrl+K")
     hands.type("dark")
     hands.key("Return")
-    assert hands.program.appearance.theme is DARK
+    assert hands.program.preferences.themes.theme is DARK
     assert QApplication.palette().window().color().name() == DARK.window
     assert all(panel.theme is DARK for panel in hands.window.desk.panels.values())
     hands.leave()
     again = begin()
-    assert again.program.appearance.theme is DARK
+    assert again.program.preferences.themes.theme is DARK
     assert again.program.actions["theme.dark"].isChecked()
 
 
@@ -106,10 +107,10 @@ def test_a_theme_of_the_command_line_gives_way_to_the_one_that_is_agreed_to(begi
     hands = begin(theme="dark")
     dialog = settings(hands)
     hands.click(dialog.ok)
-    chosen = hands.program.appearance.settings.theme
+    chosen = hands.program.preferences.settings.theme
     assert chosen == "system"
     assert hands.program.actions["theme.system"].isChecked()
-    assert hands.program.appearance.theme is LIGHT
+    assert hands.program.preferences.themes.theme is LIGHT
 
 
 def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
@@ -125,7 +126,7 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     hands.key("Return")
     hands.window.activateWindow()
     hands.until(hands.window.isActiveWindow)
-    assert hands.program.appearance.layouts.current == "my own"
+    assert hands.program.layouts.layouts.current == "my own"
     hands.key("Alt+8")
     assert shown(hands) == {"tiles", "histories"}
     hands.key("Ctrl+0")
@@ -146,12 +147,12 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     for key, place in places.items():
         assert found[key] == pytest.approx(place, abs=40), key
     again.key("Ctrl+6")
-    assert again.program.appearance.layouts.current == "my own"
+    assert again.program.layouts.layouts.current == "my own"
     assert shown(again) == {"tiles", "events", "histories"}
     again.key("Ctrl+K")
     again.type("delete this layout")
     again.key("Return")
-    assert "my own" not in again.program.appearance.layouts.names
+    assert "my own" not in again.program.layouts.layouts.names
 
 
 def test_a_layout_stands_although_nothing_was_opened_since(begin):
@@ -182,7 +183,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
     assert hands.window.isFullScreen()
     assert not hands.window.notes.isVisible()
     for command, action in actions:
-        if command.changes:
+        if command.modifies:
             assert not action.isEnabled(), command.key
     hands.key("N")
     assert not hands.window.notes.isVisible()
@@ -192,7 +193,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
     drop(hands.window, tmp_path)
     hands.ticks(3)
     assert hands.notices == []
-    assert hands.program.choosing.opener.workers == ()
+    assert hands.program.sources.opener.workers == ()
     hands.key("Space")
     assert not hands.view.following
     assert not hands.window.bar.isVisible()
@@ -271,3 +272,14 @@ def test_f1_lists_every_key(begin):
     hands.type("pause")
     hands.key("Esc")
     assert not keys.isVisible()
+
+
+def test_help_leads_to_the_documentation(begin):
+    hands = begin()
+    hands.program.actions["help.documentation"].trigger()
+    pages = hands.window.findChild(QTextBrowser)
+    hands.until(pages.isVisible)
+    assert pages.source().fileName() == "README.md"
+    pages.setSource(QUrl("docs/guide.md"))
+    assert "sliding window" in pages.toPlainText()
+    pages.window().close()

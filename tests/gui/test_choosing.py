@@ -43,7 +43,7 @@ def opened(monkeypatch):
 def served(opened, fed, hybrid_arrivals):
     """A rig is recorded."""
     hands = fed()
-    hands.program.choosing.open(RIG)
+    hands.program.sources.open(RIG)
     first = hybrid_arrivals[0]
     hands.played.say(replace(first, health=replace(first.health, recording="runs/a.h5")))
     hands.until(lambda: hands.history.health is not None)
@@ -66,7 +66,7 @@ def names(opened):
 
 
 def test_a_rig_that_is_recorded_is_left_only_if_the_user_says_so(served, opened):
-    served.program.choosing.simulate("hybrid")
+    served.program.sources.simulate("hybrid")
     assert names(opened) == [ServeRig]
     assert question(served).text() == "runs/a.h5 is being recorded from hybrid. End it?"
     # the window works on
@@ -80,7 +80,7 @@ def test_a_rig_that_is_recorded_is_left_only_if_the_user_says_so(served, opened)
     answer(served, "End it")
     assert names(opened) == [ServeRig, "beam-bad"]
     # nothing is lost with a simulation
-    served.program.choosing.simulate("hybrid")
+    served.program.sources.simulate("hybrid")
     assert names(opened) == [ServeRig, "beam-bad", "hybrid"]
 
 
@@ -98,7 +98,7 @@ def test_neither_is_it_by_disconnecting_nor_by_esc(served):
 
 def test_a_service_that_hears_no_rig_is_left_without_a_question(opened, fed):
     hands = fed()
-    hands.program.choosing.open(RIG)
+    hands.program.sources.open(RIG)
     hands.program.actions["source.disconnect"].trigger()
     assert question(hands) is None
     assert hands.program.sessions.current is None
@@ -109,23 +109,28 @@ def test_options_of_the_command_line_are_for_its_own_source(opened, begin, tmp_p
     config.write_text("")
     hands = begin(simulation="hybrid", config=str(config), record="runs/")
     assert (opened[0].config, opened[0].record) == (config, "runs/")
-    hands.program.choosing.open(PlayFile(Path("/x.csv")))
-    hands.program.choosing.open(ServeRig(connect="tcp://rig:5555"))
-    hands.program.choosing.open(ServeRig(connect="tcp://rig:5555", record="mine/"))
+    hands.program.sources.open(PlayFile(Path("/x.csv")))
+    hands.program.sources.open(ServeRig(connect="tcp://rig:5555"))
+    hands.program.sources.open(ServeRig(connect="tcp://rig:5555", record="mine/"))
     assert [source.record for source in opened[1:]] == ["", "", "mine/"]
     assert config not in [source.config for source in opened[1:]]
+
+
+def test_limits_of_the_command_line_go_to_the_service_of_its_rig(opened, begin):
+    begin(serve="tcp://rig:5555", alarms=("fdb_delay=0.02", "nrmse=:0.3"))
+    assert opened[0].words == ("--alarm", "fdb_delay=0.02", "--alarm", "nrmse=:0.3")
 
 
 def test_neither_are_they_for_what_is_quicker_than_its_file(opened, begin, monkeypatch):
     monkeypatch.setattr("gui.sources.opening.open_dialog.Opener.open_path", lambda *_, **__: None)
     hands = begin(file="x.csv", record="runs/")
-    hands.program.choosing.simulate("hybrid")
-    hands.program.choosing.open(PlayFile(Path("x.csv").absolute()))
+    hands.program.sources.simulate("hybrid")
+    hands.program.sources.open(PlayFile(Path("x.csv").absolute()))
     assert [source.record for source in opened] == ["", ""]
 
 
 def test_they_are_for_the_file_however_long_it_takes(opened, begin, monkeypatch):
     monkeypatch.setattr("gui.sources.opening.open_dialog.Opener.open_path", lambda *_, **__: None)
     hands = begin(file="x.csv", record="runs/")
-    hands.program.choosing.open(PlayFile(Path("x.csv").absolute()))
+    hands.program.sources.open(PlayFile(Path("x.csv").absolute()))
     assert [source.record for source in opened] == ["runs/"]

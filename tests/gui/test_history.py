@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gui.model.history import History, ResultHistory
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.reliability import decided
 from monitor.messages.blocks import (
     Channel,
@@ -69,7 +69,7 @@ def result(start, stop, begin=0.0, values=None, **kind):
 def taken(*items, history=None):
     """Return a history that took all of it at once."""
     history = history or History(MEMORY, minutes=1.0)
-    history.take(ReceivedMessages.of(items))
+    history.update(ReceivedMessages.of(items))
     return history
 
 
@@ -77,7 +77,7 @@ def test_before_the_first_block_there_is_nothing():
     history = History(MEMORY)
     assert history.signals is history.results is history.transfer is history.health is None
     assert (history.begin_x, history.end_x, history.generation, history.version) == (0.0, 0.0, 0, 0)
-    history.take(ReceivedMessages())
+    history.update(ReceivedMessages())
     assert history.version == 0 and not history.events
 
 
@@ -348,7 +348,7 @@ def test_events_stand_where_they_happened():
 def test_events_that_come_apart_from_blocks_are_taken_after_them():
     restart = Event(EventKind.RESTART, 0.25, 0)
     history = taken(signal(0, 100))
-    history.take(ReceivedMessages(signals=(signal(0, 25, 0.25, epoch=2),), events=(restart,)))
+    history.update(ReceivedMessages(signals=(signal(0, 25, 0.25, epoch=2),), events=(restart,)))
     assert history.events[0].x == pytest.approx(history.timeline.segments[1].x_begin)
 
 
@@ -357,20 +357,20 @@ def test_transfer_functions_are_those_of_the_run_that_goes_on():
         return TransferBlock(TransferStream("rig", epoch, 100.0, (FREQUENCY,)), 0, 0.0, np.ones((1, 1)))
 
     history = History(MEMORY)
-    history.take(ReceivedMessages(transfer=transfer(1)))
+    history.update(ReceivedMessages(transfer=transfer(1)))
     assert history.transfer.stream.epoch == 1
     taken(result(0, 10), history=history)
     assert history.transfer.stream.epoch == 1
     taken(result(0, 10, epoch=2), history=history)
     assert history.transfer is None
-    history.take(ReceivedMessages(transfer=transfer(2)))
+    history.update(ReceivedMessages(transfer=transfer(2)))
     assert history.transfer.stream.epoch == 2
 
 
 def test_health_silence_and_age_are_those_of_the_last_look():
     history = History(MEMORY)
-    history.take(ReceivedMessages(health=Health("rig")), silence=0.5, age=2.0)
-    history.take(ReceivedMessages(), silence=0.75, age=2.25)
+    history.update(ReceivedMessages(health=Health("rig")), silence=0.5, age=2.0)
+    history.update(ReceivedMessages(), silence=0.75, age=2.25)
     assert (history.health, history.silence, history.age) == (Health("rig"), 0.75, 2.25)
     assert history.version == 1
 
@@ -384,7 +384,7 @@ def test_memory_is_bounded_taken_at_once_and_flat(rate, n_channels, memory):
     history = History(memory, minutes=10.0)
 
     def look(i, n):
-        history.take(ReceivedMessages.of([SignalBlock(kinds, i, i / rate, np.ones((n, n_channels))),
+        history.update(ReceivedMessages.of([SignalBlock(kinds, i, i / rate, np.ones((n, n_channels))),
                                   ResultBlock(of, i, i / rate, np.ones((n, len(columns))))]))  # fmt: skip
 
     look(0, 40)
@@ -414,7 +414,7 @@ def test_ten_minutes_are_kept_as_they_came_and_a_day_in_less_detail(n_channels):
     kind = stream(rate, channels=channels)
     history = History(64 << 20)
     for start in range(0, 2 * day * 20, 72_000):
-        history.take(
+        history.update(
             ReceivedMessages(signals=(SignalBlock(kind, start, start / rate, np.ones((72_000, n_channels))),))
         )
     kept = history.signals
@@ -427,7 +427,7 @@ def test_a_value_is_never_of_later_than_where_it_is_read(rate, every):
     history = History(MEMORY)
     of = result_stream(rate, every, columns=(Column("fdb_delay", "s", "a"),))
     times = np.arange(0, int(5.0 * rate), every) / rate
-    history.take(ReceivedMessages(results=(ResultBlock(of, 0, 0.0, times[:, None]),)))
+    history.update(ReceivedMessages(results=(ResultBlock(of, 0, 0.0, times[:, None]),)))
     for x in np.arange(1.0, 4.0, 0.0113):
         value = history.results.value("a", "fdb_delay", x)
         assert x - 0.04 - every / rate < value <= x
@@ -443,7 +443,7 @@ def test_a_decision_stands_until_the_rig_starts_again_though_its_clock_drifts():
     for index in range(0, 60_000, 1000):
         of, time_ = result_stream(columns=JUDGED), index / rate * (1.0 + 400e-6)
         block = ResultBlock(of, index, time_, np.ones((1000, len(JUDGED))))
-        history.take(ReceivedMessages(results=(block,), events=(told,) if index == 1000 else ()))
+        history.update(ReceivedMessages(results=(block,), events=(told,) if index == 1000 else ()))
     assert len(history.timeline.segments) > 1
     for x in (10.1, 200.0, 599.0):
         assert decided(history, "y", x)[0] == "■ reject: too low"

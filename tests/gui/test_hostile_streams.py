@@ -12,7 +12,7 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.panels.xy_panel import XYPanel
 from gui.plots.view import View
@@ -107,7 +107,7 @@ def watch(desk, name="a", **told):
             panel.grab()
 
     for number, arrived in enumerate(blocks(name=name, **told)):
-        history.take(arrived, age=0.0)
+        history.update(arrived, age=0.0)
         view.extend(history.begin_x, history.end_x)
         if history.generation != generation:
             generation = history.generation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QLineEdit
 
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.settings.window_settings import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
@@ -102,8 +102,8 @@ def test_one_is_shelved_for_a_while_and_taken_back(live, rig):
 
 
 def test_all_are_acknowledged_from_anywhere_and_by_name(live, rig):
-    live.program.appearance.settings = WindowSettings(operator="Anna")
-    live.program.appearance._apply()
+    live.program.preferences.settings = WindowSettings(operator="Anna")
+    live.program.preferences._apply()
     rig.delay["north"] = 0.030
     be_late(live, rig, "south", 0.030)
     live.until(lambda: {state_of(live, SOUTH), state_of(live, NORTH)} == {S.UNACKNOWLEDGED})

@@ -49,10 +49,10 @@ def test_nothing_outlives_a_program(fed, hybrid_arrivals):
         "watch": program.watch,
         "history": program.watch.history,
         "actions": program.actions,
-        "appearance": program.appearance,
+        "preferences": program.preferences,
         "sessions": program.sessions,
         "exports": program.exports,
-        "opener": program.choosing.opener,
+        "opener": program.sources.opener,
         **program.window.desk.panels,
     }
     held = {name: weakref.ref(part) for name, part in parts.items()}

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from gui.window import asking
+from gui.window import service_requests
 from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
@@ -148,7 +148,7 @@ def test_a_span_chosen_by_mouse_leaves_the_keys_where_they_are(live):
 @pytest.fixture
 def impatient(monkeypatch):
     """Half a second is enough for an answer."""
-    monkeypatch.setattr(asking, "RequestClient", partial(RequestClient, patience=0.5))
+    monkeypatch.setattr(service_requests, "RequestClient", partial(RequestClient, patience=0.5))
 
 
 def write_note(hands, text):

@@ -37,8 +37,8 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     assert hands.first_page
     hands.key("Ctrl+O")
     hands.name_file(table)
-    hands.until(lambda: hands.program.choosing.opener.chooser is not None)
-    chooser = hands.program.choosing.opener.chooser
+    hands.until(lambda: hands.program.sources.opener.chooser is not None)
+    chooser = hands.program.sources.opener.chooser
     hands.until(chooser.isActiveWindow)
     # the first list has the keys, and the dialog cannot be left yet but by Esc
     opens = chooser.buttons.button(QDialogButtonBox.StandardButton.Open)
@@ -49,7 +49,7 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     assert [box.currentText() for box in chooser.rows[0].boxes.values()] == ["p [mm]", "q [mm]", "—"]
     assert opens.isEnabled()
     hands.key("Return")
-    hands.until(lambda: hands.program.choosing.opener.chooser is None)
+    hands.until(lambda: hands.program.sources.opener.chooser is None)
     hands.until(lambda: hands.program.sessions.player is not None)
     player = hands.program.sessions.player
     hands.until(lambda: player.playing and hands.history.end_x > 0.5)

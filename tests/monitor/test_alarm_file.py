@@ -122,7 +122,7 @@ def test_alarms_come_back_and_a_damaged_file_is_put_aside(tmp_path) -> None:
     path, said = tmp_path / "alarms.json", []
     wanted = settings(alarms={"state": str(path)})
     alarms, file = kept_alarms(wanted)
-    alarms.obey(ShelveRequest(alarm="disk.warn", seconds=60.0), 0.0, 0)
+    alarms.carry_out(ShelveRequest(alarm="disk.warn", seconds=60.0), 0.0, 0)
     file.close()
     alarms, file = kept_alarms(wanted)
     assert {alarm.name for alarm in alarms.alarms if alarm.state is AlarmState.SHELVED} == {"disk.warn"}

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from monitor.alarms.alarm_instance import Kind, following, unshelved, why_in_vain
+from monitor.alarms.alarm_instance import Kind, following, rejection_reason, state_after_unshelve
 from monitor.messages.alarms import AlarmAction, AlarmState
 from tests.oracles.alarms import arrows
 
@@ -49,13 +49,13 @@ def test_a_shelved_alarm_and_one_out_of_service_stay(action) -> None:
 def test_from_the_shelf_comes_what_holds_what_is_latched_and_nothing_else() -> None:
     for beneath, kind in product(LIVING, KINDS):
         expected = AlarmState.UNACKNOWLEDGED if kind.acknowledge else AlarmState.ACKNOWLEDGED
-        assert unshelved(beneath, kind, active=True) is expected
+        assert state_after_unshelve(beneath, kind, active=True) is expected
         quiet = beneath if beneath.startswith("latched") else AlarmState.NORMAL
-        assert unshelved(beneath, kind, active=False) is quiet
+        assert state_after_unshelve(beneath, kind, active=False) is quiet
 
 
 def test_what_is_in_vain_is_told_in_one_line() -> None:
     for state, action in product(AlarmState, AlarmAction):
-        told = why_in_vain(state, action)
+        told = rejection_reason(state, action)
         assert told.startswith(("it", "its", "acknowledge"))
         assert "\n" not in told

@@ -32,7 +32,7 @@ def twin(limits: list[Limit], active: list[bool]) -> list[Condition]:
 
 
 def found_by(judge: LimitJudge, rows: np.ndarray, start: int = 0) -> list[tuple[int, int, bool, float, int]]:
-    return [(start + c.row, c.watch, c.entered, c.value, c.untold) for c in judge.advance(rows)]
+    return [(start + c.row, c.watch, c.entered, c.value, c.suppressed) for c in judge.advance(rows)]
 
 
 @given(
@@ -46,7 +46,7 @@ def test_a_naive_twin_agrees_after_every_row_however_the_rows_are_cut(limits, ro
     values = np.array(rows, float).reshape(-1, 3)
     conditions = twin(limits, active)
     expected = [
-        (i, w, condition.active, row[condition_limit.column], condition.untold)
+        (i, w, condition.active, row[condition_limit.column], condition.suppressed)
         for i, row in enumerate(values.tolist())
         for w, (condition, condition_limit) in enumerate(zip(conditions, limits, strict=True))
         if condition.step(row[condition_limit.column])
@@ -98,7 +98,7 @@ def test_delays_count_rows_from_the_first_that_is_out_and_an_interruption_begins
 def test_what_chatters_is_told_no_more_often_than_may_be_and_what_is_left_out_is_counted() -> None:
     chatter = np.tile([2.0, 0.0], 500)[:, None]
     judge = LimitJudge([Limit(0, -math.inf, 1.0, least_rows=99)])
-    told = [(c.row, c.entered, c.untold) for c in judge.advance(chatter)]
+    told = [(c.row, c.entered, c.suppressed) for c in judge.advance(chatter)]
     # out at 0, back at 1, 3, ... 97 in vain, at 99 at last
     assert told[:3] == [(0, True, 0), (99, False, 49), (100, True, 0)]
     assert len(told) == 20

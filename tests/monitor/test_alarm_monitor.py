@@ -143,10 +143,10 @@ def test_what_stands_has_room_before_what_is_to_be_watched_anew() -> None:
 def test_a_limit_that_is_gone_is_not_a_value_that_is_gone() -> None:
     service, _ = made({"value": "v", "actuator": "n", "warn": 1.0}, {"value": "health.latency", "warn": 1.0})
     service.judge(rows(2.0))
-    service.look(Health(latency=2.0), 0.0, 0, 0.5)
+    service.judge_health(Health(latency=2.0), 0.0, 0, 0.5)
     without = AlarmMonitor(AlarmSettings(**QUIET))
     without.restore(service.snapshot())
-    (step,) = without.look(Health(latency=2.0), 0.0, 0, 0.5)
+    (step,) = without.judge_health(Health(latency=2.0), 0.0, 0, 0.5)
     assert (step.name, step.reason) == ("latency.warn", "health.latency has no such limit any more")
     without.follow(STREAM)
     (step,) = without.judge(rows(2.0))
@@ -191,11 +191,11 @@ def test_what_was_kept_before_rigs_were_is_taken_up() -> None:
 
 def test_a_condition_of_the_service_goes_on_where_it_was_restored() -> None:
     service, _ = made({"value": "health.latency", "warn": 1.0})
-    service.look(Health(latency=2.0), 0.0, 0, 0.5)
+    service.judge_health(Health(latency=2.0), 0.0, 0, 0.5)
     later = AlarmMonitor(service._settings)
     later.restore(service.snapshot())
     # it came back while nobody looked
-    assert [t.state for t in later.look(Health(latency=0.5), 0.0, 0, 0.5)] == [AlarmState.RETURNED]
+    assert [t.state for t in later.judge_health(Health(latency=0.5), 0.0, 0, 0.5)] == [AlarmState.RETURNED]
 
 
 def test_a_disk_must_have_more_room_than_the_limit_before_its_alarm_returns() -> None:
@@ -209,7 +209,7 @@ def test_a_disk_must_have_more_room_than_the_limit_before_its_alarm_returns() ->
 def test_a_name_that_nothing_is_like_is_only_refused() -> None:
     service, _ = made({"value": "v", "warn": 1.0})
     with pytest.raises(ValueError, match=r"there is no alarm 'something else'$"):
-        service.obey(AcknowledgeRequest(alarm="something else"), 0.0, 0)
+        service.carry_out(AcknowledgeRequest(alarm="something else"), 0.0, 0)
 
 
 def test_missing_rows_begin_the_delay_anew() -> None:
@@ -231,7 +231,7 @@ def test_no_kernel_is_compiled_after_the_first_block() -> None:
     service, _ = made({"value": "v", "warn": (0.0, 1.0)}, {"value": "w", "trip": 1.0})
     for index, block in enumerate([rows(0.5), rows(), rows(2.0, math.nan, 0.5)]):
         service.judge(replace(block, index=100 * index))
-    service.look(Health(), 0.0, 0, 0.5)
+    service.judge_health(Health(), 0.0, 0, 0.5)
     assert len(_advance_limits.signatures) == before
 
 
@@ -246,9 +246,9 @@ def test_an_alarm_whose_value_is_gone_returns_and_is_kept_until_it_is_normal() -
         ("n.w.warn", AlarmState.LATCHED_UNACKNOWLEDGED, "n w is not published any more"),
         ("s.w.warn", AlarmState.LATCHED_UNACKNOWLEDGED, "s w is not published any more"),
     }
-    service.obey(AcknowledgeRequest(), 0.0, 0)
-    service.obey(ResetRequest(alarm="s.w.warn"), 0.0, 0)
-    service.look(Health(), 0.0, 0, 0.5)
+    service.carry_out(AcknowledgeRequest(), 0.0, 0)
+    service.carry_out(ResetRequest(alarm="s.w.warn"), 0.0, 0)
+    service.judge_health(Health(), 0.0, 0, 0.5)
     assert names(service) == ["n.w.warn"]
 
 
@@ -259,7 +259,7 @@ def test_a_restored_alarm_stands_before_its_stream_has_come_and_goes_on_with_it(
     later.restore(service.snapshot())
     (kept,) = later.alarms
     assert (kept.state, kept.active, kept.last) == (AlarmState.UNACKNOWLEDGED, True, 2.0)
-    (taken,) = later.obey(AcknowledgeRequest(by="kim"), 0.0, 0)
+    (taken,) = later.carry_out(AcknowledgeRequest(by="kim"), 0.0, 0)
     assert (taken.number, taken.reason, taken.by) == (2, "acknowledged by kim", "kim")
     later.follow(STREAM)
     assert not later.judge(rows(2.0))
@@ -292,7 +292,7 @@ def test_what_is_not_a_snapshot_is_refused_in_one_line_and_changes_nothing(state
 def test_a_snapshot_with_doubled_or_twice_shelved_alarms_is_refused() -> None:
     service, _ = made({"value": "v", "warn": 1.0})
     service.judge(rows(2.0))
-    service.obey(ShelveRequest(alarm="n.v.warn", seconds=5.0), 0.0, 0)
+    service.carry_out(ShelveRequest(alarm="n.v.warn", seconds=5.0), 0.0, 0)
     state = service.snapshot()
     for wrong in (
         state.replace(b"s.v.warn", b"n.v.warn"),
@@ -314,7 +314,7 @@ def test_what_is_out_of_service_is_listed_and_never_occurs() -> None:
         ShelveRequest(alarm=alarm.name, seconds=1.0),
     ):
         with pytest.raises(ValueError, match="it is out of service"):
-            service.obey(request, 0.0, 0)
+            service.carry_out(request, 0.0, 0)
     service.restore(service.snapshot())
     assert service.alarms[0].state is AlarmState.OUT_OF_SERVICE
 
@@ -333,22 +333,22 @@ def test_what_is_out_of_service_is_listed_and_never_occurs() -> None:
 def test_what_is_asked_in_vain_is_refused(request_, reason) -> None:
     service, _ = made({"value": "v", "warn": 1.0}, shelve_at_most=60.0)
     with pytest.raises(ValueError, match=reason):
-        service.obey(request_, 0.0, 0)
+        service.carry_out(request_, 0.0, 0)
 
 
 def test_without_settings_there_is_nothing() -> None:
     service = AlarmMonitor()
     assert service.follow(STREAM) == ()
     assert service.judge(rows(9.0)) == ()
-    assert service.look(Health(state="stale", age=99.0), 0.0, 0, 0.5) == ()
+    assert service.judge_health(Health(state="stale", age=99.0), 0.0, 0, 0.5) == ()
     service.restore(service.snapshot())
     with pytest.raises(ValueError, match="there are no alarms here"):
-        service.obey(AcknowledgeRequest(), 0.0, 0)
+        service.carry_out(AcknowledgeRequest(), 0.0, 0)
 
 
 def looks(*healths: Health, **options) -> list[tuple[str, str, str]]:
     service = AlarmMonitor(AlarmSettings(**options), stale_after=5.0)
-    steps = [t for health in healths for t in service.look(health, 1.0, 7, 0.5)]
+    steps = [t for health in healths for t in service.judge_health(health, 1.0, 7, 0.5)]
     return [(t.name, t.state.value, t.reason) for t in steps]
 
 
@@ -408,7 +408,7 @@ def test_a_limit_on_the_service_counts_its_delay_in_seconds() -> None:
     )
     old = Health(state="receiving", age=2.0)
     steps = [
-        [t.name for t in service.look(health, 0.0, 0, 0.5)]
+        [t.name for t in service.judge_health(health, 0.0, 0, 0.5)]
         for health in (old, old, old, replace(old, broker=Broker(dropped=4)))
     ]
     assert steps == [[], [], ["age.warn"], ["broker_dropped.warn"]]
@@ -417,9 +417,9 @@ def test_a_limit_on_the_service_counts_its_delay_in_seconds() -> None:
 def test_what_is_shelved_comes_back_in_time() -> None:
     service, _ = made({"value": "v", "actuator": "n", "warn": 1.0})
     service.judge(rows(2.0))
-    (put,) = service.obey(ShelveRequest(alarm="n.v.warn", seconds=1.0, by="kim"), 0.0, 0)
+    (put,) = service.carry_out(ShelveRequest(alarm="n.v.warn", seconds=1.0, by="kim"), 0.0, 0)
     assert (put.state, put.reason) == (AlarmState.SHELVED, "shelved for 1 s by kim")
-    assert not service.look(Health(), 0.0, 0, 0.5)
+    assert not service.judge_health(Health(), 0.0, 0, 0.5)
     assert service.alarms[0].shelved_for == 0.5
-    (back,) = service.look(Health(), 0.0, 0, 0.5)
+    (back,) = service.judge_health(Health(), 0.0, 0, 0.5)
     assert (back.state, back.reason) == (AlarmState.UNACKNOWLEDGED, "the time on the shelf is over")

@@ -108,7 +108,7 @@ class AlarmLife(RuleBasedStateMachine):
     @rule(latency=VALUE, passed=st.sampled_from([0.25, 0.5, 2.0]))
     def look(self, latency, passed) -> None:
         self.time += passed
-        self.told += self.service.look(Health(latency=latency), self.time, self.index, passed)
+        self.told += self.service.judge_health(Health(latency=latency), self.time, self.index, passed)
         for life in self.lives.values():
             life.wait(passed)
         slow = self.conditions["slow.warn"]
@@ -123,7 +123,7 @@ class AlarmLife(RuleBasedStateMachine):
 
     def ask(self, request: AlarmRequest) -> bool:
         try:
-            self.told += self.service.obey(request, self.time, self.index)
+            self.told += self.service.carry_out(request, self.time, self.index)
         except ValueError as problem:
             assert "\n" not in str(problem)
             return False

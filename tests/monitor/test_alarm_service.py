@@ -50,7 +50,7 @@ class Asking:
     def close(self) -> None: ...
 
 
-def serve(items, inlets=(), rows_at_once: int = 50) -> tuple[list[MemorySink], AlarmMonitor]:
+def serve(items, request_servers=(), rows_at_once: int = 50) -> tuple[list[MemorySink], AlarmMonitor]:
     ticks = iter(range(10**6))
     sinks = [MemorySink(), MemorySink()]
     alarms = AlarmMonitor(AlarmSettings(limit=(LIMIT,), dead_stream=False, overload=False))
@@ -61,7 +61,12 @@ def serve(items, inlets=(), rows_at_once: int = 50) -> tuple[list[MemorySink], A
             last = b.last and i + rows_at_once >= len(b)
             pieces.append(SignalBlock(STREAM, b.index + i, b.time + i / RATE, b.samples[i : i + rows_at_once], last))
     service = Service(
-        MemorySource(pieces), engine, sinks, alarms=alarms, inlets=inlets, clock=lambda: 0.06 * next(ticks)
+        MemorySource(pieces),
+        engine,
+        sinks,
+        alarms=alarms,
+        request_servers=request_servers,
+        clock=lambda: 0.06 * next(ticks),
     )
     service.run(lambda: False, once=True)
     return sinks, alarms

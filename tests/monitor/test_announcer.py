@@ -7,7 +7,7 @@ import pytest
 
 from monitor.commands.console_sink import ConsoleSink
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
-from monitor.messages.health import Health
+from monitor.messages.health import Counts, Health
 
 
 class Listener:
@@ -76,3 +76,20 @@ def test_a_flood_of_alarms_is_twenty_lines_and_how_many_more():
     assert listener.said[20:] == ["30 more steps of alarms, not said one by one"]
     listener.hear(EventKind.ALARM, 9.0, detail="again")
     assert "again" in listener.said[-1]
+
+
+def test_a_rig_that_sends_nothing_is_told_once_within_three_seconds():
+    now, said = [0.0], []
+    sink = ConsoleSink(said.append, lambda: now[0], awaited=["tcp://rig:5555"])
+    for now[0] in (0.2, 2.4, 2.6, 9.0):
+        sink.health(Health())
+    assert said == ["no samples from tcp://rig:5555: still trying"]
+
+
+def test_of_a_rig_that_has_sent_nothing_is_told():
+    now, said = [0.0], []
+    sink = ConsoleSink(said.append, lambda: now[0], awaited=["tcp://rig:5555"])
+    sink.health(Health(counts=Counts(received=3)))
+    now[0] = 9.0
+    sink.health(Health())
+    assert said == []

@@ -12,7 +12,7 @@ UNCOMPILED = """
 import sys
 import numpy as np
 from monitor.config import MEASURES, IndicatorSettings
-from monitor.indicators.catalogue import all_indicators
+from monitor.indicators.factory import all_indicators
 from monitor.indicators.transfer_function import TransferFunction
 
 rate = 100.0

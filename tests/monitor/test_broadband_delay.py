@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.indicators.broadband_delay import BroadbandDelay, BroadbandDelayIndicator
+from monitor.indicators.broadband_delay import BroadbandDelayIndicator, BroadbandValues
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
+from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
 from monitor.indicators.parts.fractional_lag import REACH, delayed, put_delayed
-from monitor.indicators.parts.multitaper import MultitaperFit, multitaper_length
 from tests.oracles import broadband as oracle
 from tests.oracles.tones import Tones
 
@@ -39,7 +39,7 @@ def read_many(seeds, delay, disturb, **settings):
         rng = np.random.default_rng(seed)
         x_c, x_m = oracle.motion(rng, N, RATE, delay)
         values.append(read(x_c, x_m + disturb(rng), **settings))
-    return BroadbandDelay(*np.array(values).T)
+    return BroadbandValues(*np.array(values).T)
 
 
 def rms(x):
@@ -77,7 +77,7 @@ def test_a_slow_tone_in_strong_noise_is_not_drawn_towards_zero(delay):
         noise = 0.1 * np.random.default_rng(seed).normal(size=(2, 4 * N))
         x_c, x_m = np.cos(np.pi * t + 0.2 * seed), 2.0 * np.cos(np.pi * (t - delay) + 0.2 * seed)
         found.append(read(x_c + noise[0], x_m + noise[1]))
-    found = BroadbandDelay(*np.array(found).T)
+    found = BroadbandValues(*np.array(found).T)
     np.testing.assert_allclose(np.mean(found.delay), delay, rtol=0.05)
     np.testing.assert_allclose(np.mean(found.xcorr_delay), delay, rtol=0.05)
 

@@ -91,7 +91,7 @@ def test_listening_ends_when_all_have_spoken(rig):
 
 def test_a_rig_that_connects_is_heard_too(counting):
     rigs = rigs_of(bind=(ANY_PORT,))
-    publisher = SignalPublisher(connect=rigs._ears[0].source.endpoints[0])
+    publisher = SignalPublisher(connect=rigs._endpoints[0].source.endpoints[0])
     with again_and_again(lambda turn: publisher.send(counting(turn, rig="north"))):
         findings = heard(rigs, 3600.0)
     publisher.close(linger=0.0)

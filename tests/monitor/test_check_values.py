@@ -82,13 +82,13 @@ def test_without_a_rig_every_name_that_a_rig_would_have_is_known_and_no_other(wa
     every += [{"value": "health.lost", "warn": 0.0}]
     good = given.model_copy(update={"alarms": settings(alarms={"limit": every}).alarms})
     assert Level.FAIL not in [each.level for each in values.assumed_alarms(good, None)]
-    values.must_be_published(good, None)
+    values.check_published(good, None)
     wrong = settings(indicators={"measures": measures}, alarms={"limit": [{"value": "paei_delay", "warn": 1.0}]})
     said = list(values.assumed_alarms(wrong, None))
     assert said[0].level is Level.FAIL
     assert "no value 'paei_delay'; there are " in said[0].detail
     with pytest.raises(ValueError, match=r"^alarms: no value 'paei_delay'; there are "):
-        values.must_be_published(wrong, None)
+        values.check_published(wrong, None)
 
 
 def test_limits_on_values_of_a_rig_that_was_heard(warm_kernels):
@@ -111,7 +111,7 @@ def test_limits_on_values_of_a_rig_that_was_heard(warm_kernels):
     said = list(values.alarms(west, published(given)))
     assert said[0] == fail("alarms", "no value 'fdb_delay' of 'west'; there are north, south")
     # it may come with another rig
-    values.must_be_published(west, None)
+    values.check_published(west, None)
 
 
 def test_where_limits_lie_and_which_may_chatter(warm_kernels):
@@ -160,9 +160,9 @@ def test_a_model_is_looked_for_among_the_channels(tmp_path):
     limit = {"value": "reliability_accumulated", "warn": 0.5, "side": "below"}
     assumed = given.model_copy(update={"alarms": settings(alarms={"limit": [limit]}).alarms})
     assert Level.FAIL not in [each.level for each in values.assumed_alarms(assumed, plan)]
-    values.must_be_published(assumed, plan)
+    values.check_published(assumed, plan)
     with pytest.raises(ValueError, match="reliability_accumulated"):
-        values.must_be_published(assumed, None)
+        values.check_published(assumed, None)
     elsewhere = Stream("frame", 1, 100.0, CHANNELS[3:])
     said = list(found("model", lambda: values.model(plan, elsewhere, [])))
     assert [each.level for each in said] == [Level.FAIL]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from monitor import Live, Row, ServiceLostError, connect
-from monitor.commands.security import guarded
+from monitor.commands.security import open_guard
 from monitor.messages.alarms import Alarm, AlarmReport, Severity
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.messages.health import Health
@@ -352,7 +352,7 @@ def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path
     folder = KeyFolder(tmp_path / "keys")
     folder.prepare()
     mine = folder.client("ann")
-    with guarded(str(tmp_path / "keys")) as guard:
+    with open_guard(str(tmp_path / "keys")) as guard:
         sink = ZmqResultSink("tcp://127.0.0.1:*", security=guard.keys, context=guard.context)
         try:
             with listening(sink, keys=str(mine)) as live:

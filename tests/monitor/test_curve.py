@@ -1,4 +1,4 @@
-"""Who gets in: real sockets, right and wrong keys, and a gatekeeper that has died."""
+"""Who gets in: real sockets, right and wrong keys, and an authenticator that has died."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class House:
     folder: KeyFolder
     keys: Keys
     context: zmq.Context
-    gatekeeper: ZapAuthenticator
+    authenticator: ZapAuthenticator
     said: list[str]
 
     def client(self, name: str) -> Keys:
@@ -53,9 +53,9 @@ def house(no_leftovers, tmp_path: Path) -> Iterator[House]:
     context = zmq.Context()
     said: list[str] = []
     allowed = AllowList(tmp_path / "keys" / "clients", {keys.public: "service"}, said.append)
-    gatekeeper = ZapAuthenticator(context, allowed, said.append)
-    yield House(folder, keys, context, gatekeeper, said)
-    gatekeeper.close()
+    authenticator = ZapAuthenticator(context, allowed, said.append)
+    yield House(folder, keys, context, authenticator, said)
+    authenticator.close()
     context.term()
 
 
@@ -101,7 +101,7 @@ def test_a_key_that_is_not_on_the_list_is_told_so(house, sink):
     (note,) = heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
     assert note.detail == f"{sink.endpoint}: refused: this key is not on the list of who is let in there"
     assert any(desk.public.decode() in text for text in house.said)
-    assert house.gatekeeper.refused >= 1
+    assert house.authenticator.refused >= 1
 
 
 def test_no_key_is_told_so(house, sink):
@@ -139,7 +139,7 @@ def test_who_was_removed_is_kept_out_from_the_next_time_on_and_let_in_when_back(
 
     def send():
         sink.health(Health())
-        if house.gatekeeper.refused >= 2 and away.exists():
+        if house.authenticator.refused >= 2 and away.exists():
             away.rename(listed)
 
     found = heard(sink.endpoint, desk, send, lambda found: any(isinstance(item, Health) for item in found))
@@ -148,7 +148,7 @@ def test_who_was_removed_is_kept_out_from_the_next_time_on_and_let_in_when_back(
 
 
 @pytest.mark.parametrize("how", ["closed", "killed", "hangs", "never there"])
-def test_without_a_gatekeeper_nobody_new_gets_in(house, sink, monkeypatch, how):
+def test_without_an_authenticator_nobody_new_gets_in(house, sink, monkeypatch, how):
     desk = house.client("desk")
     staying = ResultSubscriber(sink.endpoint, kinds=("health",), security=desk)
     deadline = monotonic() + PATIENCE
@@ -159,20 +159,20 @@ def test_without_a_gatekeeper_nobody_new_gets_in(house, sink, monkeypatch, how):
     own = zmq.Context() if how == "never there" else None
     target = sink if own is None else ZmqResultSink(LOOPBACK, security=house.keys, context=own)
     if how == "closed":
-        house.gatekeeper.close()
+        house.authenticator.close()
     elif how == "killed":
 
         def die():
             raise RuntimeError
 
         monkeypatch.setattr(threading, "excepthook", lambda _: None)
-        monkeypatch.setattr(house.gatekeeper, "_serve", die)
+        monkeypatch.setattr(house.authenticator, "_serve", die)
     elif how == "hangs":
-        monkeypatch.setattr(house.gatekeeper, "_answer", lambda _: released.wait(60.0) and [b""] * 6)
+        monkeypatch.setattr(house.authenticator, "_answer", lambda _: released.wait(60.0) and [b""] * 6)
     found = heard(target.endpoint, desk, lambda: target.health(Health()), lambda found: refused(found))
     assert len(found) == 1
     if how in ("closed", "killed"):
-        assert not house.gatekeeper.alive
+        assert not house.authenticator.alive
     # and again, for whoever comes later
     heard(target.endpoint, desk, lambda: target.health(Health()), refused)
     heard(target.endpoint, None, lambda: target.health(Health()), refused)
@@ -196,12 +196,12 @@ def test_a_client_that_cannot_be_judged_is_not_let_in_and_the_next_one_is(house,
         # who read standard error has gone
         raise BrokenPipeError
 
-    monkeypatch.setattr(house.gatekeeper, "_say", gone)
+    monkeypatch.setattr(house.authenticator, "_say", gone)
     heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
     with monkeypatch.context() as broken:
-        broken.setattr(house.gatekeeper, "_name", lambda _: 1 / 0)
+        broken.setattr(house.authenticator, "_name", lambda _: 1 / 0)
         heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
-    assert house.gatekeeper.alive
+    assert house.authenticator.alive
     away.rename(listed)
     assert heard(sink.endpoint, desk, lambda: sink.health(Health()), lambda found: Health in map(type, found))
 
@@ -262,7 +262,7 @@ def test_a_rig_with_keys_of_its_own_lets_the_service_in(house, tmp_path, countin
     rig_folder.prepare()
     rig_folder.admit("laboratory", house.folder.public)
     context = zmq.Context()
-    gatekeeper = ZapAuthenticator(context, AllowList(tmp_path / "rig" / "clients"))
+    authenticator = ZapAuthenticator(context, AllowList(tmp_path / "rig" / "clients"))
     rig = SignalPublisher(LOOPBACK, security=service_keys(tmp_path / "rig"), context=context)
     keys = service_keys(tmp_path / "keys", rig_folder.public)
     source = ZmqSource([rig.endpoint], security=keys, context=house.context)
@@ -272,7 +272,7 @@ def test_a_rig_with_keys_of_its_own_lets_the_service_in(house, tmp_path, countin
     assert isinstance(block, SignalBlock)
     source.close()
     rig.close(0.0)
-    gatekeeper.close()
+    authenticator.close()
     context.term()
 
 
@@ -324,7 +324,7 @@ def test_a_question_that_is_not_understood_is_answered_with_no(house, frames):
         version, number, status, *_ = asker.recv_multipart()
     assert (version, status) == (b"1.0", b"400")
     assert number == (frames[1] if len(frames) > 1 else b"")
-    assert house.gatekeeper.alive
+    assert house.authenticator.alive
 
 
 class Relay:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
-from monitor.indicators.catalogue import all_indicators
-from monitor.indicators.parts import cross_correlation, multitaper, residual
+from monitor.indicators.factory import all_indicators
+from monitor.indicators.parts import cross_correlation, cross_spectra, residual
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from tests.contract.entries import noisy
 
@@ -26,8 +26,8 @@ KERNELS = (
     broadband_delay._advance_gate,
     cross_correlation._find_peak,
     cross_correlation._step,
-    multitaper._compare,
-    multitaper._weights,
+    cross_spectra._compare,
+    cross_spectra._weights,
     residual.fit_delayed,
     residual.scatter_of_sums,
     residual.take_gain,

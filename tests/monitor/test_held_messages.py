@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.recording.backlog import HeldMessages
+from monitor.recording.backlog import UnacknowledgedMessages
 
 ACTIONS = st.lists(
     st.one_of(
@@ -21,7 +21,7 @@ ACTIONS = st.lists(
 
 @given(ACTIONS)
 def test_whoever_is_told_from_the_start_lacks_nothing(actions) -> None:
-    held = HeldMessages()
+    held = UnacknowledgedMessages()
     everything: list[tuple[bytes, int, bytes]] = []  # message, samples, stream
     told = 0  # of everything
     settled = 0
@@ -50,7 +50,7 @@ def test_whoever_is_told_from_the_start_lacks_nothing(actions) -> None:
     assert held.n_bytes == 0
 
 
-def _lacks_nothing(held: HeldMessages, everything: list[tuple[bytes, int, bytes]], settled: int) -> None:
+def _lacks_nothing(held: UnacknowledgedMessages, everything: list[tuple[bytes, int, bytes]], settled: int) -> None:
     again = [each.message for each in held._unsent]
     assert held.unsent == sum(each.samples for each in held._unsent)
     # the samples that are not settled, and what came behind the last that is

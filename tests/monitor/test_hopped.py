@@ -1,4 +1,4 @@
-"""Values that need a whole window: told later, found in spare time, and the same whatever the time was spent on."""
+"""Values that need a whole window: their latency, and that they are the same whatever the spare time was spent on."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ def values(indicator, x_c, x_m, step: int = 1, work=lambda: False) -> np.ndarray
     return np.concatenate(rows)
 
 
-@pytest.mark.parametrize("later", [1, 7, 24])
-def test_it_is_told_so_many_samples_later_and_else_the_same(later):
+@pytest.mark.parametrize("latency", [1, 7, 24])
+def test_it_is_told_so_many_samples_later_and_else_the_same(latency):
     x_c, x_m = signals()
     at_once = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, n_pairs=3), x_c, x_m)
-    told = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, later=later, n_pairs=3), x_c, x_m)
-    np.testing.assert_array_equal(told[later:], at_once[:-later])
-    assert np.isnan(told[:later]).all() and np.isfinite(told[-1]).all()
+    told = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=latency, n_pairs=3), x_c, x_m)
+    np.testing.assert_array_equal(told[latency:], at_once[:-latency])
+    assert np.isnan(told[:latency]).all() and np.isfinite(told[-1]).all()
 
 
 @pytest.mark.parametrize("kind", [BroadbandDelayIndicator, FrequencyEvaluationIndex])
 @settings(max_examples=15, deadline=None)
 @given(
     step=st.integers(1, 90),
-    later=st.integers(0, 24),
+    latency=st.integers(0, 24),
     seed=st.integers(0, 1 << 20),
     bad=st.lists(st.integers(0, N - 1), max_size=4),
 )
-def test_time_that_was_to_spare_changes_no_bit(kind, step, later, seed, bad):
+def test_time_that_was_to_spare_changes_no_bit(kind, step, latency, seed, bad):
     x_c, x_m = signals()
     x_m[bad, 1] = np.nan
     chance = np.random.default_rng(seed)
-    whole = values(kind(RATE, WINDOW / RATE, later=later, n_pairs=3), x_c, x_m, N)
-    often = kind(RATE, WINDOW / RATE, later=later, n_pairs=3)
+    whole = values(kind(RATE, WINDOW / RATE, latency=latency, n_pairs=3), x_c, x_m, N)
+    often = kind(RATE, WINDOW / RATE, latency=latency, n_pairs=3)
     pieces = values(often, x_c, x_m, step, lambda: chance.random() < 0.6)
     np.testing.assert_array_equal(pieces, whole)
     # no value while a bad sample is in the window
@@ -70,7 +70,7 @@ def test_time_that_was_to_spare_changes_no_bit(kind, step, later, seed, bad):
 
 def test_what_waits_is_found_once_and_the_oldest_first():
     x_c, x_m = signals()
-    indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, later=24, n_pairs=3)
+    indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=24, n_pairs=3)
     indicator.update_block(x_c[:103], x_m[:103])
     # each pair's window was full, one sample after the other's, and none of them is told yet
     assert np.isnan(indicator.values).all()
@@ -82,7 +82,7 @@ def test_what_waits_is_found_once_and_the_oldest_first():
 
 def test_a_window_that_waits_is_kept_in_a_snapshot():
     x_c, x_m = signals()
-    indicator, other = (FrequencyEvaluationIndex(RATE, WINDOW / RATE, later=20, n_pairs=3) for _ in range(2))
+    indicator, other = (FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=20, n_pairs=3) for _ in range(2))
     indicator.update_block(x_c[:151], x_m[:151])
     other.restore(indicator.snapshot())
     indicator.settle()
@@ -94,7 +94,7 @@ def test_a_window_that_waits_is_kept_in_a_snapshot():
 
 def test_a_pause_gives_nothing_and_ends_with_the_next_window():
     x_c, x_m = signals()
-    indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, later=3, n_pairs=3)
+    indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=3, n_pairs=3)
     indicator.update_block(x_c[:500], x_m[:500])
     indicator.paused = True
     assert np.isnan(indicator.update_block(x_c[500:900], x_m[500:900])).all()
@@ -106,8 +106,8 @@ def test_a_pause_gives_nothing_and_ends_with_the_next_window():
 
 
 def test_later_is_less_than_a_hop():
-    with pytest.raises(ValueError, match="later = 50 samples: must be less than 50"):
-        FrequencyEvaluationIndex(RATE, WINDOW / RATE, later=50)
+    with pytest.raises(ValueError, match="latency = 50 samples: must be less than 50"):
+        FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=50)
 
 
 CHANNELS = tuple(

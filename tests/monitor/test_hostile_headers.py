@@ -73,10 +73,10 @@ def test_what_waits_for_the_disk_is_bounded_whatever_the_rate(tmp_path, monkeypa
     assert writer.recorded == 70_000
 
 
-def test_a_gatekeeper_that_has_died_is_noted_once():
+def test_an_authenticator_that_has_died_is_noted_once():
     sink = MemorySink()
     service = Service(
-        MemorySource([block(stream(1, 100.0))]), Monitor(), [sink], trouble=lambda: "nobody new is let in"
+        MemorySource([block(stream(1, 100.0))]), Monitor(), [sink], fault=lambda: "nobody new is let in"
     )
     service.run(lambda: False)
     assert [event.detail for event in sink.events_seen].count("nobody new is let in") == 1

@@ -240,7 +240,7 @@ def test_what_could_not_be_read_once_is_read_again(folder, monkeypatch):
 
 
 def test_a_list_that_is_too_long_or_has_files_of_other_names_says_so(folder, monkeypatch):
-    monkeypatch.setattr(key_folder, "_MOST", 2)
+    monkeypatch.setattr(key_folder, "_MAX_FILES", 2)
     clients = folder.secret.parent / "clients"
     said: list[str] = []
     for name in ("a", "c"):

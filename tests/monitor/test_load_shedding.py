@@ -16,7 +16,7 @@ def test_one_thing_after_the_other_is_left_out_and_taken_up_again():
     said, now, lag = [], 0.0, 0.0
     while len(shedding.shed) < len(STEPS):
         now, lag = now + 0.2, lag + 0.1
-        said.append(shedding.look(now, lag))
+        said.append(shedding.update(now, lag))
         assert now < 10.0
     assert shedding.shed == STEPS
     assert shedding.paused == {"broadband", "fei", "transfer"}
@@ -28,7 +28,7 @@ def test_one_thing_after_the_other_is_left_out_and_taken_up_again():
     began, back = now, []
     while shedding.shed:
         now += 0.2
-        back.append(shedding.look(now, 0.0))
+        back.append(shedding.update(now, 0.0))
         assert now < began + 60.0
     back = [text for text in back if text]
     assert len(back) == len(STEPS)
@@ -40,27 +40,27 @@ def test_one_thing_after_the_other_is_left_out_and_taken_up_again():
 
 def test_a_lag_that_falls_needs_no_more():
     shedding = LoadShedding(ALL)
-    shedding.look(0.0, 0.0)
-    shedding.look(0.2, 1.9)
+    shedding.update(0.0, 0.0)
+    shedding.update(0.2, 1.9)
     # as at the start of a stream
     assert shedding.shed == ()
-    shedding.look(0.4, 2.0)
+    shedding.update(0.4, 2.0)
     assert shedding.shed == ("viewers",)
     for step in range(1, 60):
-        assert shedding.look(0.4 + 0.2 * step, 2.0 - 0.03 * step) == ""
+        assert shedding.update(0.4 + 0.2 * step, 2.0 - 0.03 * step) == ""
     assert shedding.shed == ("viewers",)
 
 
 def test_a_replay_that_hurries_is_no_overload():
     shedding = LoadShedding(ALL)
     for step in range(100):
-        assert shedding.look(0.2 * step, 0.05 * step, hurried=True) == ""
+        assert shedding.update(0.2 * step, 0.05 * step, hurried=True) == ""
 
 
 def test_only_what_is_computed_is_paused():
     shedding = LoadShedding(("fdb", "transfer"))
     for step in range(100):
-        shedding.look(0.2 * step, float(step))
+        shedding.update(0.2 * step, float(step))
     assert shedding.shed == ("viewers", "results", "transfer")
 
 
@@ -71,7 +71,7 @@ def test_steps_are_taken_one_at_a_time_told_and_never_within_a_second(looks):
     for passed, lag in looks:
         now += passed
         before = shedding.shed
-        text = shedding.look(now, lag)
+        text = shedding.update(now, lag)
         assert bool(text) == (shedding.shed != before)
         if text:
             assert abs(len(shedding.shed) - len(before)) == 1

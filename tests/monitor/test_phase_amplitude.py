@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.indicators.parts.chord_sums import chord_lags
+from monitor.indicators.parts.chords import chord_lags
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from tests.oracles import delayed_motion, ellipse
 from tests.oracles.strategies import cases

@@ -67,7 +67,7 @@ def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
     def fail():
         raise KeyError("a fault")
 
-    monkeypatch.setattr(inlet, "_take", fail)
+    monkeypatch.setattr(inlet, "_receive_frame", fail)
     import zmq
 
     assert inlet.trouble == ""

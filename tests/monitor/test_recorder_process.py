@@ -187,7 +187,7 @@ def test_the_death_of_the_service_closes_the_file(tmp_path: Path) -> None:
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=100.0)
     feed(recorder, 0, 1000)
     until(lambda: recorder._progress.taken == 1000, recorder)
-    recorder._process.hang_up()
+    recorder._process.close_input()
     assert recorder._process.wait(20.0)
     recorder._process.close()
     with RunReader(tmp_path / "run.h5") as run:
@@ -268,7 +268,7 @@ def test_a_recorder_without_a_service_does_not_wait_for_a_disk_for_ever(tmp_path
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05)
     feed(recorder, 0, 1000)
     until(lambda: recorder._held.first is None, recorder)
-    recorder._process.hang_up()
+    recorder._process.close_input()
     assert recorder._process.wait(20.0)
     assert recorder._process.end == f"signal {signal.SIGALRM:d}"
     recorder._process.close()

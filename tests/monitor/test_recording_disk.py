@@ -370,7 +370,7 @@ for size in range(0, stop, 500):
     limit(size)
     try:
         growing.GrowingFile(folder / "run.h5", of, results, b"{}")
-    except growing.TROUBLE:
+    except growing.DISK_ERRORS:
         refused += 1
 print(refused, [path.name for path in folder.iterdir()])
 """

@@ -16,9 +16,9 @@ LAGS = (0.0, 0.4, -1.0, 3.3, 8.75, -6.5)
 
 def fit(c, m, lag):
     """Return the fit, and what it fills in, where it knows."""
-    rooms = np.full((4, len(c)), np.nan)
-    start, stop, share, drift, _ = fit_delayed(c, m, lag, *rooms)
-    return start, stop, share, drift, *rooms[:3, start:stop]
+    buffers = np.full((4, len(c)), np.nan)
+    start, stop, share, drift, _ = fit_delayed(c, m, lag, *buffers)
+    return start, stop, share, drift, *buffers[:3, start:stop]
 
 
 def columns(later, slope):

@@ -244,7 +244,7 @@ def noted(steps, *requests: tuple[float, NoteRequest]) -> tuple[list[Event], Req
     clock, sink = Clock(), MemorySink()
     inlet = RequestServer(clock, [(100.0 + after, request) for after, request in requests])
     service = Service(
-        Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, inlets=(inlet,)
+        Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, request_servers=(inlet,)
     )
     service.run(lambda: False)
     return [e for e in sink.events_seen if e.kind is EventKind.NOTE], inlet, sink
@@ -308,7 +308,7 @@ def test_the_first_block_tells_the_columns_even_when_it_is_empty() -> None:
 
 def test_trouble_that_changes_at_every_look_is_noted_now_and_then_and_its_last_words_too() -> None:
     times = iter(range(1000))
-    _, sink = watch([0.5] * 40 + [20.0], trouble=lambda: f"restarted {min(next(times), 39)} times")
+    _, sink = watch([0.5] * 40 + [20.0], fault=lambda: f"restarted {min(next(times), 39)} times")
     notes = [event.detail for event in sink.events_seen if event.kind is EventKind.NOTE]
     assert len(notes) <= 5 + 20 * 0.1 + 2 and notes[:5] == [f"restarted {i} times" for i in range(5)]
     assert notes[-1] == "restarted 39 times"

@@ -130,14 +130,14 @@ def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Ri
     engine = SlowMonitor(IndicatorSettings(window=0.5, measures=("nrmse",)), clock, takes)
     alarms = AlarmMonitor(AlarmSettings())
     # clients may get a part only, those after them get everything
-    service = Service(rig, engine, [MemorySink(), sink], alarms=alarms, inlets=[inlet], clock=clock)
+    service = Service(rig, engine, [MemorySink(), sink], alarms=alarms, request_servers=[inlet], clock=clock)
     until = clock.now + seconds
     service.run(lambda: clock.now >= until)
     return service, rig, sink, inlet, until
 
 
 def alarmed(sink: MemorySink) -> set[str]:
-    return {event.detail.split()[1] for event in sink.events_seen if event.kind is EventKind.ALARM}
+    return {event.alarm.name for event in sink.events_seen if event.alarm is not None}
 
 
 def test_a_service_that_keeps_up_is_never_behind() -> None:
@@ -173,8 +173,8 @@ def test_a_stop_takes_what_has_arrived_though_without_results() -> None:
     assert note == f"stopped while behind: the last {without} samples have no results"
     assert without > 1000
     # nobody says that results have caught up
-    (alarm,) = (event.detail for event in sink.events_seen if event.kind is EventKind.ALARM)
-    assert "overload.warn occur" in alarm
+    (alarm,) = (event.alarm for event in sink.events_seen if event.alarm is not None)
+    assert (alarm.name, alarm.action) == ("overload.warn", "occur")
     assert sink.looks[-1][1].latency > 20.0
 
 
@@ -204,7 +204,7 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
 
     settings = IndicatorSettings(window=0.5, measures=("nrmse",))
     engine = SlowMonitor(settings, clock, 0.0006)
-    Service(Once(clock), engine, [sink], inlets=[inlet], clock=clock).run(lambda: False)
+    Service(Once(clock), engine, [sink], request_servers=[inlet], clock=clock).run(lambda: False)
     parts = len(sink.signals_seen)
     assert len(sink.results_seen) == parts > 5
     assert len(inlet.times) >= parts

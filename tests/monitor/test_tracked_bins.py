@@ -19,8 +19,8 @@ RATE, N = 100.0, 60
 
 # parts of a kernel cannot be called from Python
 @njit
-def track(bins, first, rooms, n, size_c, size_m):
-    tracked_bins.track(bins, first, rooms, n, size_c, size_m)
+def track(bins, first, buffers, n, size_c, size_m):
+    tracked_bins.track(bins, first, buffers, n, size_c, size_m)
 
 
 @njit
@@ -32,7 +32,7 @@ def tracked_of(x_c, x_m, first):
     bins, plan = np.zeros((4, N_TRACKED)), new_transform(N)
     size_c, size_m, span = tracked_bins.transform_both(x_c, x_m, *plan)
     assert span == pytest.approx(np.ptp(x_c) ** 2, rel=1e-9)
-    track(bins, first, plan.rooms, N, size_c, size_m)
+    track(bins, first, plan.buffers, N, size_c, size_m)
     return bins
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.indicators.peak_error import PeakError
-from monitor.indicators.rms_error import RootMeanSquareError
+from monitor.indicators.tracking_error import PeakErrorIndicator, RmsErrorIndicator
 from monitor.indicators.tracking_indicator import TrackingIndicator
 from tests.oracles import tracking_measures as oracle
 from tests.oracles.strategies import cases
@@ -19,8 +18,8 @@ pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE = 100.0
 MEASURES = [
     (TrackingIndicator, oracle.tracking_indicator, 1),
-    (RootMeanSquareError, oracle.nrmse, 4),
-    (PeakError, oracle.peak_error, 2),
+    (RmsErrorIndicator, oracle.nrmse, 4),
+    (PeakErrorIndicator, oracle.peak_error, 2),
 ]
 every_measure = pytest.mark.parametrize(
     ("kind", "definition", "width"), MEASURES, ids=lambda value: getattr(value, "__name__", "")
@@ -134,20 +133,22 @@ def test_ti_grows_with_a_lead_and_falls_with_a_lag():
 
 def test_a_single_sample_is_a_window_for_nrmse_and_peak():
     c, m = np.array([2.0, 4.0, -5.0]), np.array([1.0, 5.0, -5.0])
-    rows = RootMeanSquareError(RATE, 0.01).update_block(c, m)
+    rows = RmsErrorIndicator(RATE, 0.01).update_block(c, m)
     np.testing.assert_allclose(rows[:, 0], [0.5, 0.25, 0.0])
     # one sample has no deviation and no range
     assert np.isnan(rows[:, 1:3]).all()
     np.testing.assert_allclose(rows[:, 3], [1.0, 0.2, 0.0])
-    np.testing.assert_allclose(PeakError(RATE, 0.01).update_block(c, m), [[1.0, 0.5], [1.0, 0.25], [0.0, 0.0]])
+    np.testing.assert_allclose(
+        PeakErrorIndicator(RATE, 0.01).update_block(c, m), [[1.0, 0.5], [1.0, 0.25], [0.0, 0.0]]
+    )
 
 
 def test_a_command_at_zero_has_no_relative_error():
     zeros, ones = np.zeros(20), np.ones(20)
-    rows = RootMeanSquareError(RATE, 0.1).update_block(zeros, ones)
+    rows = RmsErrorIndicator(RATE, 0.1).update_block(zeros, ones)
     assert np.isnan(rows[:, :3]).all()
     np.testing.assert_array_equal(rows[9:, 3], 1.0)
-    rows = PeakError(RATE, 0.1).update_block(zeros, ones)
+    rows = PeakErrorIndicator(RATE, 0.1).update_block(zeros, ones)
     np.testing.assert_array_equal(rows[9:, 0], 1.0)
     assert np.isnan(rows[:, 1]).all()
 
@@ -155,7 +156,7 @@ def test_a_command_at_zero_has_no_relative_error():
 @pytest.mark.parametrize("offset", [1e3, -1e6])
 def test_the_deviation_of_the_command_survives_an_offset(offset):
     x_c, x_m = several_tones(np.random.default_rng(5), 500, RATE)
-    rows = RootMeanSquareError(RATE, 0.37).update_block(x_c + offset, x_m + offset)[36:]
+    rows = RmsErrorIndicator(RATE, 0.37).update_block(x_c + offset, x_m + offset)[36:]
     expected = at_every_sample(oracle.nrmse, x_c, x_m, 37)
     # what the offset leaves of the signal's own digits
     np.testing.assert_allclose(rows[:, 1:3], expected[:, 1:3], rtol=1e-14 * abs(offset))
@@ -165,7 +166,7 @@ def test_the_deviation_of_the_command_survives_a_spike_and_a_step():
     x_c, x_m = several_tones(np.random.default_rng(6), 400, RATE)
     x_c[[40, 111]], x_m[222] = 1e12, -1e12
     x_c[250:] += 1e9
-    rows = RootMeanSquareError(RATE, 0.2).update_block(x_c, x_m)[19:]
+    rows = RmsErrorIndicator(RATE, 0.2).update_block(x_c, x_m)[19:]
     np.testing.assert_allclose(rows, at_every_sample(oracle.nrmse, x_c, x_m, 20), rtol=1e-6)
     clean = slice(131 - 19, 222 - 19)
     np.testing.assert_allclose(rows[clean], at_every_sample(oracle.nrmse, x_c, x_m, 20)[clean], rtol=1e-12)

@@ -20,7 +20,7 @@ class Condition:
     run: list[float] = field(default_factory=list)
     age: float = math.inf
     ready: bool = False
-    untold: int = 0
+    suppressed: int = 0
 
     def hole(self) -> None:
         self.run, self.ready = [], False
@@ -37,11 +37,11 @@ class Condition:
         far_enough = self.back if self.active else self.out
         was_ready, self.ready = self.ready, len(newest) == needed and all(map(far_enough, newest))
         if self.active and was_ready and not self.ready:
-            self.untold += 1
+            self.suppressed += 1
         if not self.ready or (self.active and self.age < self.least_rows):
             return False
         if not self.active:
-            self.age = self.untold = 0
+            self.age = self.suppressed = 0
         self.active = not self.active
         # what has turned it is used up
         self.hole()

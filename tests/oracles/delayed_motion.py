@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sim import known_motions
+from sim.arrays import Samples
 
-Samples = NDArray[np.float64]
 Motion = Callable[[Samples], Samples]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Samples = NDArray[np.float64]
+from sim.arrays import Samples
 
 
 class LinearModel:

@@ -17,6 +17,7 @@ from monitor.messages.recordings import RecordedEvent
 from monitor.recording import RunWriter
 from replay.formats import ArrayRecording, RecordingError, Selection, file_kinds, open_recording
 from replay.playback.description import describe_file, describe_recording, overview
+from replay.simulations import simulation
 from tests.records import Records
 
 ROOT = Path(__file__).parents[2]
@@ -194,6 +195,21 @@ def test_a_simulation_is_described_as_it_is_sent() -> None:
         2.0,
         ("a note",),
     )
+
+
+def test_what_a_simulation_injects_is_told_with_its_times() -> None:
+    told = describe_recording(simulation("hybrid", duration=30.0))
+    assert [(round(event.time, 1), event.detail) for event in told.events] == [
+        (0.0, "north: injected delay 12.0 ms, amplitude ratio 1.000"),
+        (0.0, "south: injected delay 0.0 ms, amplitude ratio 1.111"),
+        (0.0, "roof: injected delay 5.0 ms, amplitude ratio 1.000"),
+        (10.0, "north: injected delay 12.0 → 25.0 ms, amplitude ratio 1.000"),
+        (10.0, "roof: injected delay 5.0 → 30.0 ms, amplitude ratio 1.000"),
+        (15.0, "south: injected delay 0.0 → 8.0 ms, amplitude ratio 1.111 → 0.956"),
+        (20.0, "north: injected delay 25.0 → -2.0 ms, amplitude ratio 1.000"),
+    ]
+    # a sweep changes all the time
+    assert describe_recording(simulation("plant", duration=5.0)).events == ()
 
 
 def test_the_formats_have_names_and_patterns() -> None:

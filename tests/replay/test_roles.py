@@ -27,6 +27,17 @@ def actuators(header: str, selection: Selection = Selection()) -> list[tuple[str
         ("cmd_V, meas_mm", [("actuator", "cmd_V", "meas_mm", "")]),
         ("Command Disp, Feedback Disp, Load Cell", [("Disp", "Command Disp", "Feedback Disp", "Load Cell")]),
         ("targetDisp, actualDisp", [("Disp", "targetDisp", "actualDisp", "")]),
+        ("Dis command, Dis feedback", [("Dis", "Dis command", "Dis feedback", "")]),
+        ("Table disp [mm], cmd [mm], Table acc [g]", [("actuator", "cmd", "Table disp", "")]),
+        ("Dis command [mm], Table disp [mm]", [("Dis", "Dis command", "Table disp", "")]),
+        (
+            "Axial Disp. Command (mm), Axial Displacement (mm), Axial Force (kN), Running Time (s)",
+            [("Axial_Disp", "Axial Disp. Command", "Axial Displacement", "Axial Force")],
+        ),
+        (
+            "A Command (mm), A Displacement (mm), B Disp. Command (mm), B Displacement (mm)",
+            [("B_Disp", "B Disp. Command", "B Displacement", "")],
+        ),
         ("reference, response", [("actuator", "reference", "response", "")]),
         ("input, output, temperature", [("actuator", "input", "output", "")]),
         ("force_command, force_measured", [("force", "force_command", "force_measured", "")]),

@@ -19,13 +19,13 @@ from sim.models.beam import StochasticBeam
 
 NAMES = ("instantaneous", "first_passage", "accumulated")
 INSTANTS = np.arange(1, 252)
-# three of 100,000 realizations: near 0 and 1 a count is off by more than its standard error
-COUNT = 3e-5
+# realizations by which a count near 0 or all is off, though its standard error is less
+COUNT = 3
 
 
 @pytest.fixture(scope="module")
 def beam():
-    return run_study("beam")
+    return run_study("beam", n_realizations=20_000)
 
 
 @pytest.fixture(scope="module")
@@ -77,17 +77,27 @@ def test_twice_as_many_nodes_change_nothing():
     np.testing.assert_allclose(one, twice, atol=1e-9)
 
 
-@pytest.mark.slow
 def test_the_beam_is_the_integral_at_every_instant(beam):
-    assert beam.ensemble.n_realizations == 100_000
-    for case in beam.cases:
-        measured = beam.bad if case.bad else beam.good
+    is_the_integral(beam)
+
+
+@pytest.mark.slow
+def test_so_it_is_with_as_many_realizations_as_by_default():
+    study = run_study("beam")
+    assert study.ensemble.n_realizations == 100_000
+    is_the_integral(study)
+
+
+def is_the_integral(study):
+    for case in study.cases:
+        measured = study.bad if case.bad else study.good
         exact = instantaneous_by_quadrature(StochasticBeam(), measured, case.tolerance * np.abs(measured)).mean(
             axis=1
         )
         for name, expected in (("instantaneous", exact), ("accumulated", np.cumsum(exact) / INSTANTS)):
             curve = getattr(case.reliability, name)
-            assert (np.abs(curve.value - expected) <= 4.0 * curve.standard_error + COUNT).all()
+            rounding = COUNT / study.ensemble.n_realizations
+            assert (np.abs(curve.value - expected) <= 4.0 * curve.standard_error + rounding).all()
 
 
 def test_the_oracle_is_beside_every_case_and_of_other_realizations(beam, sandia):
@@ -99,7 +109,7 @@ def test_the_oracle_is_beside_every_case_and_of_other_realizations(beam, sandia)
             for name, error in zip(NAMES, case.oracle.errors, strict=True):
                 curve, known = getattr(case.reliability, name), getattr(case.oracle, name)
                 both = np.hypot(curve.standard_error[-1], error)
-                assert abs(curve.value[-1] - known[-1]) <= 4.0 * both + COUNT
+                assert abs(curve.value[-1] - known[-1]) <= 4.0 * both + COUNT / study.ensemble.n_realizations
                 assert study is beam or name == "first_passage" or error > 0.0
     assert "quadrature" in beam.cases[0].oracle.method
     assert sandia.cases[0].oracle.method == "the definition, on 400 other realizations"

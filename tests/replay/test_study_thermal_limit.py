@@ -37,6 +37,7 @@ def front_by_lines(conductivity, slope, capacity, n=60):
     return solve_ivp(rate, (0.0, 1000.0), start, "LSODA", rtol=1e-6, atol=1e-5, lband=3, uband=3).y[0, -1]
 
 
+@pytest.mark.slow
 def test_a_conductivity_that_rises_by_scipy_alone():
     """DECISIONS' "about 0.10": critical conductivity by LSODA and Brent, share by Gauss and Legendre."""
     data = material("High")

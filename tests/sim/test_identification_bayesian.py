@@ -35,6 +35,7 @@ def test_normal_priors_and_a_known_error_give_a_normal_posterior():
     assert found.of("slope").std() < 0.1
 
 
+@pytest.mark.slow
 def test_an_unknown_error_is_integrated_out():
     pytest.importorskip("emcee")
     # Student's distribution about least squares, with n - p degrees of freedom; 1/sigma and flat priors give n - p

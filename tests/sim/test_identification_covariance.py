@@ -126,8 +126,17 @@ def fits_of(motion, duration, correlation_time, number=250):
     return [each for each in found if np.isfinite(each.correlated_degrees_of_freedom)]
 
 
-@pytest.mark.parametrize("motion", [pulse, earthquake, sine])
-@pytest.mark.parametrize(("duration", "correlation_time"), [(8.0, 0.05), (4.0, 0.2)])
+@pytest.mark.parametrize(
+    ("motion", "duration", "correlation_time"),
+    [
+        (pulse, 8.0, 0.05),
+        (earthquake, 4.0, 0.2),
+        pytest.param(earthquake, 8.0, 0.05, marks=pytest.mark.slow),
+        pytest.param(sine, 8.0, 0.05, marks=pytest.mark.slow),
+        pytest.param(pulse, 4.0, 0.2, marks=pytest.mark.slow),
+        pytest.param(sine, 4.0, 0.2, marks=pytest.mark.slow),
+    ],
+)
 def test_as_many_intervals_hold_the_truth_as_are_said_to(motion, duration, correlation_time):
     fits = fits_of(motion, duration, correlation_time)
     told = [each for each in fits if np.isfinite(each.correlated_standard_errors).all()]

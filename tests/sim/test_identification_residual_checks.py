@@ -28,7 +28,10 @@ def test_the_checks_of_good_residuals_are_uniform():
     assert sum(bool(each.doubts()) for each in checks) < 25
 
 
-@pytest.mark.parametrize(("n", "p", "repeated"), [(20, 3, 1), (30, 4, 1), (50, 6, 1), (20, 3, 3)])
+@pytest.mark.parametrize(
+    ("n", "p", "repeated"),
+    [(20, 3, 1), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((30, 4, 1), (50, 6, 1), (20, 3, 3)))],
+)
 def test_residuals_of_few_samples_are_no_more_often_correlated_than_is_said(n, p, repeated):
     model = np.vander(np.linspace(0.0, 1.0, n), p)
     errors = noise(0.3, 1500, repeated, n, seed=n)

@@ -18,7 +18,7 @@ UNDISTURBED = [name for name, recipe in CLASSES.items() if recipe.fault is CLASS
 @pytest.mark.parametrize("name", UNDISTURBED)
 def test_measured_is_the_commands_own_closed_form_delayed(name):
     """Drawn again by hand: the motion first, then the delay and the ratio."""
-    for seed in range(5):
+    for seed in range(2):
         pair = known_pair(name, np.random.default_rng(seed), RATE, noise=QUIET)
         motion = CLASSES[name].motion(np.random.default_rng(seed))
         t = np.arange(len(pair.command)) / RATE

@@ -15,7 +15,7 @@ from gui.model.history.results import ResultHistory
 from gui.model.history.signals import SignalHistory
 from gui.model.history.timeline import Timeline
 from gui.model.limits import WatchedLimits, watched_limits
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.model.service_state import ServiceState, service_state
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream
@@ -39,7 +39,7 @@ class _ContiguousRun(Generic[Block]):
         self._every = 1
         self._index = self._n_rows = 0
 
-    def goes_on(self, block: Block) -> bool:
+    def is_contiguous_with(self, block: Block) -> bool:
         """Whether `block` follows without a gap, a jump of the clock or a change."""
         return (
             block.stream is self._stream
@@ -47,7 +47,7 @@ class _ContiguousRun(Generic[Block]):
             and -self._late <= block.time - self._time <= self._late
         )
 
-    def goes_back(self, block: Block) -> bool:
+    def precedes(self, block: Block) -> bool:
         """Whether `block` lies before what has come: a service says nothing twice without a restart."""
         return block.stream.epoch == self._epoch and block.index < self._index
 
@@ -73,7 +73,7 @@ class _ContiguousRun(Generic[Block]):
         """Index of the newest sample."""
         return self._index - self._every
 
-    def taken(self) -> tuple[float, Samples] | None:
+    def take_rows(self) -> tuple[float, Samples] | None:
         """Return x of the first row and the rows, (n_rows, n_columns), and forget them; None where there are none.
 
         What is added next may go on from them.
@@ -86,7 +86,7 @@ class _ContiguousRun(Generic[Block]):
         return x, rows
 
     def pause(self) -> None:
-        """Let what comes next begin anew, though it may follow."""
+        """Let the next block begin a run of its own, though it may follow."""
         self._stream = None
 
     def forget(self) -> None:
@@ -109,8 +109,8 @@ class PlacedEvent:
 class History:
     """Signals, results, transfer functions, events and health of one rig, on one axis.
 
-    A restart of the rig goes on on the same axis; other channels, columns or another rate begin anew. The axis is
-    that of the samples or, where a service publishes results alone, of these.
+    A restart of the rig continues on the same time axis; other channels, columns or another rate begin a new history.
+    The axis is that of the samples or, where a service publishes results alone, of these.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class History:
         """Bytes that the rings hold."""
         return sum(kept.nbytes for kept in (self.signals, self.results) if kept is not None)
 
-    def take(self, arrivals: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
+    def update(self, arrivals: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
         """Keep what has come.
 
         Parameters
@@ -211,10 +211,10 @@ class History:
             self.limits = limits
 
     def _take(self, block: Block, stretch: _ContiguousRun[Block]) -> None:
-        if not stretch.goes_on(block):
+        if not stretch.is_contiguous_with(block):
             self._keep()
             self._follow(block)
-            if stretch.goes_back(block):
+            if stretch.precedes(block):
                 self.timeline.interrupt()
                 self._signals.forget()
                 self._results.forget()
@@ -226,7 +226,7 @@ class History:
 
     def _keep(self) -> None:
         """Put what is gathered where it stays."""
-        signals, results = self._signals.taken(), self._results.taken()
+        signals, results = self._signals.take_rows(), self._results.take_rows()
         if signals is not None and self.signals is not None:
             self.timeline.reach(self._signals.newest)
             self.signals.append(*signals)

@@ -89,7 +89,7 @@ class _Ring:
             self._write(self.high, first + over, high[over:])
         self.end = first + len(low)
 
-    def renew(self, low: Samples, high: Samples) -> None:
+    def replace_last(self, low: Samples, high: Samples) -> None:
         """Replace the newest bucket: (width,) each."""
         place = (self.end - 1) % self.length
         self.low[place], self.high[place] = low, high
@@ -193,13 +193,13 @@ class Pyramid:
                 first //= self._factor
             ring.append(first, low, high)
 
-    def renew(self, row: Samples) -> None:
+    def replace_last(self, row: Samples) -> None:
         """Replace the newest row, (width,), as if it had never been another."""
         finer = self._rings[0]
-        finer.renew(row, row)
+        finer.replace_last(row, row)
         for ring in self._rings[1:]:
             low, high = finer.read(max(finer.begin, (ring.end - 1) * self._factor), finer.end)
-            ring.renew(np.fmin.reduce(low), np.fmax.reduce(high))
+            ring.replace_last(np.fmin.reduce(low), np.fmax.reduce(high))
             finer = ring
 
     def rows(self, start: int, stop: int, columns: Sequence[int] | None = None) -> Samples:
@@ -216,7 +216,7 @@ class Pyramid:
 
         A bucket has w rows, a power of two that depends on ``(stop - start) / n_columns`` alone, and begins at a
         multiple of w: while a picture scrolls, nothing changes but the bucket at its live edge. One bucket more on
-        either side lets a line run to the edges. Where the finest level that suffices has forgotten, a coarser one
+        either side lets a line run to the edges. Where the finest level that suffices has overwritten, a coarser one
         stands in, its buckets repeated. Edges are numbers of rows.
         """
         w = bucket_rows(stop - start, n_columns)

@@ -17,7 +17,7 @@ RATE = 25.0
 TRACE = 60.0
 """s of a trace, where nothing else is said."""
 # what is told of a model and not of an actuator
-_JUDGED = ("reliability_", "model_")
+_MODEL_PREFIXES = ("reliability_", "model_")
 # of an instant: x is a quotient, and may lie on either side of where an instant begins
 _ROUNDING = 1e-6
 
@@ -41,11 +41,11 @@ class ResultHistory:
         self.rate = min(rate, stream.sample_rate / stream.every)
         columns = stream.columns
         self._columns = {(column.actuator, column.name): i for i, column in enumerate(columns)}
-        judged = [column.name.startswith(_JUDGED) for column in columns]
-        self._judged: NDArray[np.bool_] = np.array(judged, dtype=bool)
+        models = [column.name.startswith(_MODEL_PREFIXES) for column in columns]
+        self._of_models: NDArray[np.bool_] = np.array(models, dtype=bool)
         self.sites, self.actuators = (
             tuple(dict.fromkeys(columns[i].actuator for i in np.flatnonzero(chosen)))
-            for chosen in (self._judged, ~self._judged)
+            for chosen in (self._of_models, ~self._of_models)
         )
         # beside the values stands x of the row
         width = len(columns) + 1
@@ -70,9 +70,9 @@ class ResultHistory:
         return self._instants.nbytes
 
     def restart(self) -> None:
-        """Take it that the rig has started again: nothing is newest, and no model has been judged."""
+        """Take it that the rig has started again: nothing is newest, and no model has been evaluated."""
         self._newest[:] = np.nan
-        self._valid[self._judged] = np.nan
+        self._valid[self._of_models] = np.nan
 
     def append(self, x: float, values: Samples) -> None:
         """Take consecutive rows, (n_rows, n_columns), at least one, the first of them at `x`."""
@@ -84,7 +84,7 @@ class ResultHistory:
         first, rows = int(instants[0]), np.column_stack((values[last], places[last]))
         rows[np.isinf(rows)] = np.nan
         if first == self._instants.end - 1:
-            self._instants.renew(rows[0])
+            self._instants.replace_last(rows[0])
         self._instants.append(first, rows)
         self._newest = values[-1].copy()
         valid = ~np.isnan(values)

@@ -19,7 +19,7 @@ _MOST_BYTES = 1 << 25
 class RunDetail:
     """Look into a run file, which may be written at the same time.
 
-    Each call opens the file anew and takes some milliseconds, and more where much is read.
+    Each call opens the file again and takes some milliseconds, and more where much is read.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def actuator_face(history: History, actuator: str, at: TileMoment, limits: Limit
     readings = [_reading("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels["delay"])]
     if _has(history, actuator, f"{phase_of}_phase"):
         deviation = _DEGREES * read(f"{phase_of}_phase_sd")
-        of_phase = _reading("phase", _DEGREES * phase, deviation, "deg", levels["phase"])
+        of_phase = _reading("phase", _DEGREES * phase, deviation, "°", levels["phase"])
         if phase_of != method and math.isfinite(phase):
             of_phase = replace(of_phase, spread=_phase_is(phase_of, read("fdb_frequency")))
         readings.append(of_phase)
@@ -231,7 +231,7 @@ _UNDECIDED = Verdict("not decided", "○", Level.NONE)
 
 
 def site_face(history: History, site: str, at: TileMoment) -> TileFace:
-    """Return the tile of a site where a model is judged.
+    """Return the tile of a validation site.
 
     Now, it shows what was last known of the model, and says so where that is not of now: after the end of its time
     there are no new values, and the old ones stay true.

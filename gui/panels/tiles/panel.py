@@ -188,7 +188,7 @@ class TilesPanel(Panel):
         at = tile_moment(history, None if live else view.instant)
         newest = history.end_x if live else view.instant
         told = (live, at.said, at.instead, history.generation, history.alarms, history.limits)
-        # numbers that change faster than they can be read are let go by, as long as more are on their way
+        # numbers that change faster than they can be read are skipped, as long as more are on their way
         changing = newest != self._asked and abs(newest - self._shown) < _READOUT_INTERVAL
         self._asked = newest
         if results is None or (live and changing and told == self._before):
@@ -207,7 +207,7 @@ class TilesPanel(Panel):
         self._board.restyle(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Lay the tiles out anew."""
+        """Lay the tiles out again."""
         super().resizeEvent(event)
         self._arrange()
 

@@ -55,7 +55,7 @@ class PixmapCache:
         self._pixmaps: dict[Hashable, tuple[object, QPixmap]] = {}
 
     def clear(self) -> None:
-        """Draw all anew next time: there are other places."""
+        """Redraw all next time."""
         self._pixmaps.clear()
 
     def draw(

@@ -82,16 +82,16 @@ _SCROLL_STEP = 20
 
 
 class RowArea(QAbstractScrollArea):
-    """Places for rows; those who draw them say what is drawn anew.
+    """Scroll area of rows, which subclasses draw.
 
     The room of the scroll bar is left free where there is none: areas above each other are equally wide.
 
     Signals
     -------
-    uncovered : rows have come into sight that have no numbers yet.
+    rows_revealed : rows have come into sight that have no numbers yet.
     """
 
-    uncovered = Signal()
+    rows_revealed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -100,7 +100,7 @@ class RowArea(QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.verticalScrollBar().valueChanged.connect(self._uncover)
+        self.verticalScrollBar().valueChanged.connect(self._reveal)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -138,7 +138,7 @@ class RowArea(QAbstractScrollArea):
         return self.places.row_at(y + self.scrolled)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return what eight rows look well in."""
+        """Return the size that suits eight rows."""
         return QSize(900, 600)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -146,10 +146,10 @@ class RowArea(QAbstractScrollArea):
         return QSize(240, 110)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Share the room anew."""
+        """Lay the rows out again."""
         super().resizeEvent(event)
         self._arrange()
-        self._renew()
+        self._redraw()
 
     def _take(self, rows: Sequence[Row]) -> None:
         """Have other rows."""
@@ -164,10 +164,10 @@ class RowArea(QAbstractScrollArea):
         bar.setPageStep(max(1, room))
         bar.setSingleStep(_SCROLL_STEP)
 
-    def _uncover(self) -> None:
-        self._renew()
-        self.uncovered.emit()
+    def _reveal(self) -> None:
+        self._redraw()
+        self.rows_revealed.emit()
 
-    def _renew(self) -> None:
-        """Draw all anew."""
+    def _redraw(self) -> None:
+        """Redraw everything."""
         self.viewport().update()

@@ -34,7 +34,7 @@ class AxisRanges:
         self._ranges = {row.key: before.get(row.key) or ValueRange(row.fixed, row.least_span) for row in rows}
 
     def clear(self) -> None:
-        """Begin anew with the rows that are taken next."""
+        """Drop all ranges."""
         self._ranges.clear()
 
     def follow(self, rows: Sequence[Row], frame: Frame) -> None:

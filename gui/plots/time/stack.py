@@ -32,13 +32,15 @@ class TimeStack(RowArea):
 
     A double click lets a row's scale follow its values again. Where there is no room for all rows they are scrolled:
     by the scroll bar, the wheel over the value axes, or PgUp and PgDn. With the focus here, Ctrl+Left and Ctrl+Right
-    move the cursor, Enter pins it or lets go, Shift+Up and Shift+Down zoom all values, Shift+Home resets the scales.
+    move the cursor, Enter pins or unpins it, Shift+Up and Shift+Down zoom all values, Shift+Home resets the scales.
 
     Parameters
     ----------
     view : what is looked at.
     theme : colours to begin with.
     """
+
+    yields_to_shortcuts = True  # its own keys are none of the window's
 
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,7 +83,7 @@ class TimeStack(RowArea):
         self._take(rows)
         self._pixmaps.clear()
         self._readouts.reset()
-        self._renew()
+        self._redraw()
 
     def reset_scales(self) -> None:
         """Forget all scales: other signals are shown."""
@@ -90,10 +92,10 @@ class TimeStack(RowArea):
     def restyle(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
-        self._renew()
+        self._redraw()
 
     def set_smooth(self, when_paused: bool) -> None:
-        """Let lines be smooth while the view stands still, or never; live they are not, which costs frames."""
+        """Antialias lines while the view is paused, or never; live they are not, which costs frames."""
         self._smooth_when_paused = when_paused
         self._smoothen()
 
@@ -107,7 +109,7 @@ class TimeStack(RowArea):
         self._frame = frame
         self._readouts.update(frame, more=more)
         self._ranges.follow(self._rows, frame)
-        self._renew()
+        self._redraw()
 
     def flush_readouts(self) -> None:
         """Write the newest values into the headings: no others have come."""
@@ -128,12 +130,12 @@ class TimeStack(RowArea):
     def zoom_values(self, row: int, factor: float, at: float) -> None:
         """Make a row's scale `factor` times as long around a value; `release` undoes it."""
         self._ranges[self._rows[row].key].zoom(factor, at)
-        self._renew()
+        self._redraw()
 
     def release(self, row: int) -> None:
         """Let a row's scale follow its values."""
         self._ranges.release(self._rows[row].key, self._frame.rows[row])
-        self._renew()
+        self._redraw()
 
     def scale(self) -> TimeScale:
         """Return where instants stand in the viewport."""
@@ -161,24 +163,11 @@ class TimeStack(RowArea):
             painter.setFont(self.font())
             self._paint(painter, self.scene)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Move or pin the cursor, zoom values; leave scrolling to Qt."""
-        key, modifiers, view = event.key(), event.modifiers(), self._view
-        at = view.right if view.cursor is None else view.cursor
-        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            view.pin(at if view.pinned is None else None)
-        elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
-            view.point(min(max(at + step, view.left), view.right))
-        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            for i, row in enumerate(self._rows):
-                low, high = self.limits(row.key)
-                self.zoom_values(i, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
-        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
-            for i in range(len(self._rows)):
-                self.release(i)
-        else:
-            super().keyPressEvent(event)
+    def event(self, event: QEvent) -> bool:
+        """Take the keys of a plot; not as `keyPressEvent`: space and arrows stay shortcuts of the window."""
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self._key(event):
+            return True
+        return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
         """Zoom in time, with Ctrl in value; scroll over the value axes."""
@@ -218,7 +207,7 @@ class TimeStack(RowArea):
         view.look_at(self._dragged_from - moved * view.span / scale.width)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Pin the second cursor, or let go of it, unless this was the end of a drag."""
+        """Pin the second cursor, or unpin it, unless this was the end of a drag."""
         if event.button() is not Qt.MouseButton.LeftButton or self._pressed is None:
             super().mouseReleaseEvent(event)
             return
@@ -250,6 +239,26 @@ class TimeStack(RowArea):
             self._view.point(None)
         return super().viewportEvent(event)
 
+    def _key(self, event: QKeyEvent) -> bool:
+        """Move or pin the cursor, zoom values; tell whether the key meant something."""
+        key, modifiers, view = event.key(), event.modifiers(), self._view
+        at = view.right if view.cursor is None else view.cursor
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            view.pin(at if view.pinned is None else None)
+        elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
+            view.point(min(max(at + step, view.left), view.right))
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            for i, row in enumerate(self._rows):
+                low, high = self.limits(row.key)
+                self.zoom_values(i, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
+        elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
+            for i in range(len(self._rows)):
+                self.release(i)
+        else:
+            return False
+        return True
+
     def _over_plots(self, at: QPointF) -> bool:
         scale = self.scale()
         return bool(self._rows) and scale.begin <= at.x() <= scale.begin + scale.width
@@ -274,19 +283,19 @@ class TimeStack(RowArea):
     def _readings(self) -> list[Reading]:
         return readings(self._frame, len(self._rows), self._view.cursor, self._view.pinned)
 
-    def _renew(self) -> None:
+    def _redraw(self) -> None:
         self._background.invalidate()
-        super()._renew()
+        super()._redraw()
 
     def _point(self) -> None:
         """Draw the cursors elsewhere."""
         self.viewport().update()
 
     def _smoothen(self) -> None:
-        """Draw anew where the view has just stopped, or goes on."""
+        """Redraw where the view has just stopped, or goes on."""
         smooth = self._smooth_when_paused and not self._view.following
         if smooth != self._smooth:
             self._smooth = smooth
-            self._renew()
+            self._redraw()
         if not self._view.following:
             self.flush_readouts()

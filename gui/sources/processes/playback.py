@@ -19,6 +19,7 @@ from monitor.messages.recordings import Description
 from monitor.transport.zeromq.request_client import RequestClient
 
 _REQUESTS = re.compile(r"; requests at ([^\s;]+)$")
+_NEWS = 5.0  # s; a position further on is sought, not played
 _GRACE = 1500  # ms after which it begins though nobody has said that the results are watched
 
 
@@ -57,6 +58,7 @@ class PlaybackSession(Session):
         self._describing: DescribeJob | None = None
         self._stopping = self._over = False
         self._watched = self._begun = self._told_doubts = False
+        self._passed = 0.0  # s, the position that is told of
         self._grace = QTimer(self, singleShot=True, interval=_GRACE)
         self._grace.timeout.connect(self.watched)
         if ensemble is not None:
@@ -142,12 +144,27 @@ class PlaybackSession(Session):
         player.refused.connect(self._tell_refusal)
         player.described.connect(self._tell_doubts)
         self.player_changed.emit()
+        player.changed.connect(self._tell_injections)
         self._tell_doubts()
         known = player.description
         if known is None or known.overview is None:
             self._describing = DescribeJob(self._played, self, launch=self._launch)
             self._describing.described.connect(player.describe)
             self._describing.start()
+
+    def _tell_injections(self) -> None:
+        """Tell what a simulation injects when the replay comes by; a seek over it tells nothing."""
+        player = self.player
+        if player is None or player.description is None or player.description.format != "simulation":
+            return
+        now, before = player.position, self._passed
+        self._passed = now
+        if before == 0.0 or 0.0 <= now - before <= _NEWS:
+            # the first are there from the beginning
+            past = -1.0 if before == 0.0 else before
+            for event in player.description.events:
+                if past < event.time <= now:
+                    self.told.emit("info", event.detail)
 
     def _tell_doubts(self) -> None:
         known = None if self.player is None else self.player.description

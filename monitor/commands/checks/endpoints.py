@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from monitor.commands.checks.check_result import CheckResult, fail, found, ok, warn
-from monitor.commands.security import Guard, in_plain
+from monitor.commands.security import Guard, unencrypted_rigs
 from monitor.config import Settings
 from monitor.transport.security.key_files import (
     CLIENTS,
@@ -39,7 +39,7 @@ def keys(settings: Settings) -> Iterator[CheckResult]:
         yield ok("keys", f"{folder}: let in are {', '.join(sorted(names.values()))}")
     elif not problems:
         yield warn("keys", f"{folder}: nobody is let in; `synchroscope keys {folder} --client NAME` lets somebody in")
-    if plain := in_plain(settings):
+    if plain := unencrypted_rigs(settings):
         yield warn("keys", plain)
     left = sorted(path.name for path in (folder / HAND_OVER).glob("*/") if any(path.glob(f"*{SECRET}")))
     if left:

@@ -15,14 +15,14 @@ from monitor.transport.zeromq.endpoint import host_and_port
 from monitor.transport.zeromq.handshake import server_mechanism
 from monitor.transport.zeromq.signals import ZmqSource
 
-PATIENCE = 3.0
+LISTEN_TIME = 3.0
 """s for which rigs are listened to."""
 
-_TURN = 0.05
+_POLL_INTERVAL = 0.05
 
 
 @dataclass(slots=True)
-class Ear:
+class ListenedEndpoint:
     """One endpoint that is listened to, and what has been heard there."""
 
     url: str
@@ -30,13 +30,13 @@ class Ear:
     source: ZmqSource
     streams: dict[str, Stream] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)  # samples a message, of each rig
-    troubles: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 
     @property
     def answered(self) -> bool:
         """What more could come would change nothing."""
-        return bool(self.streams or self.troubles)
+        return bool(self.streams or self.faults)
 
     def listen(self, seconds: float) -> None:
         """Take what comes."""
@@ -47,7 +47,7 @@ class Ear:
             elif item.kind is EventKind.REJECTED:
                 self.refusals.append(item.detail)
             elif item.kind is EventKind.NOTE:
-                self.troubles.append(item.detail)
+                self.faults.append(item.detail)
 
 
 class RigProbe:
@@ -59,7 +59,7 @@ class RigProbe:
     def __init__(self, settings: StreamSettings, insecure: bool, guard: Guard) -> None:
         self._rig, self._secured = settings.rig, guard.keys is not None
         self.problems: list[CheckResult] = []
-        self._ears: list[Ear] = []
+        self._endpoints: list[ListenedEndpoint] = []
         for url, bound in [*((url, True) for url in settings.bind), *((url, False) for url in settings.connect)]:
             try:
                 source = ZmqSource(
@@ -75,63 +75,65 @@ class RigProbe:
             except (ValueError, OSError) as problem:
                 self.problems.append(fail("rig", str(problem)))
             else:
-                self._ears.append(Ear(url, bound, source))
+                self._endpoints.append(ListenedEndpoint(url, bound, source))
 
     @property
     def streams(self) -> list[Stream]:
         """What has been heard, one of each rig."""
         heard: dict[str, Stream] = {}
-        for ear in self._ears:
-            heard = ear.streams | heard
+        for endpoint in self._endpoints:
+            heard = endpoint.streams | heard
         return list(heard.values())
 
     def rows(self, rig: str) -> int:
         """Return how many samples a rig puts in a message, the most that were heard."""
-        return max(ear.rows.get(rig, 1) for ear in self._ears)
+        return max(endpoint.rows.get(rig, 1) for endpoint in self._endpoints)
 
-    def listen(self, patience: float = PATIENCE) -> Iterator[CheckResult]:
+    def listen(self, patience: float = LISTEN_TIME) -> Iterator[CheckResult]:
         """Listen until something has come from everywhere, but not longer than `patience` s; say what came."""
         deadline = monotonic() + patience
-        while (waiting := [ear for ear in self._ears if not ear.answered]) and monotonic() < deadline:
-            for ear in waiting:
-                ear.listen(_TURN / len(waiting))
+        while (
+            waiting := [endpoint for endpoint in self._endpoints if not endpoint.answered]
+        ) and monotonic() < deadline:
+            for endpoint in waiting:
+                endpoint.listen(_POLL_INTERVAL / len(waiting))
         yield from self.problems
-        for ear in self._ears:
-            yield from self._told(ear)
+        for endpoint in self._endpoints:
+            yield from self._results(endpoint)
         names = sorted(stream.rig for stream in self.streams)
         if len(names) > 1:
             yield warn("rig", f"{', '.join(names)} all speak, and only one is followed: name it with --rig")
 
-    def _told(self, ear: Ear) -> Iterator[CheckResult]:
-        for stream in ear.streams.values():
-            yield ok("rig", f"{ear.url}: {described(stream)}")
-        if ear.refusals and not ear.streams:
-            yield fail("rig", f"{ear.url}: what comes is refused: {ear.refusals[-1]}")
-        elif ear.refusals:
-            yield warn("rig", f"{ear.url}: messages beside are refused: {ear.refusals[-1]}")
-        if ear.troubles and not ear.streams:
-            yield fail("rig", self._trouble(ear))
-        if not (ear.streams or ear.refusals or ear.troubles):
-            yield warn("rig", f"{ear.url}: {self._silence(ear)}")
+    def _results(self, endpoint: ListenedEndpoint) -> Iterator[CheckResult]:
+        for stream in endpoint.streams.values():
+            yield ok("rig", f"{endpoint.url}: {described(stream)}")
+        if endpoint.refusals and not endpoint.streams:
+            yield fail("rig", f"{endpoint.url}: what comes is refused: {endpoint.refusals[-1]}")
+        elif endpoint.refusals:
+            yield warn("rig", f"{endpoint.url}: messages beside are refused: {endpoint.refusals[-1]}")
+        if endpoint.faults and not endpoint.streams:
+            yield fail("rig", self._fault(endpoint))
+        if not (endpoint.streams or endpoint.refusals or endpoint.faults):
+            yield warn("rig", f"{endpoint.url}: {self._silence(endpoint)}")
 
-    def _trouble(self, ear: Ear) -> str:
+    def _fault(self, endpoint: ListenedEndpoint) -> str:
         # which of the two sides hangs up first is chance, and with it what a failed handshake tells
-        if not self._secured and server_mechanism(ear.url) == "CURVE":
-            return f"{ear.url}: it asks for keys, so give --keys"
-        return ear.troubles[-1]
+        if not self._secured and server_mechanism(endpoint.url) == "CURVE":
+            return f"{endpoint.url}: it asks for keys, so give --keys"
+        return endpoint.faults[-1]
 
-    def _silence(self, ear: Ear) -> str:
-        if ear.bound:
+    def _silence(self, endpoint: ListenedEndpoint) -> str:
+        if endpoint.bound:
             return "no rig has connected and sent yet"
-        if not _answers(ear.url):
+        if not _answers(endpoint.url):
             return "nothing listens there: is the rig on, and the endpoint right?"
         whose = f"of rig {self._rig!r} " if self._rig else ""
         return f"somebody listens there, but no signals {whose}came: has the rig begun to send?"
 
     def close(self) -> None:
         """Leave no socket behind."""
-        for ear in self._ears:
-            ear.source.close()
+        for endpoint in self._endpoints:
+            endpoint.source.close()
 
 
 def described(stream: Stream) -> str:

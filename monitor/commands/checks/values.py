@@ -61,7 +61,7 @@ def assumed_alarms(settings: Settings, plan: ReliabilityPlan | None) -> Iterator
         yield warn("alarms", "whether the rig has the actuators that limits are for is seen when it is heard")
 
 
-def must_be_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
+def check_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
     """Refuse limits on values that the service cannot publish, whatever rig comes.
 
     Raises

@@ -1,28 +1,88 @@
-"""The kernel of the adaptive PAEI: the search for the shortest window that holds a turn of the loop."""
+"""The kernel of the adaptive PAEI: the search for the shortest window that holds a turn of the loop.
+
+A window must also show that the two signals are alike by more than chance.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from monitor.indicators.parts.chord_reading import choose_lag
-from monitor.indicators.parts.chord_sums import N_SUMS
+from monitor.indicators.parts.chords import N_SUMS, choose_lag
 from monitor.indicators.parts.closed_loop import NO_LOOP, close_loop
-from monitor.indicators.parts.ellipse_fit import N_SUMS as N_POWERS
-from monitor.indicators.parts.gate import passes
-from monitor.indicators.parts.good_samples import is_good
-from monitor.indicators.parts.memory import cube, matrix, vector
-from monitor.indicators.parts.one_turn import holds_ellipse, is_alike
-from monitor.kernel import kernel, part
+from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
+from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
+from monitor.indicators.parts.gate import update_gate
+from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.residual import UNRELATED
+from monitor.indicators.parts.sample_loop import is_good, next_sample, next_slot, start_rows, store, write_row
+from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
+
+# of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
+_SPANNED, _MOST = 1.5, 4.0
+
+
+@reduction
+def is_alike(c: Samples, m: Samples, lag: int) -> bool:
+    """Whether measured follows the command by `lag` samples also over more than one turn, and not by chance."""
+    first, n = max(lag, 0), c.shape[0] - abs(lag)
+    if n < 2:
+        return False
+    earlier, later = c[first - lag : first - lag + n], m[first : first + n]
+    # a line is taken out of both: what drifts is no part of the motion
+    middle, sum_c, sum_m, tilt_c, tilt_m, cc, cm, mm = 0.5 * (n - 1), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for t in range(n):
+        x, y, at = earlier[t] - earlier[0], later[t] - later[0], t - middle
+        sum_c, sum_m, tilt_c, tilt_m = sum_c + x, sum_m + y, tilt_c + at * x, tilt_m + at * y
+        cc, cm, mm = cc + x * x, cm + x * y, mm + y * y
+    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+    cc -= per_sample * sum_c * sum_c + per_tilt * tilt_c * tilt_c
+    cm -= per_sample * sum_c * sum_m + per_tilt * tilt_c * tilt_m
+    mm -= per_sample * sum_m * sum_m + per_tilt * tilt_m * tilt_m
+    return bool(cm * cm >= (1.0 - UNRELATED) * cc * mm)
+
+
+@reduction
+def holds_ellipse(
+    c: Samples, m: Samples, amplitude: float, noise_correction: bool, powers: Samples
+) -> tuple[bool, float, float, float, float]:
+    """Whether the points draw an ellipse, span enough of it and have its centre in their bounding box.
+
+    Returns
+    -------
+    holds : that.
+    slope, a, b, half_width : of the frame and of the conic in it, see `fit_ellipse`.
+    """
+    n = c.shape[0]
+    low_c, high_c, low_m, high_m, mean_c, mean_m = c[0], c[0], m[0], m[0], 0.0, 0.0
+    for t in range(n):
+        low_c, high_c, low_m, high_m = min(c[t], low_c), max(c[t], high_c), min(m[t], low_m), max(m[t], high_m)
+        mean_c, mean_m = mean_c + (c[t] - c[0]), mean_m + (m[t] - m[0])
+    mean_c, mean_m = c[0] + mean_c / n, m[0] + mean_m / n
+    square = common = 0.0
+    for t in range(n):
+        square += (c[t] - mean_c) * (c[t] - mean_c)
+        common += (c[t] - mean_c) * (m[t] - mean_m)
+    slope = common / square if square > 0.0 else 0.0
+    for j in range(N_POWERS):
+        powers[0, j] = 0.0
+    for t in range(n):
+        x = c[t] - mean_c
+        add_powers(x, m[t] - mean_m - slope * x, powers, 0)
+    ellipse = fit_ellipse(powers[0], float(n), slope, noise_correction)
+    c_0, m_0 = mean_c + ellipse.x_0, mean_m + slope * ellipse.x_0 + ellipse.e_0
+    holds = ellipse.found and _SPANNED * ellipse.half_width <= high_c - low_c <= _MOST * amplitude
+    holds = bool(holds and low_c <= c_0 <= high_c and low_m <= m_0 <= high_m)
+    return holds, slope, ellipse.a, ellipse.b, ellipse.half_width
+
 
 # rad, of the phase's standard deviation
 _CERTAIN = 0.1
 # of the power of measured: in one turn two motions are alike by chance more often than in several
 _UNRELATED = 0.05
-# samples without which noise passes for a loop
+# samples without which noise update_gate for a loop
 _FEWEST = 32
 # windows that one sample may try
 _TRIES = 3
@@ -36,42 +96,28 @@ class AdaptiveState(NamedTuple):
 
     ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window lies in one piece;
     ``counts`` (n_pairs, 2): good samples in a row, and the window's length; ``clock`` (1,): slot of the sample that
-    comes next; ``lags``: see `ChordSums`; ``standing`` (n_pairs, 8): the newest values; ``work`` (n_rooms, n_window).
+    comes next; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (n_rooms, n_window).
     """
 
-    settings: Samples
-    ring: Samples
-    counts: NDArray[np.int64]
-    clock: NDArray[np.int64]
-    lags: NDArray[np.int64]
-    standing: Samples
-    work: Samples
-    gate_loudest: Samples
-    gate_quietest: Samples
-    gate_began: NDArray[np.int64]
+    settings: Vector
+    ring: Cube
+    counts: IntMatrix
+    clock: IntVector
+    lags: IntVector
+    held: Matrix
+    work: Matrix
+    gate_peak: Vector
+    gate_lowest: Vector
+    gate_start: IntVector
 
 
-@part
-def open_adaptive(memory: Samples, words: NDArray[np.int64], n: int) -> AdaptiveState:
-    """Return the arrays from number `n` on."""
-    return AdaptiveState(
-        vector(memory, words, n),
-        cube(memory, words, n + 1),
-        matrix(words, words, n + 2),
-        vector(words, words, n + 3),
-        vector(words, words, n + 4),
-        matrix(memory, words, n + 5),
-        matrix(memory, words, n + 6),
-        vector(memory, words, n + 7),
-        vector(memory, words, n + 8),
-        vector(words, words, n + 9),
-    )
+open_adaptive = open_state(AdaptiveState)
 
 
 @kernel
 def advance_adaptive(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: AdaptiveState) -> None:
     """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 8)."""
-    settings, ring, counts, clock, lags, standing, work, gate_loudest, gate_quietest, gate_began = state
+    settings, ring, counts, clock, lags, held, work, gate_peak, gate_lowest, gate_start = state
     hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
     absolute, relative = settings[3], settings[4]
     n_window = ring.shape[2] // 2
@@ -79,21 +125,20 @@ def advance_adaptive(x_c: Samples, x_m: Samples, first: int, every: int, out: Sa
     sums, powers = np.empty(N_SUMS), np.empty((1, N_POWERS))
     # pair by pair: what belongs to one lies side by side in memory
     for pair in range(x_c.shape[1]):
-        slot, row = clock[0], 0
-        until = (-first) % every
+        slot, rows_clock = clock[0], start_rows(first, every)
         for i in range(x_c.shape[0]):
-            give = until == 0
-            until = every - 1 if give else until - 1
+            rows_clock = next_sample(rows_clock, every)
+            give, row = rows_clock.due, rows_clock.row
             c, m = x_c[i, pair], x_m[i, pair]
             if is_good(c, m):
                 counts[pair, _GOOD] += 1
             else:
                 counts[pair, _GOOD] = counts[pair, _LENGTH] = 0
                 for j in range(out.shape[2]):
-                    standing[pair, j] = np.nan
+                    held[pair, j] = np.nan
                 c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
-            ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
-            ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
+            store(ring, pair, 0, slot, c)
+            store(ring, pair, 1, slot, m)
             due = (first + i + pair) % hop == 0
             longest = min(counts[pair, _GOOD], n_window)
             # forward in time while there is no window yet
@@ -135,7 +180,7 @@ def advance_adaptive(x_c: Samples, x_m: Samples, first: int, every: int, out: Sa
                     length = length - surplus if surplus > 0 else 0
             if due:
                 for j in range(out.shape[2]):
-                    standing[pair, j] = np.nan
+                    held[pair, j] = np.nan
             if settled:
                 counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2)) if surplus > 0 else length
             elif due and counts[pair, _LENGTH] > 0:
@@ -144,19 +189,17 @@ def advance_adaptive(x_c: Samples, x_m: Samples, first: int, every: int, out: Sa
                 gain, lag = loop.gain, loop.lag
                 if not noise_correction:
                     gain, lag = np.hypot(in_phase, quadrature), -np.arctan2(quadrature, in_phase) / turn_rate
-                is_open = passes(
-                    gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude,
+                is_open = update_gate(
+                    gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude,
                     counts[pair, _GOOD], n_window,
                 )  # fmt: skip
                 if is_open and gain > 1e-12 and np.isfinite(gain + lag + amplitude):
-                    standing[pair, 0], standing[pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
-                    standing[pair, 2], standing[pair, 3] = -turn_rate * lag, lag / sample_rate
-                    standing[pair, 4] = loop.gain_sd / gain
-                    standing[pair, 5] = np.hypot(loop.lag_sd * turn_rate, loop.rate_sd * lag)
-                    standing[pair, 6], standing[pair, 7] = loop.lag_sd / sample_rate, length / sample_rate
+                    held[pair, 0], held[pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
+                    held[pair, 2], held[pair, 3] = -turn_rate * lag, lag / sample_rate
+                    held[pair, 4] = loop.gain_sd / gain
+                    held[pair, 5] = np.hypot(loop.lag_sd * turn_rate, loop.rate_sd * lag)
+                    held[pair, 6], held[pair, 7] = loop.lag_sd / sample_rate, length / sample_rate
             if give:
-                for j in range(out.shape[2]):
-                    out[row, pair, j] = standing[pair, j]
-                row += 1
-            slot = slot + 1 if slot + 1 < n_window else 0
+                write_row(out, row, pair, held)
+            slot = next_slot(slot, n_window)
     clock[0] = (clock[0] + x_c.shape[0]) % n_window

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.indicators.parts.chord_sums import SPAN
+from monitor.indicators.parts.chords import SPAN
 from monitor.indicators.parts.residual import fit_delayed, scatter_of_sums, take_gain, with_chance
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 
 # rows of the work array
 _SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT, _PACE = range(7)
-N_ROOMS = 7
+N_WORK_ROWS = 7
 # delays of the command that are tried
 _TRIES = 4
 # samples from the shift, beyond which another is tried
@@ -70,7 +70,7 @@ def close_loop(
     c, m : (n,), oldest first.
     turn_rate : of the motion, roughly, rad a sample.
     most : share of the power of measured that may be left unexplained.
-    work : (N_ROOMS, n or more), overwritten.
+    work : (N_WORK_ROWS, n or more), overwritten.
     """
     n = c.shape[0]
     near, far, shift, found, gain, by_lag, step, slope, bend = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.fft
 
 from monitor.indicators.parts.fractional_lag import delayed
-from monitor.indicators.parts.window_residual import Residual, residual_of, scatter
+from monitor.indicators.parts.residual import Residual, residual_of, scatter
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 

@@ -25,14 +25,14 @@ class Transform(NamedTuple):
     """What a transform of n values needs; its inner length L is n, or where there is a chirp a power of two.
 
     ``radices``: whose product is L; ``table`` (2, L): cosine and minus sine of the L-th parts of a turn; ``chirp``
-    (2, n) or (2, 0); ``chirp_spectrum`` (2, L) or (2, 0); ``rooms`` (4, L): real and imaginary parts, overwritten.
+    (2, n) or (2, 0); ``chirp_spectrum`` (2, L) or (2, 0); ``buffers`` (4, L): real and imaginary parts, overwritten.
     """
 
     radices: NDArray[np.int64]
     table: Samples
     chirp: Samples
     chirp_spectrum: Samples
-    rooms: Samples
+    buffers: Samples
 
 
 def new_transform(n: int) -> Transform:
@@ -83,35 +83,35 @@ def transform(
     table: Samples,
     chirp: Samples,
     chirp_spectrum: Samples,
-    rooms: Samples,
+    buffers: Samples,
 ) -> None:
-    """Put the transform of the first n values of rooms 0 and 1, real and imaginary parts, in their place."""
+    """Put the transform of the first n values of buffers 0 and 1, real and imaginary parts, in their place."""
     if chirp.shape[1] == 0:
-        _stockham(radices, table, rooms)
+        _stockham(radices, table, buffers)
         return
     length = table.shape[1]
-    re, im = rooms[0], rooms[1]
+    re, im = buffers[0], buffers[1]
     for t in range(n):
         x, y = re[t], im[t]
         re[t], im[t] = x * chirp[0, t] - y * chirp[1, t], x * chirp[1, t] + y * chirp[0, t]
     for t in range(n, length):
         re[t] = im[t] = 0.0
-    _stockham(radices, table, rooms)
+    _stockham(radices, table, buffers)
     # the inverse transform is the conjugate of that of the conjugate
     for k in range(length):
         x, y = re[k], im[k]
         re[k] = x * chirp_spectrum[0, k] - y * chirp_spectrum[1, k]
         im[k] = -x * chirp_spectrum[1, k] - y * chirp_spectrum[0, k]
-    _stockham(radices, table, rooms)
+    _stockham(radices, table, buffers)
     for k in range(n):
         x, y = re[k], -im[k]
         re[k], im[k] = x * chirp[0, k] - y * chirp[1, k], x * chirp[1, k] + y * chirp[0, k]
 
 
 @kernel
-def _stockham(radices: NDArray[np.int64], table: Samples, rooms: Samples) -> None:
+def _stockham(radices: NDArray[np.int64], table: Samples, buffers: Samples) -> None:
     total = table.shape[1]
-    a_re, a_im, b_re, b_im = rooms[0], rooms[1], rooms[2], rooms[3]
+    a_re, a_im, b_re, b_im = buffers[0], buffers[1], buffers[2], buffers[3]
     m, stride, swapped = total, 1, False
     for radix in radices:
         m //= radix
@@ -129,7 +129,7 @@ def _stockham(radices: NDArray[np.int64], table: Samples, rooms: Samples) -> Non
         stride, swapped = stride * radix, not swapped
     if swapped:
         for k in range(total):
-            rooms[0, k], rooms[1, k] = rooms[2, k], rooms[3, k]
+            buffers[0, k], buffers[1, k] = buffers[2, k], buffers[3, k]
 
 
 @kernel

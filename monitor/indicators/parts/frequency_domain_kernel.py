@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from monitor.indicators.parts.bin_reading import impurity, square_of, weigh_samples
-from monitor.indicators.parts.delayed_bin import (
+from monitor.indicators.parts.bin_reading import (
     N_ROWS,
     NEIGHBOURS,
     copy_gains,
     delayed_tone,
+    impurity,
     present_tone,
     read_neighbours,
+    square_of,
     tone_gains,
     tone_of_drift,
+    weigh_samples,
     whole_reading,
 )
-from monitor.indicators.parts.dominant_tone import tone_between_bins
-from monitor.indicators.parts.gate import passes
-from monitor.indicators.parts.good_samples import is_good
-from monitor.indicators.parts.memory import cube, matrix, vector
+from monitor.indicators.parts.dominant_tone import tapered, tapered_peak, tone_between_bins
+from monitor.indicators.parts.gate import update_gate
+from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED, fit_delayed, scatter_of_sums, take_gain, with_chance
-from monitor.indicators.parts.tapers import tapered, tapered_peak
+from monitor.indicators.parts.sample_loop import clear_row, is_good, next_sample, next_slot, start_rows, store
 from monitor.indicators.parts.tracked_bins import (
     BELOW,
     C_RE,
@@ -32,13 +32,13 @@ from monitor.indicators.parts.tracked_bins import (
     SPAN,
     STEP_C,
     STEP_M,
-    is_worn,
+    drift_exceeded,
     slide,
     spread,
     track,
     transform_both,
 )
-from monitor.kernel import kernel, part
+from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
 _TRACE = 1e-12
@@ -52,14 +52,14 @@ _STEPS = 3
 _SLOWEST, _FASTEST = 0.3, 3.0
 # variance of a frequency in cycles a window over that of a phase, where both are as small as they can be
 _FREQUENCY_NOISE = 3.0 / np.pi**2
-# what is held from look to look: the motion's lag, samples; how fast it turns the phase, over the tone's frequency;
+# what is held between evaluations: the motion's lag, samples; how fast it turns the phase, over the tone's frequency;
 # standard deviations of the phase and of the logarithm of the gain; what a drift of measured adds to its
 # reading
 LAG, PACE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM = range(6)
 N_HELD = 6
 # rows of the work array, for what a fit makes of the signals
 _LATER, _SLOPE, _REST, _BENT = range(4)
-N_ROOMS = 4
+N_WORK_ROWS = 4
 # columns of the results
 _RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING = range(9)
 
@@ -71,54 +71,31 @@ class FdbState(NamedTuple):
     and measured, written twice so that any window lies in one piece; ``bins`` (n_pairs, 4, 8): those that are
     tracked; ``steps`` (n_pairs, 3): what came since the last transform; ``clock`` (1,): slot of the sample that comes
     next; ``good`` (n_pairs,): good samples in a row; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is
-    open; ``held`` (n_pairs, 6) from look to look; ``work`` (4, n_window); ``radices`` .. ``rooms``: see `Transform`.
+    open; ``held`` (n_pairs, 6) between evaluations; ``work`` (4, n_window); ``radices`` .. ``buffers``: `Transform`.
     """
 
-    settings: Samples
-    half: Samples
-    turns: Samples
-    ring: Samples
-    bins: Samples
-    steps: Samples
-    clock: NDArray[np.int64]
-    good: NDArray[np.int64]
-    found: NDArray[np.int64]
-    held: Samples
-    work: Samples
-    radices: NDArray[np.int64]
-    table: Samples
-    chirp: Samples
-    chirp_spectrum: Samples
-    rooms: Samples
-    gate_loudest: Samples
-    gate_quietest: Samples
-    gate_began: NDArray[np.int64]
+    settings: Vector
+    half: Matrix
+    turns: Matrix
+    ring: Cube
+    bins: Cube
+    steps: Matrix
+    clock: IntVector
+    good: IntVector
+    found: IntMatrix
+    held: Matrix
+    work: Matrix
+    radices: IntVector
+    table: Matrix
+    chirp: Matrix
+    chirp_spectrum: Matrix
+    buffers: Matrix
+    gate_peak: Vector
+    gate_lowest: Vector
+    gate_start: IntVector
 
 
-@part
-def open_fdb(memory: Samples, words: NDArray[np.int64], n: int) -> FdbState:
-    """Return the arrays from number `n` on."""
-    return FdbState(
-        vector(memory, words, n),
-        matrix(memory, words, n + 1),
-        matrix(memory, words, n + 2),
-        cube(memory, words, n + 3),
-        cube(memory, words, n + 4),
-        matrix(memory, words, n + 5),
-        vector(words, words, n + 6),
-        vector(words, words, n + 7),
-        matrix(words, words, n + 8),
-        matrix(memory, words, n + 9),
-        matrix(memory, words, n + 10),
-        vector(words, words, n + 11),
-        matrix(memory, words, n + 12),
-        matrix(memory, words, n + 13),
-        matrix(memory, words, n + 14),
-        matrix(memory, words, n + 15),
-        vector(memory, words, n + 16),
-        vector(memory, words, n + 17),
-        vector(words, words, n + 18),
-    )
+open_fdb = open_state(FdbState)
 
 
 @kernel
@@ -126,7 +103,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
     (
         settings, half, turns, ring, bins, steps, clock, good, found, held, work,
-        radices, table, chirp, chirp_spectrum, rooms, gate_loudest, gate_quietest, gate_began,
+        radices, table, chirp, chirp_spectrum, buffers, gate_peak, gate_lowest, gate_start,
     ) = state  # fmt: skip
     hop, sample_rate = int(settings[0]), settings[1]
     own_peaks, correct, of_motion = settings[2] > 0.0, settings[3] > 0.0, settings[4] > 0.0
@@ -135,11 +112,10 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     n_window, n_bins = turns.shape[1], half.shape[1]
     low, high = low_bin - first_bin, high_bin - first_bin
     bins_c, bins_m = np.empty((N_ROWS, NEIGHBOURS)), np.empty((N_ROWS, NEIGHBOURS))
-    row = 0
-    until = (-first) % every
+    rows_clock = start_rows(first, every)
     for i in range(x_c.shape[0]):
-        give = until == 0
-        until = every - 1 if give else until - 1
+        rows_clock = next_sample(rows_clock, every)
+        give, row = rows_clock.due, rows_clock.row
         slot = clock[0]
         begin, end = slot + 1, slot + 1 + n_window
         for pair in range(x_c.shape[1]):
@@ -152,29 +128,30 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     steps[pair, STEP_C] = max(steps[pair, STEP_C], d_c * d_c)
                     steps[pair, STEP_M] = max(steps[pair, STEP_M], d_m * d_m)
                     steps[pair, SPAN] = max(steps[pair, SPAN], d_c * d_c)
-                ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
-                ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
+                store(ring, pair, 0, slot, c)
+                store(ring, pair, 1, slot, m)
             else:
                 good[pair] = 0
             if give:
-                for j in range(out.shape[2]):
-                    out[row, pair, j] = np.nan
+                clear_row(out, row, pair)
             due = (first + i + pair) % hop == 0 or good[pair] == n_window
             if good[pair] < n_window or not (give or due):
                 continue
             command, measured = ring[pair, 0, begin:end], ring[pair, 1, begin:end]
             if due:
-                size_c, size_m, span = transform_both(command, measured, radices, table, chirp, chirp_spectrum, rooms)
-                spread(rooms, n_window, first_bin, n_bins, size_c, False)
-                found[pair, 0] = first_bin + tapered_peak(rooms[2], rooms[3], low, high, near, far)
-                track(bins[pair], found[pair, 0] - BELOW, rooms, n_window, size_c, size_m)
+                size_c, size_m, span = transform_both(
+                    command, measured, radices, table, chirp, chirp_spectrum, buffers
+                )
+                spread(buffers, n_window, first_bin, n_bins, size_c, False)
+                found[pair, 0] = first_bin + tapered_peak(buffers[2], buffers[3], low, high, near, far)
+                track(bins[pair], found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
                 steps[pair, STEP_C], steps[pair, STEP_M], steps[pair, SPAN] = 0.0, 0.0, span
             k = found[pair, 0]
             read_neighbours(bins[pair], C_RE, near, far, bins_c)
             read_neighbours(bins[pair], M_RE, near, far, bins_m)
             raw_c, raw_m = whole_reading(bins_c), whole_reading(bins_m)
             # until the next look
-            if is_worn(steps[pair, STEP_C], square_of(raw_c)):
+            if drift_exceeded(steps[pair, STEP_C], square_of(raw_c)):
                 continue
             frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, turns)
             scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
@@ -186,8 +163,8 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             amplitude = 2.0 * np.sqrt(square_of(tone_c)) / abs(scale)
             if due:
                 held[pair, LAG], held[pair, DRIFT_RE], held[pair, DRIFT_IM] = np.nan, 0.0, 0.0
-                found[pair, 1] = passes(
-                    gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude, good[pair], n_window
+                found[pair, 1] = update_gate(
+                    gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, good[pair], n_window
                 )
             # less than one cycle is no tone, nor is what rounding and leakage leave of a motion outside the band
             if not (found[pair, 1] and frequency > 0.999 and amplitude * amplitude > _TRACE * steps[pair, SPAN]):
@@ -197,7 +174,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             # below 1e-12 of the command a measured amplitude is the rounding of a dead channel
             if square_of(tone_c) == 0.0 or square_of(tone_m) <= 1e-24 * square_of(tone_c):
                 continue
-            if is_worn(steps[pair, STEP_M], square_of(raw_m)):
+            if drift_exceeded(steps[pair, STEP_M], square_of(raw_m)):
                 continue
             turned = tone_m * tone_c.conjugate()
             phase, angular = np.arctan2(turned.imag, turned.real), 2.0 * np.pi * frequency / n_window
@@ -251,10 +228,12 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             else:
                 if not correct:
                     if own_peaks:
-                        _, size_m, _ = transform_both(command, measured, radices, table, chirp, chirp_spectrum, rooms)
-                        spread(rooms, n_window, first_bin, n_bins, size_m, True)
-                        own = tapered_peak(rooms[2], rooms[3], low, high, near, far)
-                        raw_m = tapered(rooms[2], rooms[3], own, near, far)
+                        _, size_m, _ = transform_both(
+                            command, measured, radices, table, chirp, chirp_spectrum, buffers
+                        )
+                        spread(buffers, n_window, first_bin, n_bins, size_m, True)
+                        own = tapered_peak(buffers[2], buffers[3], low, high, near, far)
+                        raw_m = tapered(buffers[2], buffers[3], own, near, far)
                     turned = raw_m * raw_c.conjugate()
                     phase = np.arctan2(turned.imag, turned.real)
                     tone_c, tone_m = raw_c, raw_m
@@ -270,6 +249,4 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             out[row, pair, _PHASE], out[row, pair, _PHASE_SD] = phase, phase_sd
             out[row, pair, _DELAY], out[row, pair, _DELAY_SD] = lag / sample_rate, delay_sd / sample_rate
             out[row, pair, _DAMPING] = 0.5 * ratio * np.sin(phase)
-        clock[0] = slot + 1 if slot + 1 < n_window else 0
-        if give:
-            row += 1
+        clock[0] = next_slot(slot, n_window)

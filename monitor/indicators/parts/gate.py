@@ -1,8 +1,8 @@
 """The amplitude gate: no value is given while the command is too small to mean anything.
 
 A test has a quiet lead-in and a quiet end, where a phase would be that of the noise. The gate closes below a
-set amplitude, and below a fraction of the largest amplitude that has lasted: over two windows in a row, so
-that a spike, which stays in the window for one, does not shut the gate for the rest of the test.
+set amplitude, and below a fraction of the sustained maximum: the largest amplitude that has lasted two windows in a
+row, so that a spike, which stays in the window for one, does not shut the gate for the rest of the test.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from monitor.messages.blocks import Samples
 
 
 class GateLimits(NamedTuple):
-    """Smallest amplitude in the signal's unit, and as a fraction of the largest that has lasted."""
+    """Smallest amplitude in the signal's unit, and as a fraction of the sustained maximum."""
 
     absolute: float
     relative: float
 
 
 class Gate(NamedTuple):
-    """Per pair: the largest lasting amplitude; the smallest since ``began``, a count of good samples."""
+    """Per pair: the largest sustained amplitude; the smallest since ``gate_start``, a count of good samples."""
 
-    loudest: Samples
-    quietest: Samples
-    began: NDArray[np.int64]
+    gate_peak: Samples
+    gate_lowest: Samples
+    gate_start: NDArray[np.int64]
 
 
 def gate_limits(absolute: float, relative: float) -> GateLimits:
@@ -44,10 +44,10 @@ def new_gate(n_pairs: int) -> Gate:
 
 
 @part
-def passes(
-    loudest: Samples,
-    quietest: Samples,
-    began: NDArray[np.int64],
+def update_gate(
+    gate_peak: Samples,
+    gate_lowest: Samples,
+    gate_start: NDArray[np.int64],
     absolute: float,
     relative: float,
     pair: int,
@@ -55,12 +55,12 @@ def passes(
     good: int,
     n_window: int,
 ) -> bool:
-    """Take the window's amplitude, at `good` samples since the last bad one; say whether the gate is open."""
-    if good <= began[pair] or good - began[pair] > 2 * n_window:
-        if good > began[pair] and quietest[pair] < np.inf:
-            loudest[pair] = max(loudest[pair], quietest[pair])
-        began[pair] = good
-        quietest[pair] = np.inf
-    if amplitude < quietest[pair]:
-        quietest[pair] = amplitude
-    return bool(amplitude > 0.0 and amplitude >= absolute and amplitude >= relative * loudest[pair])
+    """Update the gate with a window's amplitude, `good` samples after the last bad one; return whether it is open."""
+    if good <= gate_start[pair] or good - gate_start[pair] > 2 * n_window:
+        if good > gate_start[pair] and gate_lowest[pair] < np.inf:
+            gate_peak[pair] = max(gate_peak[pair], gate_lowest[pair])
+        gate_start[pair] = good
+        gate_lowest[pair] = np.inf
+    if amplitude < gate_lowest[pair]:
+        gate_lowest[pair] = amplitude
+    return bool(amplitude > 0.0 and amplitude >= absolute and amplitude >= relative * gate_peak[pair])

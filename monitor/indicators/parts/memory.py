@@ -7,8 +7,8 @@ three dimensions. The arrays follow, of floats or integers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +16,42 @@ from numpy.typing import NDArray
 from monitor.kernel import part
 from monitor.messages.blocks import Samples
 
+
+class _Kind(NamedTuple):
+    """How an array is found in the memory: the function, and the memory seen as floats or as integers."""
+
+    function: str
+    words: str
+    n_dimensions: int
+    dtype: type
+
+
+Vector = Annotated[NDArray[np.float64], _Kind("vector", "memory", 1, np.float64)]
+Matrix = Annotated[NDArray[np.float64], _Kind("matrix", "memory", 2, np.float64)]
+Cube = Annotated[NDArray[np.float64], _Kind("cube", "memory", 3, np.float64)]
+IntVector = Annotated[NDArray[np.int64], _Kind("vector", "words", 1, np.int64)]
+IntMatrix = Annotated[NDArray[np.int64], _Kind("matrix", "words", 2, np.int64)]
+IntCube = Annotated[NDArray[np.int64], _Kind("cube", "words", 3, np.int64)]
+
 N_PARTS = 8
 """There is room for in the header."""
 _ARRAYS = 2 * N_PARTS
 
 
-def new_memory(parts: Mapping[int, Sequence[NDArray[Any]]], columns: Mapping[int, int]) -> Samples:
+def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[int, int]) -> Samples:
     """Return the memory of a pass with these parts.
 
     Parameters
     ----------
-    parts : of each the arrays as they begin, float64 or int64 of at most three dimensions.
+    states : of each part the named tuple of its arrays as they begin, of the kinds that its fields say.
     columns : of each the first column of its results.
     """
-    header = np.full(_ARRAYS + 4 * sum(map(len, parts.values())), -1, dtype=np.int64)
+    header = np.full(_ARRAYS + 4 * sum(map(len, states.values())), -1, dtype=np.int64)
     pieces, number, at = [], 0, len(header)
-    for which, arrays in parts.items():
+    for which, state in states.items():
         header[2 * which], header[2 * which + 1] = number, columns[which]
-        for array in arrays:
+        for array, kind in zip(state, _kinds(type(state)), strict=True):
+            assert array.ndim == kind.n_dimensions and array.dtype == kind.dtype
             entry = _ARRAYS + 4 * number
             header[entry], header[entry + 1 : entry + 4] = at, 1
             header[entry + 1 : entry + 1 + array.ndim] = array.shape
@@ -41,6 +59,30 @@ def new_memory(parts: Mapping[int, Sequence[NDArray[Any]]], columns: Mapping[int
             number, at = number + 1, at + array.size
     memory: Samples = np.concatenate([header.view(np.float64), *pieces])
     return memory
+
+
+def _kinds(state: type[Any]) -> list[_Kind]:
+    return [hint.__metadata__[0] for hint in get_type_hints(state, include_extras=True).values()]
+
+
+def open_state(state: type[Any]) -> Callable[..., Any]:
+    """Return the part ``(memory, words, n) -> state`` that finds the arrays of a state, from array number `n` on.
+
+    Parameters
+    ----------
+    state : a named tuple; its fields say of which kind each array is. Its part is written out, as the class itself is
+        by `namedtuple`: a loop over arrays of several kinds cannot be compiled.
+    """
+    arrays = ", ".join(f"{kind.function}({kind.words}, words, n + {i})" for i, kind in enumerate(_kinds(state)))
+    names: dict[str, Any] = {
+        "__name__": state.__module__,
+        "State": state,
+        "vector": vector,
+        "matrix": matrix,
+        "cube": cube,
+    }
+    exec(f"def open_{state.__name__}(memory, words, n):\n    return State({arrays})\n", names)  # noqa: S102
+    return part(names[f"open_{state.__name__}"])
 
 
 @part

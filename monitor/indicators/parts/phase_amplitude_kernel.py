@@ -5,31 +5,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from monitor.indicators.parts.chord_reading import choose_lag, read_chords
-from monitor.indicators.parts.chord_sums import (
+from monitor.indicators.parts.chords import (
     GOOD,
     LAG,
     N_SUMS,
     SHIFT,
+    choose_lag,
     collect_chords,
     n_groups,
     push_chords,
+    read_chords,
     turn_chords,
 )
 from monitor.indicators.parts.closed_loop import LARGEST_SD, close_loop
-from monitor.indicators.parts.ellipse_fit import N_SUMS as N_POWERS
-from monitor.indicators.parts.ellipse_fit import fit_ellipse
-from monitor.indicators.parts.ellipse_window import push_point, sum_points, turn_points
-from monitor.indicators.parts.gate import passes
-from monitor.indicators.parts.good_samples import is_good
-from monitor.indicators.parts.memory import cube, matrix, vector
+from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
+from monitor.indicators.parts.ellipse import fit_ellipse, push_point, sum_points, turn_points
+from monitor.indicators.parts.gate import update_gate
+from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED
-from monitor.kernel import kernel, part
+from monitor.indicators.parts.sample_loop import clear_row, is_good, next_sample, next_slot, start_rows
+from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
-# what is held from look to look, see `ClosedLoop`
+# what is held between evaluations, see `ClosedLoop`
 PACE, SLOPE, BEND, LAG_SD, GAIN_SD, RATE_SD, OPEN = range(7)
 N_HELD = 7
 
@@ -40,45 +39,25 @@ class PaeiState(NamedTuple):
     ``held`` (n_pairs, 7); ``work`` (n_rooms, n_window).
     """
 
-    settings: Samples
-    ring: Samples
-    suffix: Samples
-    prefix: Samples
-    counts: NDArray[np.int64]
-    clock: NDArray[np.int64]
-    lags: NDArray[np.int64]
-    point_suffix: Samples
-    point_prefix: Samples
-    frame: Samples
-    point_counts: NDArray[np.int64]
-    held: Samples
-    work: Samples
-    gate_loudest: Samples
-    gate_quietest: Samples
-    gate_began: NDArray[np.int64]
+    settings: Vector
+    ring: Cube
+    suffix: Cube
+    prefix: Matrix
+    counts: IntMatrix
+    clock: IntVector
+    lags: IntVector
+    point_suffix: Cube
+    point_prefix: Matrix
+    frame: Matrix
+    point_counts: IntMatrix
+    held: Matrix
+    work: Matrix
+    gate_peak: Vector
+    gate_lowest: Vector
+    gate_start: IntVector
 
 
-@part
-def open_paei(memory: Samples, words: NDArray[np.int64], n: int) -> PaeiState:
-    """Return the arrays from number `n` on."""
-    return PaeiState(
-        vector(memory, words, n),
-        cube(memory, words, n + 1),
-        cube(memory, words, n + 2),
-        matrix(memory, words, n + 3),
-        matrix(words, words, n + 4),
-        vector(words, words, n + 5),
-        vector(words, words, n + 6),
-        cube(memory, words, n + 7),
-        matrix(memory, words, n + 8),
-        matrix(memory, words, n + 9),
-        matrix(words, words, n + 10),
-        matrix(memory, words, n + 11),
-        matrix(memory, words, n + 12),
-        vector(memory, words, n + 13),
-        vector(memory, words, n + 14),
-        vector(words, words, n + 15),
-    )
+open_paei = open_state(PaeiState)
 
 
 @kernel
@@ -86,7 +65,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
     """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 7)."""
     (
         settings, ring, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
-        work, gate_loudest, gate_quietest, gate_began,
+        work, gate_peak, gate_lowest, gate_start,
     ) = state  # fmt: skip
     hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
     absolute, relative = settings[3], settings[4]
@@ -94,11 +73,10 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
     chord_sum, point_sum = np.empty(N_SUMS), np.empty(N_POWERS)
     # pair by pair: the sums of one lie side by side in memory
     for pair in range(x_c.shape[1]):
-        slot, number, row = clock[0], clock[1], 0
-        until = (-first) % every
+        slot, number, rows_clock = clock[0], clock[1], start_rows(first, every)
         for i in range(x_c.shape[0]):
-            give = until == 0
-            until = every - 1 if give else until - 1
+            rows_clock = next_sample(rows_clock, every)
+            give, row = rows_clock.due, rows_clock.row
             c, m = x_c[i, pair], x_m[i, pair]
             if is_good(c, m):
                 counts[pair, GOOD] += 1
@@ -111,8 +89,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
             if not noise_correction and point_counts[pair, 0] == 0:
                 turn_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
             if give:
-                for j in range(out.shape[2]):
-                    out[row, pair, j] = np.nan
+                clear_row(out, row, pair)
             full = counts[pair, GOOD] >= n_window
             due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
             if due:
@@ -147,8 +124,8 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                     # clockwise is a lead
                     lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / turn_rate
                 if due:
-                    held[pair, OPEN] = passes(
-                        gate_loudest, gate_quietest, gate_began, absolute, relative, pair, amplitude,
+                    held[pair, OPEN] = update_gate(
+                        gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude,
                         counts[pair, GOOD], n_window,
                     )  # fmt: skip
                 phase_sd = held[pair, LAG_SD] * turn_rate
@@ -164,8 +141,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                     out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], tilted) / gain
                     out[row, pair, 5] = np.hypot(phase_sd, held[pair, RATE_SD] * lag)
                     out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
-            row += give
-            slot = slot + 1 if slot + 1 < n_window else 0
+            slot = next_slot(slot, n_window)
             number += 1
     clock[0] = (clock[0] + x_c.shape[0]) % n_window
     clock[1] += x_c.shape[0]

@@ -8,6 +8,8 @@ Weights times noise of white spectrum alone would be blind to hum, quantisation,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from monitor.indicators.parts.fractional_lag import REACH, put_delayed
@@ -238,3 +240,33 @@ def scatter_of_sums(
     variance_1 = few_1 * few_1 * max(squares_1 - total_1 * total_1 / N_BLOCKS, 0.0)
     variance_2 = few_2 * few_2 * max(squares_2 - total_2 * total_2 / N_BLOCKS, 0.0)
     return np.sqrt(variance_1 + bent_1 * bent_1), np.sqrt(variance_2 + bent_2 * bent_2)
+
+
+class Residual(NamedTuple):
+    """What `fit_delayed` fills in and returns, for a caller in Python; ``later``, ``rest`` and ``bent`` are (n,)."""
+
+    later: Samples
+    rest: Samples
+    bent: Samples
+    start: int
+    stop: int
+    share: float
+    drift: float
+    gain: float
+
+    def with_gain(self, gain: float) -> Residual:
+        """Return what is left by another gain, see `take_gain`."""
+        rest = self.rest.copy()
+        take_gain(self.later[self.start : self.stop], rest[self.start : self.stop], self.gain, gain)
+        return self._replace(rest=rest, gain=gain)
+
+
+def residual_of(c: Samples, m: Samples, lag: float) -> Residual:
+    """Return what no delay near `lag` and no gain of the command explains in measured, (n,) each."""
+    later, slope, rest, bent = np.empty((4, len(c)))
+    return Residual(later, rest, bent, *fit_delayed(c, m, lag, later, slope, rest, bent))
+
+
+def scatter(weight: Samples, left: Residual) -> float:
+    """Return the standard deviation of a weighted sum of measured, (n,) weights."""
+    return scatter_of_sums(weight, weight, left.rest, left.bent, left.start, left.stop)[0]

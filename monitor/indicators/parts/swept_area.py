@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.parts.level_crossings import crossing_frequency, find_crossings, new_crossings
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 
@@ -38,23 +37,10 @@ class Loop(NamedTuple):
     drift: float
 
 
-def new_stored_window(
-    n_window: int, n_pairs: int, n_signals: int
-) -> tuple[Samples, NDArray[np.int64], Samples, Samples, NDArray[np.int64], NDArray[np.int64], Samples]:
-    """Return (ring, clock, hann, times, ends, side, last): the window, its weights, and room to look for crossings.
-
-    ``ring`` (n_pairs, n_signals, 2 n_window) holds every sample twice, so that any window lies in one piece: from
-    ``clock[0]`` on.
-    """
+def new_stored_window(n_window: int, n_pairs: int, n_signals: int) -> tuple[Samples, NDArray[np.int64], Samples]:
+    """Return (ring, clock, hann): the window, (n_pairs, n_signals, 2 n_window), the next slot, and its weights."""
     ring, clock = np.zeros((n_pairs, n_signals, 2 * n_window)), np.zeros(1, dtype=np.int64)
-    hann = 1.0 - np.cos(2.0 * np.pi * (np.arange(n_window) + 0.5) / n_window)
-    return (ring, clock, hann, *new_crossings(n_window, 1))
-
-
-@part
-def tick(clock: NDArray[np.int64], n_window: int) -> None:
-    """Go on to the next sample, when all pairs have stored theirs at ``clock[0]`` and a window further."""
-    clock[0] = clock[0] + 1 if clock[0] + 1 < n_window else 0
+    return ring, clock, 1.0 - np.cos(2.0 * np.pi * (np.arange(n_window) + 0.5) / n_window)
 
 
 @reduction
@@ -85,22 +71,45 @@ def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
 
 
 @part
-def sine_of_step(
-    signal: Samples,
-    deviation: float,
-    drift: float,
-    times: Samples,
-    ends: NDArray[np.int64],
-    side: NDArray[np.int64],
-    last: Samples,
-) -> float:
+def sine_of_step(signal: Samples, deviation: float, drift: float) -> float:
     """Return the sine of what the signal turns in a sample, by its level crossings; NaN for few or a drift."""
     n = signal.shape[0]
     low = high = signal[0]
     for i in range(1, n):
         low = min(low, signal[i])
         high = max(high, signal[i])
-    level = low + 0.5 * (high - low)
-    find_crossings(times, ends, side, last, 0, float(n - 1), signal, n - 1, level, 0.3 * deviation)
-    frequency = crossing_frequency(times, ends, 0, -1.0)
+    frequency = _crossing_frequency(signal, low + 0.5 * (high - low), 0.3 * deviation)
     return float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _FEWEST_CYCLES and drift < _DRIFT else np.nan
+
+
+@part
+def _crossing_frequency(signal: Samples, level: float, margin: float) -> float:
+    """Return cycles a sample from the crossings of a level, with hysteresis; NaN when there are none of each kind.
+
+    Downward and upward crossings are counted apart, so that a level that is not quite the signal's centre cancels.
+    Where there are no two of a kind, half a cycle has to do.
+    """
+    n_down = n_up = 0
+    first_down = first_up = last_down = last_up = 0.0
+    before, crossing, side = 0.0, 0.0, 0
+    for t in range(signal.shape[0]):
+        height = signal[t] - level
+        if (before < 0.0) != (height < 0.0):
+            crossing = t - height / (height - before)
+        before = height
+        if height > margin and side != 1:
+            if side != 0:
+                first_up, last_up, n_up = first_up if n_up > 0 else crossing, crossing, n_up + 1
+            side = 1
+        elif height < -margin and side != -1:
+            if side != 0:
+                first_down, last_down, n_down = first_down if n_down > 0 else crossing, crossing, n_down + 1
+            side = -1
+    cycles, span = 0.0, 0.0
+    if n_down > 1:
+        cycles, span = cycles + (n_down - 1.0), span + (last_down - first_down)
+    if n_up > 1:
+        cycles, span = cycles + (n_up - 1.0), span + (last_up - first_up)
+    if cycles == 0.0 and n_down > 0 and n_up > 0:
+        cycles, span = 0.5, abs(first_down - first_up)
+    return float(cycles / span) if span > 0.0 else np.nan

@@ -6,7 +6,7 @@ a bin X of a window of n samples, its phase counted from the oldest, goes on as
     X' = (X + newest - oldest) exp(2 pi i k / n).
 
 Rounding has an eighth of a window to add up in. What a spike leaves of itself when it goes stays until the next
-transform; `is_worn` tells when that would show. Offsets do not enter: bin 0 is held at zero.
+transform; `drift_exceeded` tells when that would show. Offsets do not enter: bin 0 is held at zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ C_RE, C_IM, M_RE, M_IM = range(4)
 # of the command's steps or range
 STEP_C, STEP_M, SPAN = range(3)
 # a spike that is so much larger than the bins leaves less than 1e-9 of them
-_WORN = 1e6
+_LARGEST_STEP_RATIO = 1e6
 
 
 class Bins(NamedTuple):
@@ -112,7 +112,7 @@ def transform_both(
     table: Samples,
     chirp: Samples,
     chirp_spectrum: Samples,
-    rooms: Samples,
+    buffers: Samples,
 ) -> tuple[float, float, float]:
     """Transform two signals at once, (n,) each: as real and imaginary part, both over their sizes.
 
@@ -129,44 +129,44 @@ def transform_both(
     size_c = max(-low, high)
     by_c, by_m = 1.0 / size_c if size_c > 0.0 else 0.0, 1.0 / size_m if size_m > 0.0 else 0.0
     for t in range(n):
-        rooms[0, t], rooms[1, t] = (c[t] - c[0]) * by_c, (m[t] - m[0]) * by_m
-    transform(n, radices, table, chirp, chirp_spectrum, rooms)
+        buffers[0, t], buffers[1, t] = (c[t] - c[0]) * by_c, (m[t] - m[0]) * by_m
+    transform(n, radices, table, chirp, chirp_spectrum, buffers)
     return size_c, size_m, (high - low) * (high - low)
 
 
 @part
-def bin_of_command(rooms: Samples, n: int, k: int, size: float) -> complex:
+def bin_of_command(buffers: Samples, n: int, k: int, size: float) -> complex:
     """Return bin k of the command."""
     at, mirrored = k if k >= 0 else k + n, n - k if k > 0 else -k
-    re, im = rooms[0, at] + rooms[0, mirrored], rooms[1, at] - rooms[1, mirrored]
+    re, im = buffers[0, at] + buffers[0, mirrored], buffers[1, at] - buffers[1, mirrored]
     return 0.5 * size * complex(re, im) if k != 0 else 0.0j
 
 
 @part
-def bin_of_measured(rooms: Samples, n: int, k: int, size: float) -> complex:
+def bin_of_measured(buffers: Samples, n: int, k: int, size: float) -> complex:
     """Return bin k of the measured signal."""
     at, mirrored = k if k >= 0 else k + n, n - k if k > 0 else -k
-    re, im = rooms[1, at] + rooms[1, mirrored], rooms[0, mirrored] - rooms[0, at]
+    re, im = buffers[1, at] + buffers[1, mirrored], buffers[0, mirrored] - buffers[0, at]
     return 0.5 * size * complex(re, im) if k != 0 else 0.0j
 
 
 @kernel
-def spread(rooms: Samples, n: int, bin_number: int, count: int, size: float, measured: bool) -> None:
-    """Put bins of one signal, from number `bin_number` on, in rooms 2 and 3, real and imaginary parts."""
+def spread(buffers: Samples, n: int, bin_number: int, count: int, size: float, measured: bool) -> None:
+    """Put bins of one signal, from number `bin_number` on, in buffers 2 and 3, real and imaginary parts."""
     for j in range(count):
-        x, y = bin_of_command(rooms, n, bin_number + j, size), bin_of_measured(rooms, n, bin_number + j, size)
-        rooms[2, j], rooms[3, j] = (y.real, y.imag) if measured else (x.real, x.imag)
+        x, y = bin_of_command(buffers, n, bin_number + j, size), bin_of_measured(buffers, n, bin_number + j, size)
+        buffers[2, j], buffers[3, j] = (y.real, y.imag) if measured else (x.real, x.imag)
 
 
 @kernel
-def track(bins: Samples, bin_number: int, rooms: Samples, n: int, size_c: float, size_m: float) -> None:
+def track(bins: Samples, bin_number: int, buffers: Samples, n: int, size_c: float, size_m: float) -> None:
     """Make the bins from number `bin_number` on new from the transform of both signals."""
     for j in range(N_TRACKED):
-        x, y = bin_of_command(rooms, n, bin_number + j, size_c), bin_of_measured(rooms, n, bin_number + j, size_m)
+        x, y = bin_of_command(buffers, n, bin_number + j, size_c), bin_of_measured(buffers, n, bin_number + j, size_m)
         bins[C_RE, j], bins[C_IM, j], bins[M_RE, j], bins[M_IM, j] = x.real, x.imag, y.real, y.imag
 
 
 @part
-def is_worn(largest_step: float, power: float) -> bool:
+def drift_exceeded(largest_step: float, power: float) -> bool:
     """Whether a squared step since the last transform is so large that its rounding shows beside a bin's power."""
-    return bool(largest_step > _WORN * _WORN * power)
+    return bool(largest_step > _LARGEST_STEP_RATIO * _LARGEST_STEP_RATIO * power)

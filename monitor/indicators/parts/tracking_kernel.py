@@ -5,100 +5,68 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from monitor.indicators.parts.gate import passes
-from monitor.indicators.parts.good_samples import is_good
-from monitor.indicators.parts.memory import cube, matrix, vector
+from monitor.indicators.parts.gate import update_gate
+from monitor.indicators.parts.memory import Cube, IntCube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
-from monitor.indicators.parts.sliding_extremes import largest, push_largest
-from monitor.indicators.parts.swept_area import Loop, loop_of, sine_of_step, tick
-from monitor.indicators.parts.windowed_sums import push, total
-from monitor.kernel import kernel, part, reduction
+from monitor.indicators.parts.sample_loop import is_good, next_sample, next_slot, start_rows, store
+from monitor.indicators.parts.sliding_statistics import largest, push_largest, push_sums, window_sum
+from monitor.indicators.parts.swept_area import Loop, loop_of, sine_of_step
+from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
 
 # a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
 _TRACE = 1e-24
 # rad, of the angle: beyond it nothing is known
 _LARGEST_SD = 0.3
-N_ROOMS = 4
+N_WORK_ROWS = 4
 
 
 class TrackingState(NamedTuple):
     """The arrays of TI.
 
-    ``rows``, ``prefix``, ``since``: sums of the area, see `windowed_sums`; ``running`` (n_pairs,): the area since the
-    start; ``angle`` (n_pairs, 2): the newest angle and its standard deviation; ``counts`` (n_pairs, 2): samples in
-    all, and good ones in a row; ``candidates``, ``stamps``, ``ends``: the largest sample, see `sliding_extremes`;
-    ``ring`` .. ``last``: see `new_stored_window`; ``work`` (4, n_window).
+    ``rows``, ``prefix``, ``since``: sums of the area (`sliding_statistics`); ``running`` (n_pairs,): the area since
+    the start; ``angle`` (n_pairs, 2): the newest angle and its standard deviation; ``counts`` (n_pairs, 2): samples
+    in all, and good ones in a row; ``candidates``, ``stamps``, ``ends``: the largest sample (`sliding_statistics`);
+    ``ring``, ``clock``, ``hann``: see `new_stored_window`; ``work`` (4, n_window).
     """
 
-    settings: Samples
-    rows: Samples
-    prefix: Samples
-    since: NDArray[np.int64]
-    running: Samples
-    angle: Samples
-    counts: NDArray[np.int64]
-    candidates: Samples
-    stamps: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    ring: Samples
-    clock: NDArray[np.int64]
-    hann: Samples
-    times: Samples
-    crossing_ends: NDArray[np.int64]
-    side: NDArray[np.int64]
-    last: Samples
-    loudest: Samples
-    quietest: Samples
-    began: NDArray[np.int64]
-    work: Samples
+    settings: Vector
+    rows: Cube
+    prefix: Matrix
+    since: IntVector
+    running: Vector
+    angle: Matrix
+    counts: IntMatrix
+    candidates: Cube
+    stamps: IntCube
+    ends: IntCube
+    ring: Cube
+    clock: IntVector
+    hann: Vector
+    gate_peak: Vector
+    gate_lowest: Vector
+    gate_start: IntVector
+    work: Matrix
 
 
-@part
-def open_ti(memory: Samples, words: NDArray[np.int64], n: int) -> TrackingState:
-    """Return the arrays from number `n` on."""
-    return TrackingState(
-        vector(memory, words, n),
-        cube(memory, words, n + 1),
-        matrix(memory, words, n + 2),
-        vector(words, words, n + 3),
-        vector(memory, words, n + 4),
-        matrix(memory, words, n + 5),
-        matrix(words, words, n + 6),
-        cube(memory, words, n + 7),
-        cube(words, words, n + 8),
-        cube(words, words, n + 9),
-        cube(memory, words, n + 10),
-        vector(words, words, n + 11),
-        vector(memory, words, n + 12),
-        cube(memory, words, n + 13),
-        cube(words, words, n + 14),
-        vector(words, words, n + 15),
-        matrix(memory, words, n + 16),
-        vector(memory, words, n + 17),
-        vector(memory, words, n + 18),
-        vector(words, words, n + 19),
-        matrix(memory, words, n + 20),
-    )
+open_ti = open_state(TrackingState)
 
 
 @kernel
 def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: TrackingState) -> None:
     """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
     (
-        settings, rows, prefix, since, running, angle, counts, candidates, stamps, ends, ring, clock, hann, times,
-        crossing_ends, side, last, loudest, quietest, began, work,
+        settings, rows, prefix, since, running, angle, counts, candidates, stamps, ends, ring, clock, hann,
+        gate_peak, gate_lowest, gate_start, work,
     ) = state  # fmt: skip
     hop, absolute, relative = int(settings[0]), settings[1], settings[2]
     n_window = ring.shape[2] // 2
     segment = np.empty(1)
-    row = 0
-    until = (-first) % every
+    rows_clock = start_rows(first, every)
     for i in range(x_c.shape[0]):
-        give = until == 0
-        until = every - 1 if give else until - 1
+        rows_clock = next_sample(rows_clock, every)
+        give, row = rows_clock.due, rows_clock.row
         at = clock[0]
         for pair in range(x_c.shape[1]):
             c, m = x_c[i, pair], x_m[i, pair]
@@ -111,11 +79,11 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
             c_0, m_0 = ring[pair, 0, before], ring[pair, 1, before]
             # the same sum as in the definition, in the form that does not cancel on a large offset
             segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
-            push(rows, prefix, since, pair, segment)
+            push_sums(rows, prefix, since, pair, segment)
             running[pair] += segment[0]
             push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if fine else 0.0)
-            ring[pair, 0, at] = ring[pair, 0, at + n_window] = c
-            ring[pair, 1, at] = ring[pair, 1, at + n_window] = m
+            store(ring, pair, 0, at, c)
+            store(ring, pair, 1, at, m)
             if not full:
                 angle[pair, 0] = angle[pair, 1] = np.nan
             elif (first + i + pair) % hop == 0:
@@ -126,25 +94,23 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
                 )
                 loop = loop_of(measured, command, hann)
                 amplitude = np.sqrt(2.0 * loop.square_b)
-                is_open = passes(
-                    loudest, quietest, began, absolute, relative, pair, amplitude, counts[pair, 1], n_window
+                is_open = update_gate(
+                    gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, counts[pair, 1], n_window
                 )
                 if is_open and loop.square_a > _TRACE * loop.square_b:
-                    step = sine_of_step(command, np.sqrt(loop.square_b), loop.drift, times, crossing_ends, side, last)
+                    step = sine_of_step(command, np.sqrt(loop.square_b), loop.drift)
                     # NaN for a command without a frequency
                     turned, sd = _angle(command, measured, loop, step, hann, work)
                     if sd <= _LARGEST_SD:
                         angle[pair, 0], angle[pair, 1] = turned, sd
             if give:
                 square = largest(candidates, ends, pair, 0) ** 2
-                area = total(rows, prefix, since, pair, 0)
+                area = window_sum(rows, prefix, since, pair, 0)
                 out[row, pair, 0] = area if full else np.nan
                 out[row, pair, 1] = running[pair]
                 out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
                 out[row, pair, 3], out[row, pair, 4] = angle[pair, 0], angle[pair, 1]
-        tick(clock, n_window)
-        if give:
-            row += 1
+        clock[0] = next_slot(at, n_window)
 
 
 @reduction

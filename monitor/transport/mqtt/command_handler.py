@@ -34,7 +34,7 @@ class MqttCommandHandler:
         self._lock = threading.Lock()
         self._waiting: deque[tuple[bytes, bool]] = deque()
         self._notes: deque[str] = deque(maxlen=_NOTES)
-        self._allowance = TokenBucket(_BURST, _RATE, clock)
+        self._rate_limit = TokenBucket(_BURST, _RATE, clock)
         self._send = answer
         self.refused = 0
 
@@ -69,7 +69,7 @@ class MqttCommandHandler:
                 raise RequestError("a retained request is not carried out: publish it without retain")
             request = decode_request(payload)
             number = request.id
-            if not self._allowance.take():
+            if not self._rate_limit.take():
                 raise RequestError(f"more than {_RATE:g} requests a second: wait, then send it again", number)
             carry_out(request)
         except ValueError as problem:

@@ -61,7 +61,7 @@ HAND_OVER = "hand-over"
 PUBLIC, SECRET = ".public", ".secret"
 
 _LENGTH = 40
-_MOST = 256  # bytes looked at
+_MAX_BYTES = 256  # bytes looked at
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -185,7 +185,7 @@ def _pair(path: Path) -> Keys:
 def _content(path: Path, forbidden: int) -> bytes:
     try:
         with open_guarded(path, forbidden) as file:
-            return file.read(_MOST)
+            return file.read(_MAX_BYTES)
     except UnsafeFileError as problem:
         # a cause that passes, as when there are too many open files, is to be told from one that does not
         raise KeyFileError(str(problem)) from (problem.__cause__ or problem)

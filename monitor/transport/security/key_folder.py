@@ -25,8 +25,8 @@ from monitor.transport.security.key_files import (
     write_pair,
 )
 
-_MOST = 4096  # files
-_LOOK_EVERY = 0.25  # s; a look costs as much as there are files, and strangers may come as often as they like
+_MAX_FILES = 4096  # files
+_CHECK_INTERVAL = 0.25  # s; a look costs as much as there are files, and strangers may come as often as they like
 
 _Signature = tuple[tuple[str, int, int, int], ...]
 
@@ -56,25 +56,25 @@ class AllowList:
         self._always = {z85.decode(key): name for key, name in (always or {}).items()}
         self._say = say
         self._clock = clock
-        self._next_look, self._folder_seen = clock(), 0
-        self._said: set[str] = set()
+        self._next_check, self._folder_time = clock(), 0
+        self._reported: set[str] = set()
         self._seen: _Signature | None = None
         self._names: dict[bytes, str] = {}
-        self._bare: dict[bytes, str] = {}
+        self._raw_keys: dict[bytes, str] = {}
 
     def name_of(self, key: bytes) -> str | None:
         """Return the name of the client with this public key (32 bytes); None: it is not on the list."""
         if name := self._always.get(key):
             return name
         # who is on the list may cost a look, and is let in no more from the moment when it is taken off
-        if key in self._bare or self._clock() >= self._next_look or self._changed() != self._folder_seen:
-            self._look()
-        return self._bare.get(key)
+        if key in self._raw_keys or self._clock() >= self._next_check or self._changed() != self._folder_time:
+            self._refresh()
+        return self._raw_keys.get(key)
 
     @property
     def names(self) -> dict[bytes, str]:
         """Names by public key, as the folder is now."""
-        self._look()
+        self._refresh()
         return self._names
 
     def _changed(self) -> int:
@@ -83,20 +83,20 @@ class AllowList:
         except OSError:
             return 0
 
-    def _look(self) -> None:
-        self._folder_seen = self._changed()
-        self._next_look = self._clock() + _LOOK_EVERY
+    def _refresh(self) -> None:
+        self._folder_time = self._changed()
+        self._next_check = self._clock() + _CHECK_INTERVAL
         try:
             check_folder(self.folder)
             seen = self._files()
         except (KeyFileError, OSError) as problem:
-            self._seen, self._names, self._bare = None, {}, {}
-            self._tell(f"nobody is let in: {problem}")
+            self._seen, self._names, self._raw_keys = None, {}, {}
+            self._report(f"nobody is let in: {problem}")
             return
         if seen != self._seen:
-            self._names, lasting = self._read(seen)
-            self._bare = {z85.decode(key): name for key, name in self._names.items()}
-            self._seen = seen if lasting else None
+            self._names, settled = self._read(seen)
+            self._raw_keys = {z85.decode(key): name for key, name in self._names.items()}
+            self._seen = seen if settled else None
 
     def _files(self) -> _Signature:
         found = []
@@ -105,26 +105,26 @@ class AllowList:
                 if entry.name.endswith(PUBLIC):
                     status = entry.stat(follow_symlinks=False)
                     found.append((entry.name, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-        if len(found) > _MOST:
-            self._tell(f"{self.folder} holds more than {_MOST} keys: the last by their names are not let in")
-        return tuple(sorted(found)[:_MOST])
+        if len(found) > _MAX_FILES:
+            self._report(f"{self.folder} holds more than {_MAX_FILES} keys: the last by their names are not let in")
+        return tuple(sorted(found)[:_MAX_FILES])
 
     def _read(self, seen: _Signature) -> tuple[dict[bytes, str], bool]:
         """Return the names, and whether it would be the same if it were read again."""
-        names, lasting = {}, True
+        names, settled = {}, True
         for file, *_ in seen:
             try:
                 name = check_name(file.removesuffix(PUBLIC))
                 names[read_public(self.folder / file)] = name
             except KeyFileError as problem:
                 # of the file itself, or of the system, which may soon have what it lacks now
-                lasting = lasting and not isinstance(problem.__cause__, OSError)
-                self._tell(f"not let in: {problem}")
-        return names, lasting
+                settled = settled and not isinstance(problem.__cause__, OSError)
+                self._report(f"not let in: {problem}")
+        return names, settled
 
-    def _tell(self, text: str) -> None:
-        if text not in self._said and len(self._said) < _MOST:
-            self._said.add(text)
+    def _report(self, text: str) -> None:
+        if text not in self._reported and len(self._reported) < _MAX_FILES:
+            self._reported.add(text)
             self._say(text)
 
 

@@ -14,9 +14,9 @@ from monitor.transport.security.key_files import DOMAIN
 from monitor.transport.security.key_folder import AllowList
 
 _ADDRESS = "inproc://zeromq.zap.01"
-_TURN = 100  # ms between looks at whether to stop
-_REQUEST = 7  # frames
-_VERSION, _GOOD, _BAD = b"1.0", b"200", b"400"
+_POLL_INTERVAL = 100  # ms between looks at whether to stop
+_REQUEST_FRAMES = 7  # frames
+_VERSION, _ACCEPTED, _REJECTED = b"1.0", b"200", b"400"
 
 
 class ZapAuthenticator:
@@ -38,7 +38,7 @@ class ZapAuthenticator:
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._allowed, self._say = allowed, say
-        self._told = TokenBucket(5, 0.1)
+        self._log_limit = TokenBucket(5, 0.1)
         self._stop = threading.Event()
         self.refused = 0
         self._socket = context.socket(zmq.REP)
@@ -48,7 +48,7 @@ class ZapAuthenticator:
         except BaseException:
             self._socket.close()
             raise
-        self._thread = threading.Thread(target=self._run, name="gatekeeper", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="authenticator", daemon=True)
         self._thread.start()
 
     @property
@@ -65,7 +65,7 @@ class ZapAuthenticator:
         # a closed socket is an answer too: libzmq then refuses at once
         with self._socket:
             while not self._stop.is_set():
-                if self._socket.poll(_TURN):
+                if self._socket.poll(_POLL_INTERVAL):
                     self._serve()
 
     def _serve(self) -> None:
@@ -73,35 +73,35 @@ class ZapAuthenticator:
         try:
             answer = self._answer(frames)
         except Exception as problem:  # noqa: BLE001  one that cannot be judged is not let in, and the next one is judged
-            if self._told.take():
-                self._tell(f"refused a client that could not be judged: {problem!r}")
-            answer = self._no(frames)
+            if self._log_limit.take():
+                self._log(f"refused a client that could not be judged: {problem!r}")
+            answer = self._rejection(frames)
         self._socket.send_multipart(answer)
 
     def _answer(self, frames: list[bytes]) -> list[bytes]:
         name = self._name(frames)
-        return self._no(frames) if name is None else [_VERSION, frames[1], _GOOD, b"", name.encode(), b""]
+        return self._rejection(frames) if name is None else [_VERSION, frames[1], _ACCEPTED, b"", name.encode(), b""]
 
-    def _no(self, frames: list[bytes]) -> list[bytes]:
+    def _rejection(self, frames: list[bytes]) -> list[bytes]:
         self.refused += 1
         number = frames[1] if len(frames) > 1 else b""
-        return [_VERSION, number, _BAD, b"not on the list", b"", b""]
+        return [_VERSION, number, _REJECTED, b"not on the list", b"", b""]
 
     def _name(self, frames: list[bytes]) -> str | None:
-        if len(frames) != _REQUEST:
+        if len(frames) != _REQUEST_FRAMES:
             return None
         version, _, domain, address, _, mechanism, key = frames
         if (version, domain, mechanism, len(key)) != (_VERSION, DOMAIN, b"CURVE", 32):
             return None
         name = self._allowed.name_of(key)
-        if name is None and self._told.take():
+        if name is None and self._log_limit.take():
             who = address.decode("ascii", "replace") or "this machine"
-            self._tell(
+            self._log(
                 f"refused a client at {who}: its key {z85.encode(key).decode()} is not in {self._allowed.folder}"
             )
         return name
 
-    def _tell(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         # whoever listened may have gone, as standard error can
         with suppress(Exception):
             self._say(text)

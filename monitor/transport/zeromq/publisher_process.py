@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.system.worker_process import Incoming, WorkerProcess, first_line, one_piece
+from monitor.system.worker_process import MessageReader, WorkerProcess, pack_message, read_first_line
 from monitor.transport.base import TransportError
 from monitor.transport.security.key_files import Keys
 from monitor.wire.native import Frames
@@ -55,7 +55,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _limit_memory()
-    head, rest = first_line()
+    head, rest = read_first_line()
     settings = msgspec.json.decode(head, type=_Settings)
     with ExitStack() as stack:
         try:
@@ -111,7 +111,7 @@ def _log(text: str) -> None:
 def _publish(publisher: PublisherSocket, rest: bytes) -> None:
     poller = select.poll()
     poller.register(0, select.POLLIN)
-    incoming, cut = Incoming(rest), 0
+    incoming, cut = MessageReader(rest), 0
     headers: dict[bytes, bytes] = {}
     changed = False
     while True:
@@ -231,7 +231,7 @@ class PublisherProcess:
         if len(frames) == _BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:
             # more than half of the results of 64 actuators, and the same every time
             frames = [frames[0], _SAME_HEADER, *frames[2:]]
-        return one_piece(frames)
+        return pack_message(frames)
 
     def _remember(self, frames: Frames, taken: bool) -> bool:
         if taken and len(frames) == _BLOCK_FRAMES:
@@ -246,6 +246,6 @@ class PublisherProcess:
     def close(self, linger: float = 0.0) -> None:
         """Let the last messages leave for at most so many seconds as it was told, and end it."""
         self._closed = True
-        self._process.hang_up()
+        self._process.close_input()
         self._process.wait(linger + 0.5)
         self._process.close()

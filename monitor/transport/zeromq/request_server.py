@@ -16,12 +16,12 @@ from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
 
 _QUEUE = 64  # requests that may wait for the service's loop
-_ANSWERS = 2000  # that wait for a client; libzmq learns only by halves that some have gone: a burst of 1000 has room
-_AT_ONCE = 32  # requests carried out in one turn of the service's loop
+_ANSWER_QUEUE = 2000  # of a client; libzmq learns only by halves that some have gone: a burst of 1000 has room
+_BATCH = 32  # requests carried out in one turn of the service's loop
 _LINGER = 0.2
 _RATE = 20.0  # requests per second that are carried out, in the long run
 _BURST = 50  # at once, after a pause
-_BUSY = "too many requests wait: send it again later"
+_QUEUE_FULL = "too many requests wait: send it again later"
 _END = b""
 
 _numbers = itertools.count()
@@ -66,13 +66,13 @@ class ZmqRequestServer:
         self._inner, self._outer = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
         self._frames: list[bytes] = []
         self._rate = rate
-        self._allowance = TokenBucket(_BURST, rate, clock)
-        self._at_once = self._later = 0
+        self._rate_limit = TokenBucket(_BURST, rate, clock)
+        self._rejected_early = self._rejected_late = 0
         self.trouble = ""
         """Why no requests are read any more; empty while they are."""
         self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
         try:
-            endpoint.prepare(self._socket, _ANSWERS / endpoint.MESSAGES_PER_SECOND)
+            endpoint.prepare(self._socket, _ANSWER_QUEUE / endpoint.MESSAGES_PER_SECOND)
             self._socket.setsockopt(zmq.MAXMSGSIZE, 2 * MAX_REQUEST)
             self.endpoint = endpoint.attach(self._socket, bind, bind=True, insecure=insecure, security=security)
             between = f"inproc://synchroscope-requests-{next(_numbers)}"
@@ -89,7 +89,7 @@ class ZmqRequestServer:
     @property
     def refused(self) -> int:
         """How many requests could not be read, or were refused."""
-        return self._at_once + self._later
+        return self._rejected_early + self._rejected_late
 
     def wait(self, timeout: float) -> bool:
         """Wait up to `timeout` s for a request; return whether there is one."""
@@ -101,7 +101,7 @@ class ZmqRequestServer:
         What `carry_out` returns is the answer, None: carried out. A ValueError refuses the request, and its text is
         the reason. What cannot be read is refused and counted in `refused`, too; nothing that a client sends raises.
         """
-        for _ in range(_AT_ONCE):
+        for _ in range(_BATCH):
             # only with room for the answer, or it would be lost
             if not int(self._outer.getsockopt(zmq.EVENTS)) & zmq.POLLOUT:
                 return
@@ -116,7 +116,7 @@ class ZmqRequestServer:
         try:
             answer = carry_out(request) or Answer(ok=True)
         except ValueError as problem:
-            self._later += 1
+            self._rejected_late += 1
             return encode(Answer(ok=False, reason=str(problem), id=request.id))
         return encode(msgspec.structs.replace(answer, id=request.id))
 
@@ -139,18 +139,18 @@ class ZmqRequestServer:
                     return
                 self._send(frames)
             if self._socket in ready:
-                self._take()
+                self._receive_frame()
 
-    def _take(self) -> None:
+    def _receive_frame(self) -> None:
         frame = self._socket.recv()
         # of a message with too many frames no more is kept than tells so
         if len(self._frames) < 4:
             self._frames.append(frame)
         if not self._socket.getsockopt(zmq.RCVMORE):
             frames, self._frames = self._frames, []
-            self._hand_on(frames)
+            self._forward(frames)
 
-    def _hand_on(self, frames: list[bytes]) -> None:
+    def _forward(self, frames: list[bytes]) -> None:
         # a REQ puts an empty frame before its request and expects it back
         client, body = (frames[:2], frames[2:]) if frames[1:2] == [b""] else (frames[:1], frames[1:])
         refusal = self._refusal(body)
@@ -158,8 +158,10 @@ class ZmqRequestServer:
             # refusals too, so that the answers come in the order of the requests
             self._inner.send_multipart([*client, body[0] if len(body) == 1 else b"", refusal], zmq.NOBLOCK)
         except zmq.Again:
-            self._at_once += not refusal
-            self._send([*client, refusal or encode(Answer(ok=False, reason=_BUSY, id=decode_request(body[0]).id))])
+            if not refusal:
+                self._rejected_early += 1
+                refusal = encode(Answer(ok=False, reason=_QUEUE_FULL, id=decode_request(body[0]).id))
+            self._send([*client, refusal])
 
     def _refusal(self, body: list[bytes]) -> bytes:
         """Return the answer to what cannot be carried out; empty where it can."""
@@ -167,10 +169,10 @@ class ZmqRequestServer:
             if len(body) != 1:
                 raise RequestError("a request has one frame")
             number = decode_request(body[0]).id
-            if not self._allowance.take():
+            if not self._rate_limit.take():
                 raise RequestError(f"more than {self._rate:g} requests a second: wait, then send it again", number)
         except RequestError as problem:
-            self._at_once += 1
+            self._rejected_early += 1
             return encode(Answer(ok=False, reason=str(problem), id=problem.number))
         return b""
 

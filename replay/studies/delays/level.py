@@ -1,4 +1,4 @@
-"""What many runs of an example at one level of noise say of the two methods: errors, quartiles, a posterior."""
+"""Results of many runs of an example at one level of noise: errors, quartiles, a posterior."""
 
 from __future__ import annotations
 

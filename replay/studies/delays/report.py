@@ -1,4 +1,4 @@
-"""The study of parameter estimation with delays as tables."""
+"""Tables of the study of parameter estimation with delays."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def run_study(
     n_runs : a multiple of five, from 10 to 20000.
     seed : of the noise, and of the chains of the posteriors.
     priors, posterior_steps : sample a posterior of Example 3 at each level, too, and with how many steps.
-    progress : told how many fits are done.
+    progress : called with the task, how many of its fits are done, and their number.
 
     Raises
     ------
@@ -106,23 +106,22 @@ def run_study(
 
 
 class _CountedProgress:
-    """How much of one thing is done; it is told of from the beginning on.
+    """Progress of one task, reported from its beginning on.
 
     Parameters
     ----------
-    progress : who is told.
-    what : the thing.
-    total : how much there is of it.
+    progress : called with the task, how much of it is done, and the total.
+    task, total : its name, and its number of steps.
     """
 
-    def __init__(self, progress: Progress, what: str, total: int) -> None:
-        self._progress, self._what, self._total, self._done = progress, what, total, 0
+    def __init__(self, progress: Progress, task: str, total: int) -> None:
+        self._progress, self._task, self._total, self._done = progress, task, total, 0
         self.add(0)
 
     def add(self, number: int) -> None:
-        """Tell that so many more are done."""
+        """Report that so many more steps are done."""
         self._done += number
-        self._progress(self._what, self._done, self._total)
+        self._progress(self._task, self._done, self._total)
 
 
 def _observations(example: Example, sigma: float, n_runs: int, seed: int) -> Samples:

@@ -1,4 +1,4 @@
-"""The examples of the paper on reliability, beside what each must come to."""
+"""The examples of the paper on reliability, beside reference values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a case of the reliability examples must come to, found another way."""
+"""Reference values of the reliability examples: by quadrature, and by the definition on other realizations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reliability examples as tables, and as JSON."""
+"""Tables and JSON of the reliability examples."""
 
 from __future__ import annotations
 

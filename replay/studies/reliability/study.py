@@ -89,7 +89,7 @@ def run_study(
     seed : of everything random.
     policy : of the tolerances; by default as printed for the beam, and floored for the structure, whose response
         begins at and swings through zero.
-    progress : told what is done.
+    progress : called with the task, how much of it is done, and its total.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The probability that a unit is too hot: how surely the data say so, its correction for bias, and the verdict."""
+"""The probability of failure: its bootstrap interval, its correction for model bias, and the verdict."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def failure_probabilities(
     number : of units that are drawn.
     n_resampled : data sets.
     generator : of the random numbers.
-    progress, level : told what is done, and for which level of data.
+    progress, level : called with what is done; for which level of data.
     """
     known = characterize(data)
     bootstrap: dict[Conductivity, list[float]] = {which: [] for which in Conductivity}

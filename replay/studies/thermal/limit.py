@@ -1,4 +1,4 @@
-"""When a unit of the application is hotter than allowed, and how probable that is: by quadrature and Monte Carlo."""
+"""The limit state of the application, and the probability of failure by quadrature and by Monte Carlo."""
 
 from __future__ import annotations
 

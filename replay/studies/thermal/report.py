@@ -1,4 +1,4 @@
-"""The thermal challenge for a reader: tables, and the verdict at each level of data."""
+"""Tables of the thermal challenge, and the verdict at each level of data."""
 
 from __future__ import annotations
 

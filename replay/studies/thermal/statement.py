@@ -1,4 +1,4 @@
-"""What a regulator is told of the thermal challenge: the verdict, what it rests on, and how far it is carried."""
+"""The statement for the regulator: the verdict, its evidence, and how far it extrapolates."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def run_study(
         constant there are five times as many.
     n_resampled : bootstrap data sets, like those there are; a verdict needs 500.
     seed : of everything random.
-    progress : told what is done.
+    progress : called with the task, how much of it is done, and its total.
 
     Raises
     ------

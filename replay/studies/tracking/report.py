@@ -1,4 +1,4 @@
-"""The study of the tracking indicators as tables."""
+"""Tables of the study of the tracking indicators."""
 
 from __future__ import annotations
 

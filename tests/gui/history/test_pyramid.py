@@ -121,7 +121,7 @@ def test_a_row_that_is_renewed_was_never_another(pieces, replaced, more):
     end = plain.end
     renewed.append(end, np.full((1, WIDTH), 1e9))
     for value in replaced:
-        renewed.renew(np.full(WIDTH, float(value)))
+        renewed.replace_last(np.full(WIDTH, float(value)))
     plain.append(end, np.full((1, WIDTH), float(replaced[-1])))
     tail = np.arange(float(more * WIDTH)).reshape(more, WIDTH)
     for pyramid in (renewed, plain):

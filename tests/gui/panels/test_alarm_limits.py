@@ -7,7 +7,7 @@ import pytest
 
 from gui.model.history.history import History
 from gui.model.limits import DEFAULT, WatchedLimit
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
@@ -41,7 +41,7 @@ def limits_of(panel, key):
 
 
 def tell(panel, history, *alarms):
-    history.take(ReceivedMessages(alarms=AlarmReport(alarms)))
+    history.update(ReceivedMessages(alarms=AlarmReport(alarms)))
     panel.refresh(history)
 
 
@@ -112,9 +112,9 @@ def faces(panel):
 
 
 def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
-    watched.take(ReceivedMessages(health=replace(watched.health, state="receiving")), age=0.0)
+    watched.update(ReceivedMessages(health=replace(watched.health, state="receiving")), age=0.0)
     panel = shown(qtbot, TilesPanel, watched)
-    watched.take(
+    watched.update(
         ReceivedMessages(
             alarms=AlarmReport(
                 (
@@ -144,7 +144,7 @@ def test_a_number_is_judged_by_the_services_limit_where_it_has_one(qtbot, watche
     headline = replace(TRIP, value="broadband_delay", high=high)
     # of the numbers that are shown: FDB's delay is none of them, its phase is one
     beside = replace(TRIP, name="f", high=-1.0), replace(TRIP, name="p", value="fdb_phase", unit="rad", high=-1.0)
-    watched.take(ReceivedMessages(health=watched.health, alarms=AlarmReport((headline, *beside))), age=0.0)
+    watched.update(ReceivedMessages(health=watched.health, alarms=AlarmReport((headline, *beside))), age=0.0)
     panel = shown(qtbot, TilesPanel, watched)
     delay, phase, ratio = faces(panel)["north"].readings
     assert (delay.label, delay.level) == ("delay", level)
@@ -155,7 +155,7 @@ def test_a_number_is_judged_by_the_services_limit_where_it_has_one(qtbot, watche
 def test_an_alarm_says_its_indicator_where_it_is_not_that_of_the_numbers(qtbot, watched, value, said):
     stands = replace(TRIP, value=value, state=S.UNACKNOWLEDGED, active=True, last=0.061)
     health = replace(watched.health, state="receiving")
-    watched.take(ReceivedMessages(health=health, alarms=AlarmReport((stands,))), age=0.0)
+    watched.update(ReceivedMessages(health=health, alarms=AlarmReport((stands,))), age=0.0)
     assert faces(shown(qtbot, TilesPanel, watched))["north"].alarm == f"■ TRIP: {said} 61 ms"
 
 

@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View
@@ -39,7 +39,7 @@ def panel(qtbot):
     qtbot.waitExposed(panel)
     panel.history = History()
     panel.told = lambda *alarms, silence=0.0: (
-        panel.history.take(told(*alarms), silence=silence, age=silence),
+        panel.history.update(told(*alarms), silence=silence, age=silence),
         panel.refresh(panel.history),
     )
     panel.asked = []
@@ -191,12 +191,12 @@ def test_all_says_how_many(panel):
 
 
 def test_a_service_without_alarms_has_no_list(panel):
-    panel.history.take(ReceivedMessages(health=HEARD))
+    panel.history.update(ReceivedMessages(health=HEARD))
     panel.refresh(panel.history)
     assert panel.alarms.isHidden() and panel.events.isVisible()
     panel.told(ALARM)
     assert panel.alarms.isVisible()
-    assert panel.alarms.view.nothing == "No active alarms; 1 watched."
+    assert panel.alarms.view.nothing == "No active alarms, 1 configured."
     # another one in its place, with other alarms
     panel.told(replace(TRIP, state=S.UNACKNOWLEDGED))
     assert [alarm.name for alarm in panel.alarms.table.rows] == [TRIP.name]
@@ -268,7 +268,7 @@ def test_the_model_keeps_qts_rules_whatever_comes(qtbot):
     tester = QAbstractItemModelTester(table, QAbstractItemModelTester.FailureReportingMode.Fatal)
     standing = [replace(ALARM, name=str(n), state=S.ACKNOWLEDGED, time=float(n)) for n in range(4)]
     for alarms in (standing, standing[:2], [*standing[1:], TRIP], [], standing):
-        table.take(tuple(alarms))
+        table.set_alarms(tuple(alarms))
         table.show_normal(len(alarms) % 2 == 0)
         assert table.rowCount() == len(alarms) - (TRIP in alarms and len(alarms) % 2 == 1)
     tester.deleteLater()

@@ -194,7 +194,7 @@ def test_any_growth_and_any_filter_shows_what_is_wanted_of_the_last(qapp, taken)
             for kind in step:
                 events.append(placed(number, kind, f"detail {number}"))
                 number += 1
-        table.take(events)
+        table.set_events(events)
         expected = []
         for p in events:
             words = f"{p.event.kind.value.replace('_', ' ')} "

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gui.model.history.envelope import Envelope
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
@@ -57,8 +57,8 @@ def shown(qtbot, history, span=10.0, width=900, height=500):
 def kept(*blocks, events=()):
     history = History(memory=16 << 20)
     for one in blocks:
-        history.take(ReceivedMessages(signals=(one,)))
-    history.take(ReceivedMessages(health=Health(state="receiving"), events=tuple(events)))
+        history.update(ReceivedMessages(signals=(one,)))
+    history.update(ReceivedMessages(health=Health(state="receiving"), events=tuple(events)))
     return history
 
 
@@ -203,7 +203,7 @@ def test_nothing_to_show_is_said(qtbot):
 
 def test_old_values_are_called_so_while_they_are_the_newest(qtbot):
     history = kept(block(motion(1000)))
-    history.take(ReceivedMessages(), silence=0.0, age=30.0)
+    history.update(ReceivedMessages(), silence=0.0, age=30.0)
     panel, view = shown(qtbot, history)
     assert panel.stack.frame.stale == "stale"
     view.pause()
@@ -231,7 +231,7 @@ def long_ago():
     """A hundred seconds of which memory has the last as they came, the first in buckets of sixteen."""
     samples = motion(20_000)
     history = History(memory=16 << 20, minutes=1.0)
-    history.take(ReceivedMessages(signals=(block(samples),)))
+    history.update(ReceivedMessages(signals=(block(samples),)))
     assert history.signals.kept_x > 5.0
     return samples, history
 
@@ -308,7 +308,7 @@ def test_no_detail_is_asked_for_while_memory_has_all(qtbot, long_ago):
     panel, _ = shown(qtbot, history, span=0.5)
     panel.detail = Asked(samples)
     panel.stack.set_rows(panel.stack.rows)
-    history.take(ReceivedMessages(health=Health(state="receiving")))
+    history.update(ReceivedMessages(health=Health(state="receiving")))
     panel.refresh(history)
     assert panel.detail.spans == []
 

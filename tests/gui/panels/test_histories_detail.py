@@ -7,7 +7,7 @@ import pytest
 
 from gui.model.history.history import History
 from gui.model.history.run_detail import RunDetail
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
@@ -28,7 +28,7 @@ def recorded(path, clock):
     history, writer = History(memory=16 << 20, minutes=1.0), RunWriter(path, {}, flush_interval=0.001)
     for i in range(0, N, STEP):
         block = SignalBlock(STREAM, FIRST + i, BEGIN + clock(i), SAMPLES[i : i + STEP])
-        history.take(ReceivedMessages(signals=(block,)))
+        history.update(ReceivedMessages(signals=(block,)))
         writer.signals(block)
     writer.close()
     assert not writer.failed and history.signals.kept_x > 30.0
@@ -128,7 +128,7 @@ def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, t
         for i in range(0, n, STEP):
             samples = np.full((STEP, 2), float(start)) + SAMPLES[:STEP]
             block = SignalBlock(stream, i, 1000.0 * start + i / RATE, samples, i + STEP == n)
-            history.take(ReceivedMessages(signals=(block,)))
+            history.update(ReceivedMessages(signals=(block,)))
             writer.signals(block)
     writer.close()
     detail = RunDetail(tmp_path / "run.h5")

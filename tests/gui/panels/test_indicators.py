@@ -9,7 +9,7 @@ import pytest
 
 from gui.model.history.history import History
 from gui.model.limits import DEFAULT, LimitLine
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
@@ -38,7 +38,7 @@ def shown(qtbot, history, span=20.0):
 
 def kept(values, columns):
     history = History(memory=8 << 20)
-    history.take(ReceivedMessages(results=(block(values, columns),)))
+    history.update(ReceivedMessages(results=(block(values, columns),)))
     return history
 
 
@@ -66,7 +66,7 @@ def test_the_rows_are_those_there_are_results_of(qtbot, watched, delays):
         "added damping",
         "peak error",
     ]
-    assert [row.unit for row in panel.stack.rows] == ["ms", "1", "deg", "m^2", "J", "%", "%", "m"]
+    assert [row.unit for row in panel.stack.rows] == ["ms", "1", "°", "m^2", "J", "%", "%", "m"]
     assert [curve.label for curve in panel.stack.rows[0].curves] == ["broadband", "FDB", "PAEI"]
     assert [row.key for row in shown(qtbot, delays[2])[0].stack.rows] == ["delay"]
 

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.reliability import ReliabilityPanel
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
@@ -40,7 +40,7 @@ def two_sites():
     stream = ResultStream("rig", 1, RATE, 1, tuple(columns))
     history = History(memory=8 << 20)
     decision = Event(EventKind.DECISION, 1.0, 25, detail="all sites: watch: accumulated 0.5 is under 0.7")
-    history.take(ReceivedMessages(results=(ResultBlock(stream, 0, 0.0, values),), events=(decision,)))
+    history.update(ReceivedMessages(results=(ResultBlock(stream, 0, 0.0, values),), events=(decision,)))
     return values, columns, history
 
 
@@ -107,7 +107,7 @@ def test_a_decision_is_not_that_of_the_next_run(qtbot, two_sites):
     values, _, history = two_sites
     stream = history.results.stream
     again = ResultStream(stream.rig, 2, RATE, 1, stream.columns)
-    history.take(ReceivedMessages(results=(ResultBlock(again, 0, 0.0, values),)))
+    history.update(ReceivedMessages(results=(ResultBlock(again, 0, 0.0, values),)))
     panel, _ = shown(qtbot, history)
     panel.choose("all sites")
     assert panel.heading.text().startswith("○ no decision")

@@ -307,13 +307,13 @@ def test_samples_that_are_no_longer_kept_are_said_to_be(panel, view):
 
 def test_a_restart_is_no_line(panel):
     history = tone_history(3.0)
-    from gui.model.link import ReceivedMessages
+    from gui.model.receiver import ReceivedMessages
     from monitor.messages.blocks import SignalBlock
     from tests.gui.panels.tone_rig import tone_stream
 
     _, *columns = tone_samples(1.0, 0.0, 1.0)
     block = SignalBlock(tone_stream(epoch=2), 0, 0.0, np.ascontiguousarray(np.stack(columns, axis=1)))
-    history.take(ReceivedMessages(signals=(block,)))
+    history.update(ReceivedMessages(signals=(block,)))
     look(panel, history)
     x, _ = drawn(panel)
     assert np.isnan(x).any()

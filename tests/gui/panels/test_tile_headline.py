@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.wording.level import Level
 from monitor.messages.blocks import ResultBlock
 from tests.gui.panels.tile_rig import DELAY, RATE, RATIO, RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
@@ -27,12 +27,12 @@ def test_a_service_that_computes_some_measures_is_read_by_the_best_of_them(qtbot
     assert set(numbers) == {"delay"}
     # a phase that is the indicator's own has its uncertainty; without a frequency it says whose it is
     panel, _ = panel_of(qtbot, history_of(fdb))
-    assert read(panel, "north")[1]["phase"] == "-8.6 deg ± <0.1"
+    assert read(panel, "north")[1]["phase"] == "-8.6 ° ± <0.1"
     broadband = {name: value for name, value in VALUES.items() if name.startswith("broadband")}
     panel, _ = panel_of(qtbot, history_of(broadband))
     assert set(read(panel, "north")[1]) == {"delay", "ratio"}
     panel, _ = panel_of(qtbot, history_of({**broadband, "paei_phase": -0.1}))
-    assert read(panel, "north")[1]["phase"] == "-5.7 deg PAEI"
+    assert read(panel, "north")[1]["phase"] == "-5.7 ° PAEI"
 
 
 def rows_after(history, rows):
@@ -42,7 +42,7 @@ def rows_after(history, rows):
     for row in rows:
         values = np.tile(list(row.values()), (512, 1))
         block = ResultBlock(stream, index, 10.0 + index / RATE, values)
-        history.take(ReceivedMessages(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
+        history.update(ReceivedMessages(health=RECEIVING, results=(block,)), silence=0.1, age=0.02)
         index += 512
         yield
 

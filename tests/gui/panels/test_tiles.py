@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 
 from gui.model.history.history import History
 from gui.model.limits import LimitLine
-from gui.model.verdict import FAR_BEHIND, Verdict, verdict
+from gui.model.verdict import LARGE_PHASE_LAG, Verdict, verdict
 from gui.panels.tiles.panel import columns_for, tile_size
 from gui.panels.tiles.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
 from gui.widgets.theme import DARK
@@ -26,7 +26,7 @@ def test_a_tile_says_delay_phase_and_ratio_with_their_units(qtbot):
     panel, _ = panel_of(qtbot, history_of())
     face, numbers = read(panel, "north")
     # the phase is of the dominant frequency, the others are of the whole band
-    assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 deg at 2.1 Hz", "ratio": "108.2 % ± 0.3"}
+    assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 ° at 2.1 Hz", "ratio": "108.2 % ± 0.3"}
     assert (face.source, face.origin) == ("broadband", ("broadband", "0.25 s window"))
     assert face.verdict == Verdict("lags, under", "▲", Level.WARN)
     assert face.remark == "undershoots"
@@ -70,7 +70,7 @@ def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
     panel.refresh(watched)
     face, numbers = read(panel, "north")
     assert face.verdict.words == "window not full"
-    assert set(numbers.values()) == {"— ms", "— deg", "— %"}
+    assert set(numbers.values()) == {"— ms", "— °", "— %"}
     assert face.said == "at 1.00 s"
 
 
@@ -78,7 +78,7 @@ def test_what_means_nothing_is_no_value_once_the_window_is_full(qtbot):
     panel, _ = panel_of(qtbot, history_of(dict.fromkeys(VALUES, math.nan)))
     face, numbers = read(panel, "north")
     assert face.verdict == Verdict("no value", "■", Level.NONE)
-    assert set(numbers.values()) == {"— ms", "— deg", "— %"}
+    assert set(numbers.values()) == {"— ms", "— °", "— %"}
     assert not face.remark
 
 
@@ -144,8 +144,8 @@ def test_a_ratio_of_different_units_is_no_share(qtbot):
 
 
 def test_a_large_lag_is_grave():
-    assert verdict(0.02, 1.0, -1.01 * FAR_BEHIND).level is Level.BAD
-    assert verdict(0.02, 1.0, -0.99 * FAR_BEHIND).level is Level.WARN
+    assert verdict(0.02, 1.0, -1.01 * LARGE_PHASE_LAG).level is Level.BAD
+    assert verdict(0.02, 1.0, -0.99 * LARGE_PHASE_LAG).level is Level.WARN
 
 
 def test_a_judged_site_has_its_decision_and_reliabilities(qtbot, judged, judged_arrivals):
@@ -198,7 +198,7 @@ def test_numbers_on_their_way_are_not_shown_faster_than_they_can_be_read(qtbot, 
     panel = None
     shown = []
     for arrivals in hybrid_arrivals[:200]:
-        history.take(arrivals, silence=0.1, age=0.02)
+        history.update(arrivals, silence=0.1, age=0.02)
         if panel is None:
             panel, view = panel_of(qtbot, history)
         view.extend(history.begin_x, history.end_x)
@@ -293,7 +293,7 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
         "stale": ("▲ stale", "—"),
         "silent": ("▲ no data", "—", "no data from the service"),
     }[state]
-    for text in ("north_actuator", "delay", "phase", "ratio", "ms", "deg", "%", *expected):
+    for text in ("north_actuator", "delay", "phase", "ratio", "ms", "°", "%", *expected):
         assert text in words
     assert not any("…" in text for text in words)
     # what contradicts is told in words where there is room beside the alarm, else by the sign before the indicator

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.transfer import TransferPanel
 from gui.plots.view import View
 from gui.plots.xy.axes import marks
@@ -47,7 +47,7 @@ def heard(transfer, *, frequency=2.2, state="receiving"):
     rows[:25, 0] = 4.4
     results = ResultBlock(stream, 0, 11.0, rows)
     health = Health(rig="rig", state=state, transfer_memory=30.0)
-    history.take(ReceivedMessages(health=health, results=(results,), transfer=transfer), age=0.1)
+    history.update(ReceivedMessages(health=health, results=(results,), transfer=transfer), age=0.1)
     return history
 
 

@@ -11,7 +11,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QScrollArea
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.panels.tiles.panel import TilesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
@@ -45,7 +45,7 @@ def history_of(values=None, actuators=("north",), unit="1", n=512, health=RECEIV
     row = np.array(list(values.values()) * len(actuators))
     stream = ResultStream("lab", 1, RATE, 1, columns)
     history = History(memory=8 << 20)
-    history.take(
+    history.update(
         ReceivedMessages(health=health, results=(ResultBlock(stream, 0, 10.0, np.tile(row, (n, 1))),)),
         silence=0.1,
         age=0.02,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
@@ -46,7 +46,7 @@ def watch(stream, columns, *, measures=MEASURES, state="receiving", age=0.0, sil
     for first in range(0, len(samples), 20):
         block = SignalBlock(stream, first, first / RATE, samples[first : first + 20])
         update = monitor.update(block)
-        history.take(
+        history.update(
             ReceivedMessages(
                 health=Health(rig="tones", state=state),
                 events=update.events,

@@ -214,7 +214,7 @@ def test_locked_actions_come_back_as_they_are_now(actions):
     actions.enable("replay.step", False)
     actions.lock(True)
     for command, action in actions:
-        assert action.isEnabled() == (not command.changes), command.key
+        assert action.isEnabled() == (not command.modifies), command.key
     actions.enable("replay.step", True)
     actions.enable("replay.play", False)
     actions.enable("view.live", False)

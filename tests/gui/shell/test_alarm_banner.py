@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.alarm_banner import AlarmBanner
 from gui.window.health_items import health_items
@@ -36,7 +36,7 @@ def banner(qtbot):
 
 def history_of(*alarms, silence=0.0):
     history = History()
-    history.take(
+    history.update(
         ReceivedMessages(health=HEARD, alarms=AlarmReport(alarms) if alarms else None), silence=silence, age=silence
     )
     return history

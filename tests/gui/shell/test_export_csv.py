@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.settings.files import ExportError
 from gui.window.export_csv import CsvTable, left_out, tables_in_view, write_tables
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
@@ -36,7 +36,7 @@ def _samples(n, seed=0):
 def _history(*blocks):
     history = History(memory=8 << 20)
     for block in blocks:
-        history.take(ReceivedMessages(signals=(block,)))
+        history.update(ReceivedMessages(signals=(block,)))
     return history
 
 
@@ -120,8 +120,8 @@ def test_results_stand_at_the_time_of_their_row(tmp_path):
     rows = np.arange(1600)
     values = np.column_stack((rows / RATE, np.where(rows < 300, np.nan, rows), -rows / RATE))
     history = History(memory=8 << 20)
-    history.take(ReceivedMessages(signals=(SignalBlock(_stream(), 0, 100.0, _samples(1600)),)))
-    history.take(ReceivedMessages(results=(ResultBlock(stream, 0, 100.0, values),)))
+    history.update(ReceivedMessages(signals=(SignalBlock(_stream(), 0, 100.0, _samples(1600)),)))
+    history.update(ReceivedMessages(results=(ResultBlock(stream, 0, 100.0, values),)))
     written = _exported(history, tmp_path / "span.csv", -1.0, 7.0)
     assert [path.name for path in written] == ["span.csv", "span-results.csv"]
     with written[1].open(encoding="utf-8", newline="") as file:
@@ -176,7 +176,7 @@ def test_results_older_than_every_instant_is_kept_are_left_out(tmp_path):
     n = round(RATE * 1200)
     for first in range(0, n, 20_000):
         rows = np.arange(first, first + 20_000, dtype=float)[:, None]
-        history.take(ReceivedMessages(results=(ResultBlock(stream, first, first / RATE, rows),)))
+        history.update(ReceivedMessages(results=(ResultBlock(stream, first, first / RATE, rows),)))
     (table,) = tables_in_view(history, 0.0, 1200.0)
     assert np.array_equal(table.values[:, 0], np.round(table.times * RATE))
     assert np.diff(table.times) == pytest.approx(0.04)
@@ -189,7 +189,7 @@ def test_samples_that_are_no_longer_kept_are_told():
     history = History(memory=1 << 20, minutes=1e-3)
     sent = _samples(n_samples)
     for first in range(0, n_samples, n):
-        history.take(
+        history.update(
             ReceivedMessages(signals=(SignalBlock(_stream(), first, 50.0 + first / RATE, sent[first : first + n]),))
         )
     (table,) = tables_in_view(history, -10.0, 1e6)
@@ -216,6 +216,6 @@ def test_results_stand_at_their_own_time_at_any_rate(rate, every):
     stream = ResultStream("rig", 1, rate, every, (Column("fdb_delay", "s", "north"),))
     times = 50.0 + np.arange(0, int(5.0 * rate), every) / rate
     history = History(memory=8 << 20)
-    history.take(ReceivedMessages(results=(ResultBlock(stream, 0, 50.0, times[:, None]),)))
+    history.update(ReceivedMessages(results=(ResultBlock(stream, 0, 50.0, times[:, None]),)))
     (table,) = tables_in_view(history, 0.0, 5.0)
     np.testing.assert_allclose(table.times, table.values[:, 0], atol=1e-9)

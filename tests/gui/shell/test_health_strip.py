@@ -11,7 +11,7 @@ from PySide6.QtGui import QFontMetricsF, QPalette
 from PySide6.QtWidgets import QLabel
 
 from gui.model.history.history import History
-from gui.model.link import ReceivedMessages
+from gui.model.receiver import ReceivedMessages
 from gui.model.service_state import service_state
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.health_items import HealthItem, disk_seconds, fit, health_items
@@ -38,7 +38,7 @@ GOOD = Health(
 
 def history_of(health, silence=0.1, age=0.05):
     history = History(memory=1 << 20)
-    history.take(ReceivedMessages(health=health), silence=silence, age=age)
+    history.update(ReceivedMessages(health=health), silence=silence, age=age)
     return history
 
 
@@ -140,7 +140,7 @@ def test_how_long_the_disk_lasts_is_counted_from_what_is_written(qtbot):
     results = ResultBlock(ResultStream("lab", 1, RATE, 10, columns), 0, 0.0, np.zeros((10, 50)))
     history = history_of(GOOD)
     assert disk_seconds(history, GOOD) == float("inf")
-    history.take(ReceivedMessages(signals=(signals,), results=(results,)), silence=0.1, age=0.1)
+    history.update(ReceivedMessages(signals=(signals,), results=(results,)), silence=0.1, age=0.1)
     # a row is its values, time, epoch and index, of 8 bytes each; results stand at every tenth sample
     second = 1000 * (2 + 3) * 8 + 100 * (50 + 3) * 8
     assert disk_seconds(history, GOOD) == pytest.approx(120e9 / second)

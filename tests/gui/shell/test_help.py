@@ -16,8 +16,7 @@ from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
 from gui.window.actions import Actions
 from gui.window.commands import COMMANDS
-from gui.window.help import KeyList
-from gui.window.panel_keys import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS
+from gui.window.help import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS, ShortcutList
 from monitor.messages.recordings import Description, Overview
 
 
@@ -25,7 +24,7 @@ from monitor.messages.recordings import Description, Overview
 def keys(qtbot):
     window = QMainWindow()
     qtbot.addWidget(window)
-    keys = KeyList(Actions(window), window)
+    keys = ShortcutList(Actions(window), window)
     keys.present()
     return keys
 

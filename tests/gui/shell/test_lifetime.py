@@ -12,7 +12,7 @@ from shiboken6 import isValid
 from gui.settings.dialog import SettingsDialog
 from gui.settings.window_settings import WindowSettings
 from gui.window.actions import Actions
-from gui.window.help import KeyList
+from gui.window.help import ShortcutList
 from gui.window.layouts import Layouts
 from gui.window.operator import OperatorMode
 from gui.window.palette import Palette
@@ -28,7 +28,7 @@ def _used(store):
     actions = Actions(window)
     actions.fill(window.menuBar())
     layouts = Layouts(window, docks, store)
-    parts = [Palette(actions, window), KeyList(actions, window), SettingsDialog(window)]
+    parts = [Palette(actions, window), ShortcutList(actions, window), SettingsDialog(window)]
     mode = OperatorMode(window, actions)
     layouts.restore()
     window.show()

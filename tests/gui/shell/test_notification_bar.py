@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton,
 
 from gui.widgets.labels import ElidedLabel
 from gui.widgets.theme import DARK, LIGHT
-from gui.window.notices import INFO_STANDS, MOST, Notices
-from gui.window.notification_bar import NotificationBar
+from gui.window.notification_bar import INFO_STANDS, MOST, Notices, NotificationBar
 from gui.wording.level import Level
 
 NOW = 1_700_000_000.0

@@ -10,8 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow
 
 from gui.window.actions import Actions
-from gui.window.matching import has_unit, rank, seconds
-from gui.window.palette import Palette
+from gui.window.palette import Palette, has_unit, rank, seconds
 
 
 @pytest.fixture

@@ -216,6 +216,20 @@ def test_a_simulation_is_described_while_it_plays(qtbot, launch, described, hear
     launch[-1].end()
 
 
+def test_what_a_simulation_injects_is_told_when_the_replay_comes_by(qtbot, launch, controls, described, heard):
+    session = PlaySimulation("hybrid").session(launch=launch)
+    session.start()
+    told = heard(session.told)
+    launch.of("--control").take_requests()
+    events = [{"time": time, "kind": "note", "detail": f"at {time:g}"} for time in (0.0, 2.0, 3.0, 8.0, 9.0)]
+    launch[-1].answer.emit(described | {"format": "simulation", "events": events})
+    for position in (0.5, 2.5, 1.0, 3.5, 8.9, 9.0):
+        controls[0].say(STATE | {"position": position}, session.player)
+    # a seek over an instant tells nothing, playing by it again does
+    assert [text for _, text in told] == ["at 0", "at 2", "at 2", "at 3", "at 9"]
+    launch[-1].end()
+
+
 def judged(launch, folder):
     ensemble = EnsembleCache(BEAM, folder=folder, launch=launch)
     return PlaybackSession("beam", ("beam",), (), ensemble=ensemble, launch=launch)

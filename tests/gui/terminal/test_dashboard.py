@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.model.link import ResultLink
+from gui.model.receiver import ResultLink
 from gui.terminal.dashboard import Dashboard
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.messages.health import Counts, Health
@@ -68,7 +68,7 @@ def test_the_line_has_the_headline_and_what_contradicts_it():
         row = [fdb, *(value for value, _ in list(told.values())[1:])]
         block = ResultBlock(ResultStream("rig", 1, 100.0, 1, columns), 0, 0.0, np.array([row]))
         rig.receive = lambda timeout, block=block: [block]
-        assert dashboard.take(0.0)
+        assert dashboard.update(0.0)
         assert dashboard.line.endswith(f"| north 12.0 ms, ratio 1.000 {said}")
 
 
@@ -114,7 +114,7 @@ def test_only_so_many_events_are_kept():
     dashboard, _ = watched(rig)
     events = [Event(EventKind.NOTE, float(i), i) for i in range(5000)]
     rig.receive = lambda timeout: events
-    assert dashboard.take(0.0)
+    assert dashboard.update(0.0)
     assert len(dashboard.events) == 100
     assert dashboard.events[-1] == events[-1]
 
@@ -127,7 +127,7 @@ def test_the_transfer_function_of_an_earlier_run_is_not_shown():
         results = ResultBlock(ResultStream("rig", epoch, 100.0, 1, COLUMNS), 0, 0.0, np.zeros((1, 3)))
         transfer = TransferBlock(TransferStream("rig", STREAM.epoch, 100.0, columns), 0, 0.0, np.zeros((4, 8)))
         rig.receive = lambda timeout, told=(results, transfer): list(told)
-        assert dashboard.take(0.0)
+        assert dashboard.update(0.0)
         assert (dashboard.screen.transfer is None) == (epoch != STREAM.epoch)
 
 
@@ -141,5 +141,5 @@ def test_a_model_is_told_in_the_line_with_its_decision():
         ([0.012, 0.634, -1.0], "deflection first-passage 0.012, accumulated 0.634 (reject)"),
     ):
         rig.receive = lambda timeout, row=values: [ResultBlock(stream, 0, 0.0, np.array([row]))]
-        assert dashboard.take(0.0)
+        assert dashboard.update(0.0)
         assert dashboard.line.endswith(f"| {told}")

@@ -275,7 +275,7 @@ def test_the_words_of_events_hide_no_curve(stack):
         stack.zoom_values(0, 1.0, 0.0)
         limits = stack._ranges[ROWS[0].key]
         limits.low, limits.high = -0.0002, 0.008
-        stack._renew()
+        stack._redraw()
         image = stack.viewport().grab().toImage()
         return [
             image.pixelColor(x, y).name() == QColor(LIGHT.command).name()
@@ -296,7 +296,7 @@ def test_rows_without_room_are_scrolled(qtbot, stack):
     draw(stack)
     assert stack.verticalScrollBar().maximum() > 0
     assert stack.seen.start == 0
-    with qtbot.waitSignal(stack.uncovered):
+    with qtbot.waitSignal(stack.rows_revealed):
         stack.verticalScrollBar().setValue(stack.verticalScrollBar().maximum())
     assert stack.seen.stop == 20
     # over the value axes the wheel scrolls

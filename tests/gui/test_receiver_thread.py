@@ -11,9 +11,8 @@ from queue import Empty, SimpleQueue
 import numpy as np
 import pytest
 
-from gui.model.feed import Feed
 from gui.model.history import History
-from gui.model.link import ReceivedMessages, ResultLink
+from gui.model.receiver import ReceivedMessages, ReceiverThread, ResultLink
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import (
     Channel,
@@ -95,7 +94,7 @@ def fed(subscription):
     made = []
 
     def make(**options):
-        made.append(Feed(lambda: ResultLink(subscription), **options))
+        made.append(ReceiverThread(lambda: ResultLink(subscription), **options))
         return made[-1]
 
     yield make
@@ -132,9 +131,9 @@ def test_what_comes_is_handed_over_once_and_in_order(subscription, fed):
         sent += batch
         subscription.queue.put(batch)
     taken: list[object] = []
-    until(lambda: taken.extend(feed.take().in_order) or len(taken) == len(sent))
+    until(lambda: taken.extend(feed.drain().in_order) or len(taken) == len(sent))
     assert all(one is other for one, other in zip(taken, sent, strict=True))
-    assert not feed.take()
+    assert not feed.drain()
     assert (feed.dropped, feed.failed) == (0, "")
 
 
@@ -145,14 +144,14 @@ def test_the_newest_health_and_transfer_win(subscription, fed):
     subscription.queue.put([Health("b")])
     subscription.queue.put([transfers[1], note(0)])
     is_systemd_credential(subscription)
-    assert feed.take() == ReceivedMessages(Health("b"), (note(0),), transfer=transfers[1])
+    assert feed.drain() == ReceivedMessages(Health("b"), (note(0),), transfer=transfers[1])
     report = AlarmReport()
     subscription.queue.put([report])
     # what comes after it without alarms does not take it away
     subscription.queue.put([note(1)])
     is_systemd_credential(subscription)
-    assert feed.take().alarms is report
-    assert feed.take() == ReceivedMessages()
+    assert feed.drain().alarms is report
+    assert feed.drain() == ReceivedMessages()
 
 
 def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, fed):
@@ -160,7 +159,7 @@ def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, 
     for i in range(0, 400_000, 1000):
         subscription.queue.put([signals(i, 1000), note(i)])
     is_systemd_credential(subscription)
-    arrivals = feed.take()
+    arrivals = feed.drain()
     kept = sum(len(block) for block in arrivals.signals)
     assert 0 < 8 * kept <= 200_000
     assert feed.dropped == 400_000 - kept
@@ -171,7 +170,7 @@ def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, 
     assert indices == sorted(indices)
     subscription.queue.put([signals(400_000)])
     is_systemd_credential(subscription)
-    assert len(feed.take().signals) == 1 and feed.dropped == 400_000 - kept
+    assert len(feed.drain().signals) == 1 and feed.dropped == 400_000 - kept
 
 
 def test_small_blocks_count_by_what_they_really_take(subscription, fed):
@@ -179,7 +178,7 @@ def test_small_blocks_count_by_what_they_really_take(subscription, fed):
     for i in range(0, 10_000, 100):
         subscription.queue.put([results(k) for k in range(i, i + 100)])
     is_systemd_credential(subscription)
-    assert len(feed.take().results) < 250
+    assert len(feed.drain().results) < 250
 
 
 def test_a_flood_of_events_is_bounded(subscription, fed):
@@ -187,7 +186,7 @@ def test_a_flood_of_events_is_bounded(subscription, fed):
     for i in range(0, 30_000, 1000):
         subscription.queue.put([*(note(k) for k in range(i, i + 1000)), signals(i)])
     is_systemd_credential(subscription)
-    arrivals = feed.take()
+    arrivals = feed.drain()
     assert [event.index for event in arrivals.events] == list(range(20_000, 30_000))
     assert len(arrivals.signals) == 30 and feed.dropped == 0
 
@@ -201,25 +200,25 @@ def test_a_failure_is_told_and_ends_the_thread(subscription, fed, problem, said)
     subscription.queue.put(problem)
     until(lambda: feed.failed)
     assert feed.failed == said
-    assert [block.index for block in feed.take().signals] == [0]
+    assert [block.index for block in feed.drain().signals] == [0]
     until(lambda: subscription.closed)
-    assert not feed.take()
+    assert not feed.drain()
 
 
 def test_a_link_that_cannot_be_made_is_told():
     def connect():
         raise TransportError("cannot connect to nowhere: say host and port")
 
-    feed = Feed(connect)
+    feed = ReceiverThread(connect)
     until(lambda: feed.failed)
     assert feed.failed == "cannot connect to nowhere: say host and port"
     assert (feed.silence, feed.age) == (0.0, math.inf)
-    assert not feed.take()
+    assert not feed.drain()
     feed.close()
 
 
 def test_an_endpoint_that_is_none_is_told():
-    feed = Feed(lambda: ResultLink.connect("nonsense"))
+    feed = ReceiverThread(lambda: ResultLink.connect("nonsense"))
     until(lambda: feed.failed)
     assert "nonsense" in feed.failed and "\n" not in feed.failed
     feed.close()
@@ -228,7 +227,7 @@ def test_an_endpoint_that_is_none_is_told():
 def test_all_of_the_link_happens_in_one_thread(subscription, fed):
     feed = fed()
     subscription.queue.put([signals(0)])
-    until(lambda: feed.take().signals)
+    until(lambda: feed.drain().signals)
     feed.close()
     feed.close()
     assert subscription.closed == 1
@@ -238,25 +237,25 @@ def test_all_of_the_link_happens_in_one_thread(subscription, fed):
 
 def test_silence_and_age_are_those_of_the_link(subscription):
     now = [10.0]
-    feed = Feed(lambda: ResultLink(subscription, lambda: now[0]))
+    feed = ReceiverThread(lambda: ResultLink(subscription, lambda: now[0]))
     until(lambda: feed.age < math.inf)
     now[0] = 12.0
     assert (feed.silence, feed.age) == (2.0, 2.0)
     subscription.queue.put([Health()])
-    until(lambda: feed.take().health)
+    until(lambda: feed.drain().health)
     assert (feed.silence, feed.age) == (0.0, 2.0)
     feed.close()
 
 
 def test_a_real_service_is_heard_without_loss():
     sink = ZmqResultSink("tcp://127.0.0.1:*")
-    feed = Feed(lambda: ResultLink.connect(sink.endpoint, signals=True))
+    feed = ReceiverThread(lambda: ResultLink.connect(sink.endpoint, signals=True))
     history = History(1 << 22)
     try:
 
         def subscribed():
             sink.health(Health("rig"))
-            return feed.take().health
+            return feed.drain().health
 
         until(subscribed)
         for i in range(0, 3000, 10):
@@ -265,7 +264,7 @@ def test_a_real_service_is_heard_without_loss():
         sink.event(note(3000))
 
         def complete():
-            history.take(feed.take(), silence=feed.silence, age=feed.age)
+            history.update(feed.drain(), silence=feed.silence, age=feed.age)
             return history.events
 
         until(complete)

@@ -1,10 +1,46 @@
-"""Whether a window can be opened here: Qt itself ends the process where it cannot, so another one tries it first."""
+"""Before Qt is loaded: what the window is opened on, and whether there is a display to open it on."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the words of the command line ask for; at most one of connect, serve, file and simulation is not empty.
+
+    Parameters
+    ----------
+    connect : a service's endpoint.
+    keys : folder of the keys that were handed over for it; empty: none.
+    serve : a rig's endpoint, for which a service is started.
+    alarms : limits for that service, as ``--alarm`` takes them.
+    file : a recording.
+    simulation : its name.
+    words : options of `synchroscope replay` for the file or simulation, such as those that choose columns.
+    config : settings of the service that the window starts; empty: those of the settings dialog.
+    record : where that service keeps the run.
+    layout, theme : instead of those that were used last.
+    operator : full screen, read-only.
+    """
+
+    connect: str = ""
+    serve: str = ""
+    file: str = ""
+    simulation: str = ""
+    words: tuple[str, ...] = ()
+    config: str = ""
+    record: str = ""
+    layout: str = ""
+    theme: Literal["system", "light", "dark"] | None = None
+    operator: bool = False
+    keys: str = ""
+    alarms: tuple[str, ...] = ()
+
 
 _NEEDED = "libegl1 libgl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
 _TRY = (
@@ -12,7 +48,7 @@ _TRY = (
     "from PySide6.QtWidgets import QApplication; QApplication([])"
 )
 _DISPLAYS = ("WAYLAND_DISPLAY", "DISPLAY")
-_PATIENCE = 60.0  # s; a display behind a network may never answer
+_TRIAL_TIMEOUT = 60.0  # s; a display behind a network may never answer
 _MAY_FAIL = sys.platform.startswith("linux")
 
 
@@ -61,7 +97,7 @@ class DisplayTrial:
             return
         with self._process as process:
             try:
-                said = process.communicate(timeout=_PATIENCE)[1]
+                said = process.communicate(timeout=_TRIAL_TIMEOUT)[1]
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise NoDisplayError(_advised("the display does not answer")) from None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gui.model.link import ReceivedMessages, ResultLink
+from gui.model.receiver import ReceivedMessages, ResultLink
 from monitor.messages.blocks import (
     Channel,
     Column,

@@ -1,0 +1,213 @@
+"""The catalogue of measures: the class of each, the settings that it takes, its columns and how they are shown.
+
+A measure is entered here and nowhere else: settings, results, tables, JSON and the window's rows are made from it. It
+is read by programs that compute nothing, so that nothing is imported: a class is named, and loaded when it is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+SIGNAL_UNIT = "signal"
+RATIO_UNIT = "ratio"
+ENERGY_UNIT = "energy"
+
+_SHOWN_IN = {"s": ("ms", 1e3), "rad": ("°", 180.0 / math.pi)}
+_PERCENT = ("%", 1e2)
+
+
+class Output(NamedTuple):
+    """A column of results.
+
+    Parameters
+    ----------
+    name : of the column.
+    unit : it is published in; ``signal`` stands for the command's own unit, ``ratio`` for command over measured and
+        ``energy`` for force times measured.
+    label : of its curve, beside those of other measures in the same row.
+    row : heading of the row of the window in which it is drawn; empty: it has none.
+    group : heading of the section in tables, and object in JSON; empty: it stands by itself.
+    compares : the number means nothing where the two signals have different units.
+    shown_in : unit in which it is shown, and the factor to it from `unit`; None: ms for s, ° for rad.
+    """
+
+    name: str
+    unit: str
+    label: str = ""
+    row: str = ""
+    group: str = ""
+    compares: bool = False
+    shown_in: tuple[str, float] | None = None
+
+    @property
+    def display_unit(self) -> str:
+        """The unit in which it is shown; empty: the published one."""
+        return (self.shown_in or _SHOWN_IN.get(self.unit, ("", 1.0)))[0]
+
+    @property
+    def display_factor(self) -> float:
+        """What a published value is multiplied with to be shown."""
+        return (self.shown_in or _SHOWN_IN.get(self.unit, ("", 1.0)))[1]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureEntry:
+    """A measure.
+
+    Parameters
+    ----------
+    indicator : ``module:class`` of a `WindowedIndicator`; empty: it is not one of the columns of results.
+    settings : of `IndicatorSettings`, which are given to the class by name; all are given rate, window and `every`.
+    outputs : its columns.
+    cost : us a sample of 64 actuators, where whole windows are evaluated and it may be paused for want of time.
+    """
+
+    indicator: str = ""
+    settings: tuple[str, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    cost: float = 0.0
+
+
+def _outputs(group: str, label: str, *columns: Output) -> tuple[Output, ...]:
+    return tuple(column._replace(label=label, group=group) for column in columns)
+
+
+_GATED = ("gate", "relative_gate")
+_ELLIPSE = (*_GATED, "noise_correction")
+_TRACKING = "monitor.indicators.tracking_error"
+
+CATALOGUE: dict[str, MeasureEntry] = {
+    "fdb": MeasureEntry(
+        "monitor.indicators.frequency_domain:FrequencyDomainIndicator",
+        (*_GATED, "band", "peak", "taper", "image_correction", "delay_of"),
+        _outputs(
+            "fdb",
+            "FDB",
+            Output("fdb_ratio", RATIO_UNIT, row="ratio"),
+            Output("fdb_phase", "rad", row="phase"),
+            Output("fdb_delay", "s", row="delay"),
+            Output("fdb_frequency", "Hz", row="dominant frequency"),
+            Output("fdb_amplitude", SIGNAL_UNIT, row="command amplitude"),
+            Output("fdb_ratio_sd", RATIO_UNIT),
+            Output("fdb_phase_sd", "rad"),
+            Output("fdb_delay_sd", "s"),
+            Output("fdb_added_damping", "1", row="added damping", compares=True, shown_in=_PERCENT),
+        ),
+    ),
+    "paei": MeasureEntry(
+        "monitor.indicators.phase_amplitude:PhaseAmplitudeIndices",
+        _ELLIPSE,
+        _outputs(
+            "paei",
+            "PAEI",
+            Output("paei_ratio", RATIO_UNIT, row="ratio"),
+            Output("paei_amplitude_error", SIGNAL_UNIT, row="amplitude error", compares=True),
+            Output("paei_phase", "rad", row="phase"),
+            Output("paei_delay", "s", row="delay"),
+            Output("paei_ratio_sd", RATIO_UNIT),
+            Output("paei_phase_sd", "rad"),
+            Output("paei_delay_sd", "s"),
+        ),
+    ),
+    "paei_adaptive": MeasureEntry(
+        "monitor.indicators.phase_amplitude:AdaptivePhaseAmplitudeIndices",
+        _ELLIPSE,
+        _outputs(
+            "paei_adaptive",
+            "PAEI",
+            Output("paei_adaptive_ratio", RATIO_UNIT),
+            Output("paei_adaptive_amplitude_error", SIGNAL_UNIT, compares=True),
+            Output("paei_adaptive_phase", "rad"),
+            Output("paei_adaptive_delay", "s", row="delay, adaptive window"),
+            Output("paei_adaptive_ratio_sd", RATIO_UNIT),
+            Output("paei_adaptive_phase_sd", "rad"),
+            Output("paei_adaptive_delay_sd", "s"),
+            Output("paei_adaptive_window", "s"),
+        ),
+    ),
+    "ti": MeasureEntry(
+        "monitor.indicators.tracking_indicator:TrackingIndicator",
+        _GATED,
+        _outputs(
+            "",
+            "TI",
+            Output("ti", f"{SIGNAL_UNIT}^2", row="tracking indicator"),
+            Output("ti_total", f"{SIGNAL_UNIT}^2"),
+            Output("ti_normalized", "1", row="tracking indicator, normalised", compares=True),
+            Output("ti_angle", "rad", row="angle by TI"),
+            Output("ti_angle_sd", "rad"),
+        ),
+    ),
+    "nrmse": MeasureEntry(
+        f"{_TRACKING}:RmsErrorIndicator",
+        outputs=_outputs(
+            "",
+            "NRMSE",
+            Output("nrmse", "1", row="NRMSE", compares=True, shown_in=_PERCENT),
+            Output("nrmse_std", "1", compares=True),
+            Output("nrmse_range", "1", compares=True),
+            Output("nrmse_measured", "1", compares=True),
+        ),
+    ),
+    "peak_error": MeasureEntry(
+        f"{_TRACKING}:PeakErrorIndicator",
+        outputs=_outputs(
+            "",
+            "peak error",
+            Output("peak_error", SIGNAL_UNIT, row="peak error", compares=True),
+            Output("peak_error_relative", "1", row="peak error, relative", compares=True, shown_in=_PERCENT),
+        ),
+    ),
+    "hsem": MeasureEntry(
+        "monitor.indicators.energy_error:HybridSimulationErrorMonitor",
+        _GATED,
+        _outputs(
+            "hsem",
+            "HSEM",
+            Output("hsem_energy", ENERGY_UNIT, row="energy error", compares=True),
+            Output("hsem_energy_total", ENERGY_UNIT, row="energy error since the start", compares=True),
+            Output("hsem", "1", row="energy error, of the work", compares=True),
+            Output("hsem_added_damping", "1", row="added damping", compares=True, shown_in=_PERCENT),
+        ),
+    ),
+    "broadband": MeasureEntry(
+        "monitor.indicators.broadband_delay:BroadbandDelayIndicator",
+        (*_GATED, "band", "max_delay"),
+        (
+            Output("xcorr_delay", "s", "xcorr", "delay by correlation", "xcorr"),
+            Output("xcorr_peak", "1", "xcorr", "", "xcorr"),
+            Output("broadband_delay", "s", "broadband", "delay", "broadband"),
+            Output("broadband_ratio", RATIO_UNIT, "broadband", "ratio", "broadband"),
+            Output("broadband_coherence", "1", "broadband", "coherence", "broadband"),
+            Output("broadband_delay_sd", "s", "broadband", "", "broadband"),
+            Output("broadband_ratio_sd", RATIO_UNIT, "broadband", "", "broadband"),
+            Output("xcorr_delay_sd", "s", "xcorr", "", "xcorr"),
+        ),
+        cost=150.0,
+    ),
+    "fei": MeasureEntry(
+        "monitor.indicators.frequency_evaluation:FrequencyEvaluationIndex",
+        outputs=_outputs(
+            "",
+            "FEI",
+            Output("fei_ratio", RATIO_UNIT),
+            Output("fei_phase", "rad"),
+            Output("fei_delay", "s"),
+            Output("fei_frequency", "Hz"),
+            Output("fei_ratio_sd", RATIO_UNIT),
+            Output("fei_phase_sd", "rad"),
+            Output("fei_delay_sd", "s"),
+        ),
+        cost=40.0,
+    ),
+    # published as a message of its own
+    "transfer": MeasureEntry(cost=10.0),
+}
+
+
+def outputs_by_name() -> Mapping[str, Output]:
+    """Return all columns of all measures."""
+    return {output.name: output for entry in CATALOGUE.values() for output in entry.outputs}

@@ -1,0 +1,66 @@
+"""A new indicator as docs/contributing.md shows it: this file, its entry in the catalogue, and no other place."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.catalogue import CATALOGUE, SIGNAL_UNIT, MeasureEntry, Output
+from monitor.indicators.base import Signals, WindowedIndicator
+from monitor.indicators.parts.sample_loop import is_good, next_sample, start_rows
+from monitor.indicators.parts.sliding_statistics import new_sums, push_sums, window_sum
+from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
+
+# in monitor/catalogue.py this is one more item of the dictionary
+CATALOGUE["rms_error"] = MeasureEntry(
+    "tests.monitor.rms_error_example:WindowedRmsError",
+    outputs=(Output("rms_error", SIGNAL_UNIT, "rms", "rms error", group="rms", compares=True),),
+)
+
+
+class WindowedRms(NamedTuple):
+    """The root mean square of the tracking error, in the signal's unit."""
+
+    error: float
+
+
+class WindowedRmsError(WindowedIndicator[WindowedRms]):
+    """``sqrt( 1/n sum (m - c)^2 )`` over the window."""
+
+    outputs = CATALOGUE["rms_error"].outputs
+    value_type = WindowedRms
+    smallest_window = 1
+
+    def _new_state(self) -> tuple[Any, ...]:
+        return (*new_sums(self.n_window, self.n_pairs, 1), np.zeros(self.n_pairs, dtype=np.int64))
+
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
+        _advance_rms_error(signals.x_c, signals.x_m, first, self.every, out, *self._state)
+
+
+@kernel
+def _advance_rms_error(
+    x_c: Samples,
+    x_m: Samples,
+    first: int,
+    every: int,
+    out: Samples,
+    rows: Samples,
+    prefix: Samples,
+    since: NDArray[np.int64],
+    good: NDArray[np.int64],
+) -> None:
+    n_window, square, rows_clock = rows.shape[1], np.empty(1), start_rows(first, every)
+    for i in range(x_c.shape[0]):
+        rows_clock = next_sample(rows_clock, every)
+        for pair in range(x_c.shape[1]):
+            fine = is_good(x_c[i, pair], x_m[i, pair])
+            good[pair] = good[pair] + 1 if fine else 0
+            square[0] = (x_m[i, pair] - x_c[i, pair]) ** 2 if fine else 0.0
+            push_sums(rows, prefix, since, pair, square)
+            if rows_clock.due:
+                mean = window_sum(rows, prefix, since, pair, 0) / n_window
+                out[rows_clock.row, pair, 0] = np.sqrt(mean) if good[pair] >= n_window else np.nan
