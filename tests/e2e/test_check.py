@@ -110,7 +110,7 @@ def test_every_wrong_setting_has_its_line(capsys, tmp_path):
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
         f"fail  settings     {settings}: stream.conect: there is no such setting",
-        f"fail  settings     {settings}: record.flush_interval: input should be greater than 0",
+        f"fail  settings     {settings}: record.flush_interval: Flush every (s) must be greater than 0",
     ]
     assert [line[:4] for line in lines[2:]] == ["warn"]
 

@@ -57,7 +57,7 @@ def test_the_demonstration_is_a_window_where_there_is_a_display(desktop, tmp_pat
     desktop.lives()
     desktop.press("ctrl+q")
     demo.wait()
-    assert demo.err == f"The run is in {kept}.\n"
+    assert f"The run is in {kept}" in demo.out + demo.err
     assert desktop.deserted()
     with RunReader(kept) as run:
         assert run.outcome == "clean"

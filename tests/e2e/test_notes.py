@@ -214,7 +214,7 @@ def says_health() -> Iterator[Callable[[Health], str]]:
 def test_a_shell_is_told_in_one_line_why_there_is_no_note(
     monkeypatch, capsys, says_health, free_url, health, text, reason
 ) -> None:
-    monkeypatch.setattr(note, "_PATIENCE", 1.0)
+    monkeypatch.setattr(note, "_ANSWER_TIMEOUT", 1.0)
     results = free_url if health is None else says_health(health)
     assert main(["note", text, "--connect", results]) == 2
     told = capsys.readouterr()

@@ -148,7 +148,7 @@ def test_a_span_chosen_by_mouse_leaves_the_keys_where_they_are(live):
 @pytest.fixture
 def impatient(monkeypatch):
     """Half a second is enough for an answer."""
-    monkeypatch.setattr(service_requests, "RequestClient", partial(RequestClient, patience=0.5))
+    monkeypatch.setattr(service_requests, "RequestClient", partial(RequestClient, timeout=0.5))
 
 
 def write_note(hands, text):

@@ -320,11 +320,11 @@ def test_a_rig_may_not_begin_anew_as_often_as_it_likes(counting):
     beginnings = RestartLimiter(lambda: now[0])
     stream = counting(0).stream
     assert [beginnings.allow(stream) for _ in range(60)] == [True] * 50 + [False] * 10
-    assert beginnings.told() == 10 and beginnings.told() == 0
+    assert beginnings.take_rejected_count() == 10 and beginnings.take_rejected_count() == 0
     now[0] += 1.0
     assert [beginnings.allow(stream) for _ in range(3)] == [True, True, False]
     # it is told again, once a second
-    assert beginnings.told() == 1
+    assert beginnings.take_rejected_count() == 1
     # with other channels: one was counted at first, when nothing was known
     now[0] += 30.0
     others = [counting(0, rig=f"rig-{number}").stream for number in range(30)]

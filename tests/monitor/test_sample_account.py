@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.alarms.alarm_instance import Moment
-from monitor.alarms.health_alarms import ServiceWatch, own_watches
+from monitor.alarms.health_alarms import HealthAlarm, standard_alarms
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
@@ -96,8 +96,8 @@ def test_a_recorder_that_forgets_samples_trips_an_alarm_that_says_how_many(tmp_p
     service.run(lambda: False)
     writer.close()
     assert sink.health_seen[-1].unaccounted == 3
-    (watch,) = (w for w in own_watches(AlarmSettings(), 5.0) if w.alarm.name == "account.trip")
-    judge, at = ServiceWatch(watch), Moment(0.0, 0)
+    (watch,) = (w for w in standard_alarms(AlarmSettings(), 5.0) if w.alarm.name == "account.trip")
+    judge, at = HealthAlarm(watch), Moment(0.0, 0)
     transitions = [judge.look(health, at, 0.3) for health in sink.health_seen]
     (step,) = (each for each in transitions if each is not None)
     assert step.name == "account.trip" and "3 samples" in step.reason

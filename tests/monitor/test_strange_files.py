@@ -3,6 +3,7 @@
 import os
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -129,9 +130,10 @@ def test_texts_of_a_run_do_not_steer_the_terminal(tmp_path: Path, capsys: pytest
 
 def test_a_series_has_no_formula_in_its_header(tmp_path: Path) -> None:
     columns = (Column("fdb_delay", "s", "=cmd|' /C calc'!A0"), Column("fdb_delay", "s", "north"))
-    _write_series(Series(np.arange(3.0), np.zeros((3, 2)), columns), tmp_path / "s.csv", several=True)
+    found = SimpleNamespace(series=Series(np.arange(3.0), np.zeros((3, 2)), columns), pairs=range(2))
+    _write_series(found, tmp_path / "s.csv", 1, lambda *_: None)
     header = (tmp_path / "s.csv").read_text().splitlines()[0]
-    assert header == "t,'=cmd|' /C calc'!A0_fdb_delay,north_fdb_delay"
+    assert header == "t [s],'=cmd|' /C calc'!A0_fdb_delay [s],north_fdb_delay [s]"
 
 
 @pytest.mark.parametrize("content", ['{"indicators": {"window": -1, "no": {}}}', '{"indicators": 7}', "[", "{}"])
