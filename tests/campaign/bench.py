@@ -200,7 +200,6 @@ def _memory(pid: int, key: str) -> float:
 def publishing_process(service: Running) -> int:
     """Return the number of the process in which a service publishes; 0 while there is no such."""
     return _part(service, b"zeromq.publisher_process")
-    return _part(service, b"publisher_process")
 
 
 def recording_process(service: Running) -> int:
