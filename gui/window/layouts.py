@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from zlib import crc32
 
-from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QInputDialog, QMainWindow
 
 from gui.window.actions import Actions
 from gui.window.arrangement import BUILT_IN, Part, arrange
+from gui.window.checksum import with_checksum, without_checksum
 from gui.window.commands import N_LAYOUTS
 from gui.window.window import MainWindow
 
@@ -106,7 +107,7 @@ class Layouts(QObject):
             raise ValueError(f"a layout's name has 1 to {_LONGEST_NAME} letters, this one {len(name)}")
         if name.casefold() in {known.casefold() for known in BUILT_IN}:
             raise ValueError(f"{name} is built in: choose another name")
-        self._store.setValue(f"{_GROUP}/{_kept(name)}", self._desk.saveState(self._version))
+        self._store.setValue(f"{_GROUP}/{_kept(name)}", with_checksum(self._desk.saveState(self._version)))
         self.current = name
         self.changed.emit()
 
@@ -120,13 +121,13 @@ class Layouts(QObject):
     def store(self) -> None:
         """Keep how the window stands, for the next start."""
         self._store.setValue(_LAST, self.current)
-        self._store.setValue(_STATE, self._desk.saveState(self._version))
-        self._store.setValue(_GEOMETRY, self._window.saveGeometry())
+        self._store.setValue(_STATE, with_checksum(self._desk.saveState(self._version)))
+        self._store.setValue(_GEOMETRY, with_checksum(self._window.saveGeometry()))
 
     def restore(self) -> None:
         """Put the window where it stood when `store` was called last; at a first start, as `DEFAULT` has it."""
-        geometry = self._store.value(_GEOMETRY)
-        restored = isinstance(geometry, QByteArray) and self._window.restoreGeometry(geometry)
+        geometry = without_checksum(self._store.value(_GEOMETRY))
+        restored = geometry is not None and self._window.restoreGeometry(geometry)
         if not restored or not _reachable(self._window.frameGeometry()):
             self._window.setWindowState(Qt.WindowState.WindowNoState)
             self._window.resize(*_DEFAULT_SIZE)
@@ -144,7 +145,8 @@ class Layouts(QObject):
 
     def _restore(self, kept: object) -> bool:
         """Arrange the panels as bytes say; whether they could be used."""
-        if not isinstance(kept, QByteArray) or not self._desk.restoreState(kept, self._version):
+        state = without_checksum(kept)
+        if state is None or not self._desk.restoreState(state, self._version):
             return False
         for dock in self._docks.values():
             if dock.isFloating() and not _reachable(dock.frameGeometry()):
