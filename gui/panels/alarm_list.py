@@ -180,9 +180,9 @@ class AlarmList(QWidget):
         if self.acknowledge_all.isEnabled():
             self.asked.emit(AcknowledgeRequest())
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        self.table.restyle(theme)
+        self.table.apply_theme(theme)
 
     def _ask(self, action: str) -> None:
         """Do what a key asks, where its button would."""

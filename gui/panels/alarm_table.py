@@ -74,7 +74,7 @@ class AlarmTable(ListModel):
         self._with_normal = shown
         self._list()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
         self._tell_changed(0, len(self._rows) - 1)

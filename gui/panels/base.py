@@ -41,6 +41,6 @@ class Panel(QWidget):
         """Draw the history as `view` looks at it."""
         raise NotImplementedError
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours; `refresh` follows."""
         self.theme = theme

@@ -87,7 +87,7 @@ class EventTable(ListModel):
             self._choose()
             self.endResetModel()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
         if self._rows:

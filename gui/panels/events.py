@@ -94,9 +94,9 @@ class _EventList(QWidget):
         if before != (self.table.rowCount(), self.table.known):
             self._tell()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        self.table.restyle(theme)
+        self.table.apply_theme(theme)
 
     def _kind_menu(self) -> QMenu:
         menu = QMenu(self._kinds)
@@ -204,11 +204,11 @@ class EventsPanel(Panel):
         self.alarms.refresh(history)
         self.events.set_events(history.events)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        super().restyle(theme)
-        self.alarms.restyle(theme)
-        self.events.restyle(theme)
+        super().apply_theme(theme)
+        self.alarms.apply_theme(theme)
+        self.events.apply_theme(theme)
 
     def _look_at_time(self, time: float) -> None:
         """Look at what happened at an instant of the rig."""

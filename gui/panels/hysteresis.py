@@ -48,13 +48,13 @@ class HysteresisPanel(XYPanel):
         self._drawn: tuple[str, float, float] | None = None
         self._extent = (math.nan, math.nan), (math.nan, math.nan)
         self.lengths.currentIndexChanged.connect(self._lengthen)
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     def colour(self) -> None:
         """Give the curves the colours of the theme."""
         colour = self.theme.muted if self.old else self.theme.force
         self.older.setPen(pen(self.theme.muted, opacity=0.55))
-        self.trail.restyle(colour, self.theme.base)
+        self.trail.set_colours(colour, self.theme.base)
 
     def configure(self, history: History) -> None:
         """Forget the scales: other channels are shown."""

@@ -130,10 +130,10 @@ class TimePanel(Panel):
         segments, marks = history.timeline.segments, _marks(history, left, right)
         stack.draw(Frame(left, right, rows, segments, marks, self.reader(history), stale), more=view.following)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        super().restyle(theme)
-        self.stack.restyle(theme)
+        super().apply_theme(theme)
+        self.stack.apply_theme(theme)
 
     @abstractmethod
     def offer(self, history: History) -> tuple[tuple[Row, str], ...]:

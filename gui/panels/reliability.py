@@ -189,9 +189,9 @@ class ReliabilityPanel(TimePanel):
         super().refresh(history)
         self._tell(history)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        super().restyle(theme)
+        super().apply_theme(theme)
         self._colour()
 
     def offer(self, history: History) -> tuple[tuple[Row, str], ...]:

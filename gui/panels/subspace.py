@@ -127,13 +127,13 @@ class SubspacePanel(XYPanel):
         self.plot.view_box.addItem(self.ellipse, ignoreBounds=True)
         # the farthest that the command has moved within a window
         self._farthest = 0.0
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     def colour(self) -> None:
         """Give the curves the colours of the theme."""
         self.diagonal.setPen(pen(self.theme.muted, style=Qt.PenStyle.DotLine))
         self.ellipse.setPen(pen(self.theme.muted if self.old else self.theme.text, style=Qt.PenStyle.DashLine))
-        self.trail.restyle(self.theme.muted if self.old else self.theme.measured, self.theme.base)
+        self.trail.set_colours(self.theme.muted if self.old else self.theme.measured, self.theme.base)
 
     def configure(self, history: History) -> None:
         """Forget the scales: other channels are shown."""

@@ -114,7 +114,7 @@ class TransferPanel(XYPanel):
                 row.getAxis("bottom").setHeight(6)
         for chosen in (self.phase, self.logarithmic, self.everyone):
             chosen.toggled.connect(self._choose)
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     @property
     def quantities(self) -> tuple[_Quantity, ...]:
@@ -128,7 +128,7 @@ class TransferPanel(XYPanel):
         for number, curves in enumerate(self.curves.values()):
             colour = self.theme.muted if self.old else self.theme.series[number % len(self.theme.series)]
             for curve in curves:
-                curve.restyle(colour, self.theme.muted, _STYLES[number % len(_STYLES)][0])
+                curve.set_style(colour, self.theme.muted, _STYLES[number % len(_STYLES)][0])
         self._drawn = None
 
     def configure(self, history: History) -> None:

@@ -55,12 +55,12 @@ class XYPanel(Panel):
         for plot in self.plots:
             plot.enable_auto_range()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        super().restyle(theme)
-        self.pane.restyle(theme)
+        super().apply_theme(theme)
+        self.pane.apply_theme(theme)
         for plot in self.plots:
-            plot.restyle(theme)
+            plot.apply_theme(theme)
         self.colour()
 
     def colour(self) -> None:

@@ -77,7 +77,7 @@ class AlarmBanner(QWidget):
         self.updateGeometry()
         self.update()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours, and letters."""
         self._theme = theme
         self.updateGeometry()

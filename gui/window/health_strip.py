@@ -45,7 +45,7 @@ class HealthStrip(QWidget):
         text = f"○ {waiting_for or 'not connected'}"
         self._show((HealthItem("state", text, text, Level.WARN if waiting_for else Level.NONE, 0),))
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
         self._lay_out()

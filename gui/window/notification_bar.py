@@ -141,7 +141,7 @@ class NotificationBar(QWidget):
         """Open the list of the last messages; a click elsewhere or Esc closes it."""
         self._list.open([f"{instant_text(notice.last)}  {notice.line}" for notice in reversed(self.notices.log)])
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
         self._show()

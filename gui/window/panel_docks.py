@@ -70,10 +70,10 @@ class PanelDocks(QMainWindow):
                 panel.window_seconds = health.window
             self._try(panel, "refresh", panel.refresh, history)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         for panel in self.panels.values():
-            panel.restyle(theme)
+            panel.apply_theme(theme)
 
     def _try(self, panel: Panel, what: str, draw: Callable[[History], None], history: History) -> None:
         """Let a panel draw; what goes wrong in one keeps nothing from the others."""

@@ -84,7 +84,7 @@ class SettingsController(QObject):
     def attach(self, window: MainWindow, actions: Actions, say: Callable[[str, str], None]) -> None:
         """Apply the settings to a window from now on; `say` tells level and text."""
         self._window, self._actions, self._say = window, actions, say
-        self.themes.changed.connect(window.restyle)
+        self.themes.changed.connect(window.apply_theme)
         actions.connect({f"theme.{choice}": partial(self._choose_theme, choice) for choice in CHOICES})
         actions.connect({"window.settings": self._present})
         actions[f"theme.{self.themes.choice}"].setChecked(True)

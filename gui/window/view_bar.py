@@ -90,7 +90,7 @@ class ViewBar(QToolBar):
             self._view.choose(names[0])
         self._choose()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         self._colour()

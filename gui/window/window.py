@@ -104,12 +104,12 @@ class MainWindow(QMainWindow):
         """Let the next tick draw, whether anything is new or not."""
         self._stale = True
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         parts = (self.desk, self.bar, self.alarms, self.first, self.notices, self.strip, self.replay, self.faults)
         for part in parts:
-            part.restyle(theme)
+            part.apply_theme(theme)
         self.redraw()
 
     def tick(self) -> None:

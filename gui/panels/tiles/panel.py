@@ -92,11 +92,11 @@ class TileBoard(QWidget):
         """Return the tile of an actuator; None if it has none."""
         return next((tile for tile in self.tiles if tile.pickable and tile.face.name == name), None)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
         for tile in self.tiles:
-            tile.restyle(theme)
+            tile.apply_theme(theme)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Move the choice by a tile or a row, or to an end."""
@@ -201,10 +201,10 @@ class TilesPanel(Panel):
         for tile, face in zip(self._board.tiles, faces, strict=False):
             tile.show_face(face)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        super().restyle(theme)
-        self._board.restyle(theme)
+        super().apply_theme(theme)
+        self._board.apply_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Lay the tiles out again."""

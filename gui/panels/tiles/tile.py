@@ -108,7 +108,7 @@ class Tile(QWidget):
             self.chosen, self.focused = chosen, focused
             self.update()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         self.update()

@@ -89,7 +89,7 @@ class TimeStack(RowArea):
         """Forget all scales: other signals are shown."""
         self._ranges.clear()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self._theme = theme
         self._redraw()

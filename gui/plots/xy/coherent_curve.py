@@ -18,7 +18,7 @@ from monitor.messages.blocks import Samples
 class _Band(QGraphicsPathItem):
     """A translucent band between two curves, open where either is NaN."""
 
-    def restyle(self, colour: str, opacity: float = 0.18) -> None:
+    def set_colour(self, colour: str, opacity: float = 0.18) -> None:
         """Take another colour."""
         shade = QColor(colour)
         shade.setAlphaF(opacity)
@@ -45,9 +45,9 @@ class CoherentCurve:
         for item in (self.band, self.weak, self.strong):
             self._view_box.addItem(item, ignoreBounds=True)
 
-    def restyle(self, colour: str, grey: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> None:
+    def set_style(self, colour: str, grey: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> None:
         """Take other colours."""
-        self.band.restyle(colour)
+        self.band.set_colour(colour)
         self.weak.setPen(pen(grey, opacity=0.7))
         self.strong.setPen(pen(colour, 2.0, style=style))
 

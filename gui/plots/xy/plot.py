@@ -88,7 +88,7 @@ class XYPlot(pg.PlotItem):
         self._annotation.setZValue(100.0)
         self._base = theme.base
         self.square = square
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     @property
     def square(self) -> bool:
@@ -102,7 +102,7 @@ class XYPlot(pg.PlotItem):
             self.view_box.setAspectLocked(square, 1.0)
             self._set_annotation_background()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         for side in ("bottom", "left"):
             axis = self.getAxis(side)
@@ -273,9 +273,9 @@ class XYCanvas(pg.GraphicsLayoutWidget):
         self.ci.layout.setContentsMargins(2, 4, 10, 2)
         self.ci.layout.setSpacing(4)
         self.setMinimumSize(160, 120)
-        self.restyle(theme)
+        self.apply_theme(theme)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.setBackground(theme.base)
 

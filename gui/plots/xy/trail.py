@@ -39,7 +39,7 @@ class Trail:
         self.newest.setZValue(21.0)
         self.clear()
 
-    def restyle(self, colour: str, ground: str) -> None:
+    def set_colours(self, colour: str, ground: str) -> None:
         """Take another colour, on a ground."""
         for number, part in enumerate(self.parts):
             opacity = _FAINTEST + (1.0 - _FAINTEST) * ((number + 1) / _PARTS) ** 2

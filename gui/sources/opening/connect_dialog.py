@@ -70,10 +70,10 @@ class WatchForm(QWidget):
             self.keys.remember()
             self.chosen.emit(ConnectToService(self.endpoint.url, self.keys.place))
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        self.endpoint.restyle(theme)
-        self.keys.restyle(theme)
+        self.endpoint.apply_theme(theme)
+        self.keys.apply_theme(theme)
 
     def _check(self) -> None:
         self.go.setEnabled(not self.problem)
@@ -124,7 +124,7 @@ class ServeForm(QWidget):
         self.folder.returnPressed.connect(self.submit)
         self.browse.clicked.connect(self._browse)
         self.go.clicked.connect(self.submit)
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     @property
     def binds(self) -> bool:
@@ -156,9 +156,9 @@ class ServeForm(QWidget):
             self._settings.setValue(_FOLDER, self.folder.text().strip())
             self.chosen.emit(self.source)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
-        self.endpoint.restyle(theme)
+        self.endpoint.apply_theme(theme)
         self.fault.setStyleSheet(f"color: {theme.bad}")
 
     @property

@@ -101,7 +101,7 @@ class EndpointField(QWidget):
         assert field is not None
         field.returnPressed.connect(self._enter)
         self.box.editTextChanged.connect(self._check)
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     @property
     def url(self) -> str:
@@ -139,7 +139,7 @@ class EndpointField(QWidget):
             self.box.setEditText(url)
             self.box.blockSignals(blocked)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         self.fault.setStyleSheet(f"color: {theme.bad}")
@@ -191,7 +191,7 @@ class KeysField(QWidget):
         layout.addWidget(self.fault)
         self.folder.textChanged.connect(self._check)
         self.browse.clicked.connect(self._browse)
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     @property
     def place(self) -> str:
@@ -211,7 +211,7 @@ class KeysField(QWidget):
         """Write it there the next time."""
         self._settings.setValue(self._name, self.place)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.fault.setStyleSheet(f"color: {theme.bad}")
 

@@ -81,7 +81,7 @@ class FirstPage(QScrollArea):
         self.serve.chosen.connect(self.chosen)
         self.simulations.itemActivated.connect(self._simulate)
         self.recent.itemActivated.connect(self._reopen)
-        self.restyle(theme)
+        self.apply_theme(theme)
 
     def refresh(self) -> None:
         """Show the recordings that were opened last; those that are gone are left out."""
@@ -95,7 +95,7 @@ class FirstPage(QScrollArea):
         self.recent.setVisible(self.recent.count() > 0)
         self._recent_heading.setVisible(self.recent.count() > 0)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         self.demonstration.setIcon(media_icon("play", theme.accent))
@@ -106,8 +106,8 @@ class FirstPage(QScrollArea):
         n_rows = sum(1 + len(offers) for offers in self._offers.groups.values())
         edges = 2 * self.simulations.frameWidth() + 2
         self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + edges)
-        self.watch.restyle(theme)
-        self.serve.restyle(theme)
+        self.watch.apply_theme(theme)
+        self.serve.apply_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Put the parts beside each other where there is room."""

@@ -156,7 +156,7 @@ class FaultBar(QWidget):
         self.setEnabled(player is not None)
         self._show(HandFaults() if player is None else read_hand_faults(player.faults))
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         self._show(self.faults)

@@ -107,7 +107,7 @@ class ReplayBar(QWidget):
         self.timeline.sought.connect(self._seek)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("replay")
-        self.restyle(theme)
+        self.apply_theme(theme)
         self.set_player(None)
 
     @property
@@ -127,13 +127,13 @@ class ReplayBar(QWidget):
         self._show_run()
         self.setVisible(player is not None)
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         for button, name in ((self.step, "step"), (self.restart, "restart"), (self.loop, "loop")):
             button.setIcon(media_icon(name, theme.text))
-        self.timeline.restyle(theme)
-        self.speed.restyle(theme)
+        self.timeline.apply_theme(theme)
+        self.speed.apply_theme(theme)
         self._show_state()
 
     def _button(self, name: str, tip: str, *, checkable: bool = False) -> QToolButton:

@@ -160,7 +160,7 @@ class RunTimeline(QWidget):
         self.channel = channel
         self._redraw()
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         self._redraw()

@@ -92,7 +92,7 @@ class SpeedBox(QComboBox):
             speed = below[min(-steps, len(below)) - 1] if below else self._speed
         self._choose(speed_text(speed))
 
-    def restyle(self, theme: Theme) -> None:
+    def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
         self.theme = theme
         self._mark()

@@ -211,7 +211,7 @@ def test_colours_go_with_words_and_what_is_old_is_muted(panel):
 
     panel.told(replace(TRIP, state=S.UNACKNOWLEDGED, active=True))
     for theme in (LIGHT, DARK):
-        panel.restyle(theme)
+        panel.apply_theme(theme)
         assert (colour(0), colour(4)) == (theme.bad, None)
     assert table.index(0, 0).data(Qt.ItemDataRole.FontRole).bold()
     panel.told(replace(TRIP, state=S.UNACKNOWLEDGED, active=True), silence=60.0)

@@ -68,7 +68,7 @@ def test_each_line_says_when_what_kind_and_what(qtbot):
     assert styles[0] is None
     assert styles[1].color().name() == LIGHT.warn
     assert model.index(3, 2).data(Qt.ItemDataRole.FontRole).italic()
-    panel.restyle(DARK)
+    panel.apply_theme(DARK)
     assert model.index(1, 1).data(Qt.ItemDataRole.ForegroundRole).color().name() == DARK.warn
 
 

@@ -156,5 +156,5 @@ def test_without_a_model_it_says_how_to_get_one(qtbot, watched):
 def test_the_decision_has_its_colour_in_every_theme(qtbot, judged):
     panel, _ = shown(qtbot, judged)
     assert panel.heading.palette().windowText().color().name() == LIGHT.bad
-    panel.restyle(DARK)
+    panel.apply_theme(DARK)
     assert panel.heading.palette().windowText().color().name() == DARK.bad

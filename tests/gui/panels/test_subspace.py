@@ -323,7 +323,7 @@ def test_a_restart_is_no_line(panel):
 def test_it_takes_other_colours(panel):
     history = tone_history()
     look(panel, history)
-    panel.restyle(DARK)
+    panel.apply_theme(DARK)
     panel.refresh(history)
     assert panel.trail.parts[-1].opts["pen"].color().name() == DARK.measured
     assert panel.pane.backgroundBrush().color().name() == DARK.base

@@ -222,7 +222,7 @@ def test_without_results_it_says_what_comes(qtbot):
     panel.configure(history)
     assert not said.isVisible()
     assert tiles(panel)[0].isVisible()
-    panel.restyle(DARK)
+    panel.apply_theme(DARK)
     assert not panel.grab().isNull()
 
 

@@ -59,7 +59,7 @@ def test_it_says_how_many_stand_and_which_is_first(banner):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_it_blinks_once_a_second_while_somebody_must_take_note(banner, theme):
-    banner.restyle(theme)
+    banner.apply_theme(theme)
     history = history_of(*STANDING)
     seen = []
     for tick in range(100):

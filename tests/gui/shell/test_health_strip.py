@@ -89,7 +89,7 @@ def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):
     assert {"■ not recorded 12", "▲ disk 5 s behind", "▲ window dropped 34"} <= told
     label = next(label for label in strip.findChildren(QLabel) if "1,280" in label.text())
     assert label.palette().color(QPalette.ColorRole.WindowText).name() == LIGHT.warn
-    strip.restyle(DARK)
+    strip.apply_theme(DARK)
     assert label.palette().color(QPalette.ColorRole.WindowText).name() == DARK.warn
 
 
@@ -161,7 +161,7 @@ def test_how_long_the_disk_lasts_is_counted_from_what_is_written(qtbot):
 def test_it_has_room_at_1280_pixels(qtbot, theme):
     bad = Counts(received=60_000, lost=1280, restarts=1)
     strip = strip_of(qtbot, replace(GOOD, counts=bad), width=1280)
-    strip.restyle(theme)
+    strip.apply_theme(theme)
     told = strip.texts
     for word in ("● receiving", "▲ lost 1,280", "▲ restarts 1", "data 0.1 s old"):
         assert word in told

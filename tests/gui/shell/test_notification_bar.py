@@ -63,7 +63,7 @@ def test_the_gravest_stands_first_and_the_others_are_counted(shown, qtbot):
     assert bar.palette().color(QPalette.ColorRole.WindowText).name() == LIGHT.bad
     qtbot.mouseClick(button(bar, "Dismiss"), Qt.MouseButton.LeftButton)
     assert line(bar) == "▲ warning: samples are lost"
-    bar.restyle(DARK)
+    bar.apply_theme(DARK)
     assert bar.palette().color(QPalette.ColorRole.WindowText).name() == DARK.warn
     assert bar.dismiss()
     assert bar.dismiss()

@@ -166,6 +166,6 @@ def test_everything_is_reached_by_tab(page, qtbot):
 
 
 def test_other_colours_are_taken(page):
-    page.restyle(DARK)
+    page.apply_theme(DARK)
     assert DARK.bad in page.watch.endpoint.fault.styleSheet()
     page.grab()

@@ -232,5 +232,5 @@ def test_faster_and_slower_go_through_the_usual_speeds(bar, control):
 
 
 def test_other_colours_are_taken(bar):
-    bar.restyle(DARK)
+    bar.apply_theme(DARK)
     assert bar.timeline.grab().toImage().pixelColor(2, 2) == QColor(DARK.base)

@@ -254,7 +254,7 @@ def test_what_is_to_come_is_not_grey(stack):
 
 
 def test_another_theme_is_drawn(stack):
-    stack.restyle(DARK)
+    stack.apply_theme(DARK)
     assert QColor(DARK.command).name() in colours(stack, 2.3)
 
 
