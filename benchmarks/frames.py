@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 
 from benchmarks.figures import MS, Figure
 from benchmarks.timing import in_turns, median_ratio
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View

@@ -13,7 +13,7 @@ from PySide6.QtCore import QEvent, QObject, QSettings
 from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.throughput import make_samples, make_stream
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue

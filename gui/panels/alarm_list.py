@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
 from gui.widgets.flow_layout import FlowLayout
 from gui.widgets.labels import ElidedLabel

@@ -19,8 +19,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QHeaderView, QTableView
 
-from gui.model.alarm_summary import in_order
-from gui.panels.listed import Index, ListModel, set_list_style
+from gui.model.alarms import in_order
+from gui.panels.controls import Index, ListModel, set_list_style
 from gui.widgets.labels import plain_tip
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.alarm_text import (

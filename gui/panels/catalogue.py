@@ -9,7 +9,7 @@ from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.subspace import SubspacePanel
-from gui.panels.tiles.panel import TilesPanel
+from gui.panels.tiles import TilesPanel
 from gui.panels.transfer import TransferPanel
 
 PANELS: tuple[type[Panel], ...] = (

@@ -11,8 +11,8 @@ from typing import Any
 from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
-from gui.model.history.history import PlacedEvent
-from gui.panels.listed import Index, ListModel
+from gui.model.history import PlacedEvent
+from gui.panels.controls import Index, ListModel
 from gui.widgets.labels import plain_tip
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_shape, kind_word, sentence

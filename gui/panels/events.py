@@ -20,12 +20,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.model.history.history import History, PlacedEvent
+from gui.model.history import History, PlacedEvent
 from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
+from gui.panels.controls import MenuButton, set_list_style
 from gui.panels.event_table import EventFilter, EventTable
-from gui.panels.listed import set_list_style
-from gui.panels.menus import MenuButton
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme

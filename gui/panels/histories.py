@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gui.model.history.envelope import Envelope, spliced
-from gui.model.history.history import History
-from gui.model.history.signals import SignalHistory
+from gui.model.envelope import Envelope, spliced
+from gui.model.history import History
+from gui.model.series import SignalHistory
 from gui.panels.over_time import TimePanel
 from gui.plots.time.axis import visible
 from gui.plots.time.rows import Curve, Interval, Reader, Row, RowData, intervals, trace

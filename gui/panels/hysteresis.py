@@ -9,22 +9,55 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtWidgets import QComboBox
 
-from gui.model.history.history import History
-from gui.model.history.signals import SignalHistory
+from gui.model.history import History
+from gui.model.series import SignalHistory
 from gui.panels.xy_panel import XYPanel, forgotten
-from gui.plots.ticks import MINUS, prefixed_unit
+from gui.plots.value_axis import MINUS, prefixed_unit
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
-from gui.plots.xy.loop import loop_energy, work_unit
+from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.plot import XYPlot, extent
-from gui.plots.xy.trail import Trail, decimate_loop
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
-from monitor.messages.blocks import Pair, Samples
+from monitor.messages.blocks import Pair, Samples, same_unit
 
 LENGTHS = ("one window", "four windows", "the whole view")
 """How far back the loop goes."""
 _REDRAWN = 64  # times in its length, at most, that the older part is redrawn while it moves on
+
+
+_MIN_CYCLE_SAMPLES = 12  # samples of a turn
+_ROUNDING = 1e-9  # of the box around a loop: an area that small is made of rounding
+_WORK = (("m", "N", "J"), ("m", "kN", "kJ"), ("mm", "kN", "J"), ("mm", "N", "mJ"))
+
+
+def loop_energy(displacement: Samples, force: Samples, sample_rate: float, frequency: float) -> float:
+    """Return the area of the last turn, in the product of the units: > 0 where the loop takes energy up.
+
+    The turn is closed by a straight line from its newest point to its oldest, so that what a spring stores does not
+    count. NaN where the samples, (n_samples,) each, do not hold a turn of `frequency` [Hz] without a gap.
+    """
+    if not 0.0 < frequency < math.inf:
+        return math.nan
+    turn = sample_rate / frequency
+    if not turn < len(displacement) + 1:
+        return math.nan
+    n_turn = round(turn)
+    if not _MIN_CYCLE_SAMPLES <= n_turn <= len(displacement):
+        return math.nan
+    x, f = displacement[-n_turn:], force[-n_turn:]
+    # about a point of the loop: an offset costs no digits
+    x, f = x - x[0], f - f[0]
+    area = float(np.sum((f + np.roll(f, -1)) * (np.roll(x, -1) - x)) / 2.0)
+    return 0.0 if abs(area) <= _ROUNDING * float(np.ptp(x) * np.ptp(f)) else area
+
+
+def work_unit(displacement: str, force: str) -> str:
+    """Return the unit of a force's work."""
+    for one, other, work in _WORK:
+        if displacement and force and same_unit(displacement, one) and same_unit(force, other):
+            return work
+    return f"{force}·{displacement}".strip("·")
 
 
 class HysteresisPanel(XYPanel):

@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 from PySide6.QtWidgets import QToolButton
 
-from gui.model.history.history import History
-from gui.model.history.results import ResultHistory
-from gui.model.limits import DEFAULT, Limits, WatchedLimits, own_limits_hold
+from gui.model.alarms import DEFAULT, Limits, WatchedLimits, own_limits_hold
+from gui.model.history import History
+from gui.model.series import ResultHistory
 from gui.panels.over_time import TimePanel, alarm_lines
 from gui.plots.time.rows import Curve, Interval, Limit, Reader, Row, RowData, Trace, intervals, spread, trace
 from gui.plots.view import View

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from gui.model.history.history import History, PlacedEvent
-from gui.model.limits import WatchedLimit
+from gui.model.alarms import WatchedLimit
+from gui.model.history import History, PlacedEvent
 from gui.panels.base import Panel
-from gui.panels.menus import Choice, RowMenu
+from gui.panels.controls import Choice, RowMenu
 from gui.plots.time.rows import Frame, Limit, Reader, Row, RowData, no_values
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View

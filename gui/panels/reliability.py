@@ -8,9 +8,9 @@ from functools import partial
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox
 
-from gui.model.history.history import History
-from gui.model.history.results import ResultHistory
-from gui.model.limits import WatchedLimits
+from gui.model.alarms import WatchedLimits
+from gui.model.history import History
+from gui.model.series import ResultHistory
 from gui.panels.over_time import TimePanel, alarm_lines
 from gui.plots.time.rows import Curve, Interval, Reader, Row, RowData, Trace, band, intervals, spread, trace
 from gui.plots.view import View

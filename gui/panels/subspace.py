@@ -11,19 +11,86 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 
-from gui.model.history.history import History
-from gui.model.history.results import ResultHistory
+from gui.model.history import History
+from gui.model.series import ResultHistory
 from gui.model.verdict import DELAY_TOLERANCE, amplitude_word
 from gui.panels.xy_panel import XYPanel, forgotten
-from gui.plots.ticks import deviation_text, value_text
+from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
-from gui.plots.xy.loop import ellipse_of, frequency_of
+from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.plot import XYPlot, extent
-from gui.plots.xy.trail import Trail, decimate_loop
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
-from monitor.messages.blocks import units_differ
+from monitor.messages.blocks import Samples, units_differ
+
+_MIN_TONE_SAMPLES = 8  # samples that a tone is fitted to
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipse:
+    """Measured against command of one tone: ``A cos(t)`` against ``A / ratio cos(t + phase)`` about a centre.
+
+    Parameters
+    ----------
+    command_centre, measured_centre : in the unit of each signal.
+    amplitude : of the command, in its unit.
+    ratio : command over measured amplitude.
+    phase : rad, > 0 where measured leads.
+    """
+
+    command_centre: float
+    measured_centre: float
+    amplitude: float
+    ratio: float
+    phase: float
+
+    def points(self, n_points: int = 181) -> tuple[Samples, Samples]:
+        """Return command and measured, (n_points,) each, once around; the last point is the first."""
+        turn = np.linspace(0.0, 2.0 * math.pi, n_points)
+        command = self.command_centre + self.amplitude * np.cos(turn)
+        return command, self.measured_centre + self.amplitude / self.ratio * np.cos(turn + self.phase)
+
+
+def frequency_of(phase: float, delay: float, otherwise: float = math.nan) -> float:
+    """Return the frequency [Hz] that turns a phase [rad] into a delay [s]; `otherwise` where both are nothing."""
+    return -phase / (2.0 * math.pi * delay) if math.isfinite(delay) and delay != 0.0 else otherwise
+
+
+def ellipse_of(
+    time: Samples, command: Samples, measured: Samples, frequency: float, ratio: float, phase: float
+) -> Ellipse | None:
+    """Return the ellipse of a window's tone.
+
+    Centres and amplitude are those of the sine and the offset that are closest to the samples (least squares), so
+    that the window need not hold whole cycles.
+
+    Parameters
+    ----------
+    time : (n_samples,), s.
+    command, measured : (n_samples,); samples with a NaN in either are left out.
+    frequency : of the tone, Hz.
+    ratio, phase : as in `Ellipse`.
+
+    Returns
+    -------
+    ellipse : None where the tone is none, or there are too few samples to tell.
+    """
+    if not (0.0 < frequency < math.inf and 0.0 < ratio < math.inf and math.isfinite(phase)):
+        return None
+    good = np.isfinite(command) & np.isfinite(measured)
+    if np.count_nonzero(good) < _MIN_TONE_SAMPLES:
+        return None
+    x, both = time[good], np.stack([command[good], measured[good]], axis=1)
+    # about the window's own origin: large times and large offsets cost no digits
+    turn = 2.0 * math.pi * frequency * (x - x[0])
+    origin = both.mean(axis=0)
+    waves = np.stack([np.ones_like(turn), np.cos(turn), np.sin(turn)], axis=1)
+    fitted = np.linalg.lstsq(waves, both - origin)[0]
+    centre = origin + fitted[0]
+    amplitude = float(np.hypot(fitted[1, 0], fitted[2, 0]))
+    return Ellipse(float(centre[0]), float(centre[1]), amplitude, ratio, phase)
+
 
 _STILL = 0.02  # a command that moves by less than this part of what it has done stands still
 

@@ -13,13 +13,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.verdict import COHERENT
 from gui.panels.xy_panel import XYPanel
-from gui.plots.ticks import deviation_text, value_text
+from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
 from gui.plots.xy.axes import FrequencyAxis, pen
-from gui.plots.xy.coherent_curve import CoherentCurve
+from gui.plots.xy.curves import CoherentCurve
 from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH, instant_text

@@ -6,9 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from gui.model.history.history import History
-from gui.panels.base import Panel
-from gui.panels.moment import Moment, moment
+from gui.model.history import History
+from gui.panels.base import Moment, Panel, moment
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
 from gui.plots.xy.plot import XYCanvas, XYPlot

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from PySide6.QtCore import QSettings
 
-from gui.model.limits import DEFAULT, LimitLine, Limits
+from gui.model.alarms import DEFAULT, LimitLine, Limits
 from monitor.config import Section, setting
 
 _KEY = "window/settings"

@@ -10,7 +10,7 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from gui.model.history.results import TRACE, ResultHistory
+from gui.model.series import TRACE, ResultHistory
 from gui.model.verdict import SIGN, verdict
 from gui.terminal.sections import sparkline
 from gui.wording.level import Level

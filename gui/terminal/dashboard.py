@@ -10,9 +10,10 @@ from itertools import islice
 from rich.console import Console
 from rich.live import Live
 
-from gui.model.alarm_summary import summary
-from gui.model.history import History, ResultHistory
+from gui.model.alarms import summary
+from gui.model.history import History
 from gui.model.receiver import ResultLink
+from gui.model.series import ResultHistory
 from gui.model.verdict import contradiction_mark, verdict
 from gui.terminal.screen import Screen
 from gui.terminal.sections import decision

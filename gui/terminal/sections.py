@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from gui.model.alarm_summary import in_order, summary
-from gui.model.history.results import ResultHistory
+from gui.model.alarms import in_order, summary
+from gui.model.series import ResultHistory
 from gui.model.verdict import COHERENT, contradiction_mark
 from gui.wording.alarm_text import counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from gui.model.history.history import History
-from gui.model.history.timeline import Segment, Timeline
+from gui.model.history import History
+from gui.model.timeline import Segment, Timeline
 from gui.settings.files import ExportError, whole_file
 from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples

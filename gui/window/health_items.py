@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gui.model.alarm_summary import AlarmSummary
-from gui.model.history.history import History
+from gui.model.alarms import AlarmSummary
+from gui.model.history import History
 from gui.model.service_state import ServiceState
 from gui.wording.level import Level
 from gui.wording.numbers import bytes_text, count, duration_text

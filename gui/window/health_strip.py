@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.theme import Theme, level_colour
 from gui.window.health_items import HealthItem, fit, health_items

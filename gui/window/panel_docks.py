@@ -9,7 +9,7 @@ from typing import TypeVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.panels.base import Panel
 from gui.panels.catalogue import PANELS
 from gui.plots.view import View

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import TimePanel
-from gui.panels.tiles.panel import TilesPanel
+from gui.panels.tiles import TilesPanel
 from gui.settings.dialog import SettingsDialog
 from gui.settings.files import ExportError, read_settings, write_settings
 from gui.settings.window_settings import WindowSettings, keep_window_settings, load_window_settings

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 from PySide6.QtCore import QObject, Qt
 
-from gui.model.history.timeline import Timeline
+from gui.model.timeline import Timeline
 from gui.panels.alarm_list import AlarmList
 from gui.panels.events import EventsPanel
 from gui.window.actions import Actions

@@ -16,8 +16,7 @@ from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import finish
 from gui.sources.processes.playback import PlayFile, PlaySimulation
-from gui.sources.processes.rig import ConnectToService, ServeRig
-from gui.sources.processes.session import Source
+from gui.sources.processes.session import ConnectToService, ServeRig, Source
 from gui.window.actions import Actions
 from gui.window.launch import Opening
 from gui.window.sessions import Sessions

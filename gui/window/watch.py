@@ -10,10 +10,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from gui.model.history.envelope import Envelope
-from gui.model.history.history import History
-from gui.model.history.run_detail import RunDetail
+from gui.model.envelope import Envelope
+from gui.model.history import History
 from gui.model.receiver import ReceiverThread, ResultLink
+from gui.model.run_detail import RunDetail
 from gui.plots.view import View
 
 Span = tuple[int, float, float, int, tuple[int, ...]]

@@ -73,7 +73,7 @@ def judged_arrivals(warm_kernels):
 
 
 def _watched(arrivals):
-    from gui.model.history.history import History
+    from gui.model.history import History
 
     history = History(memory=64 << 20)
     for arrived in arrivals:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
-from gui.panels.tiles.panel import TilesPanel
+from gui.panels.tiles import TilesPanel
 from gui.window.application import Program
 from gui.window.launch import Opening
 from monitor.__main__ import offers

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtGui import QColor
 
-from gui.sources.replay_bar.run_picture import RunPicture
+from gui.sources.replay_bar.overview import RunPicture
 from gui.widgets.theme import DARK, LIGHT
 from gui.wording.event_text import event_level, sentence
 from gui.wording.level import Level

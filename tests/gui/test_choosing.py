@@ -9,8 +9,7 @@ import pytest
 from PySide6.QtWidgets import QMessageBox
 
 from gui.sources.processes.playback import PlayFile, PlaySimulation
-from gui.sources.processes.rig import ServeRig
-from gui.sources.processes.session import Session
+from gui.sources.processes.session import ServeRig, Session
 
 RIG = ServeRig(connect="tcp://rig:5555", record="runs/")
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.panels.xy_panel import XYPanel

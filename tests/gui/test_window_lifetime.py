@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.panels.catalogue import PANELS
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.plots.ticks import MINUS, decimals_of, nice_step, prefixed_unit, ticks, unit_text
 from gui.plots.time.rows import Row
-from gui.plots.value_range import ValueRange
+from gui.plots.value_axis import MINUS, ValueRange, decimals_of, nice_step, prefixed_unit, ticks, unit_text
 from gui.wording.numbers import instant_text, is_dated
 from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:
-    from gui.model.history.timeline import Segment
+    from gui.model.timeline import Segment
 
 
 # s between labels of a time of day; below a second they are those of any number

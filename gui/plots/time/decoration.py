@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gui.plots.ticks import decimals_of, ticks, unit_text, value_text
 from gui.plots.time.axis import ShownUnit, TimeScale, axis_unit, breaks, most_ticks, time_ticks
 from gui.plots.time.cache import PixmapCache, TextMetrics
 from gui.plots.time.curves import ValueScale, runs
-from gui.plots.time.layout import MARGIN
 from gui.plots.time.rows import Frame, Row, RowData, Trace
-from gui.plots.time.scene import Scene
-from gui.plots.value_range import ValueRange
+from gui.plots.time.scene import MARGIN, Scene
+from gui.plots.value_axis import ValueRange, decimals_of, ticks, unit_text, value_text
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_word
 
 if TYPE_CHECKING:
-    from gui.model.history.history import PlacedEvent
+    from gui.model.history import PlacedEvent
 
 
 def colour_of(theme: Theme, colour: str | int) -> str:

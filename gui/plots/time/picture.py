@@ -1,11 +1,12 @@
-"""Draw a scene: background, grid, curves and limit lines of every row, and the time axis."""
+"""Draw a scene: the rows with their curves; over them the headers with readouts, cursors and focus; tool tips."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPaintEngine, QPainter
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPaintEngine, QPainter, QPen
 
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import PixmapCache
@@ -20,9 +21,12 @@ from gui.plots.time.decoration import (
     draw_value_axis,
     translucent,
 )
+from gui.plots.time.readings import Reading, draw_heading, heading
 from gui.plots.time.rows import Curve, Row, RowData, Trace
-from gui.plots.time.scene import Scene
-from gui.plots.value_range import ValueRange
+from gui.plots.time.scene import MARGIN, Scene
+from gui.plots.value_axis import ValueRange, duration_text
+from gui.wording.event_text import kind_word, sentence
+from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples
 
 _BAND_ALPHA = 56
@@ -124,3 +128,74 @@ class ScenePainter:
     def _colour(self, curve: Curve) -> QColor:
         colour = colour_of(self._theme, curve.colour)
         return translucent(colour, _FAINT_ALPHA) if curve.faint else QColor(colour)
+
+
+def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading], pixmaps: PixmapCache) -> None:
+    """Draw the headings of the rows in sight, with what is read in each."""
+    places, theme = scene.places, scene.theme
+    right = places.plot_left + places.plot_width
+    painter.save()
+    painter.setClipRect(QRect(0, 0, scene.area.width(), scene.axis_top))
+    for i in scene.seen:
+        row, place = scene.rows[i], places.rows[i]
+        box = QRectF(MARGIN, place.top - scene.scrolled, right - MARGIN, place.plot_top - place.top)
+        shown = heading(row, readings[i], scene.unit(i), scene.ranges[row.key])
+        draw = partial(draw_heading, heading=shown, theme=theme)
+        pixmaps.draw(painter, ("heading", row.key), (shown, theme), box, QColor(theme.window), draw)
+    painter.restore()
+
+
+def draw_cursors(painter: QPainter, scene: Scene, cursor: float | None, pinned: float | None) -> None:
+    """Draw both cursors with their time, that which moves over the pinned one, with the time between them."""
+    if pinned is not None:
+        _draw_cursor(painter, scene, pinned, QPen(QColor(scene.theme.accent), 1, Qt.PenStyle.DashLine), "")
+    if cursor is not None:
+        between = "" if pinned is None else f"   Δt {duration_text(cursor - pinned)}"
+        _draw_cursor(painter, scene, cursor, QPen(QColor(scene.theme.text), 1), between)
+
+
+def draw_focus(painter: QPainter, scene: Scene) -> None:
+    """Show that the keys go here."""
+    painter.setPen(QPen(QColor(scene.theme.accent), 1))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(scene.area.adjusted(0, 0, -1, -1))
+
+
+def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, more: str) -> None:
+    places, at = scene.places, scene.scale.pixel(x)
+    if not places.plot_left <= at <= places.plot_left + places.plot_width:
+        return
+    painter.setPen(pen)
+    for i in scene.seen:
+        # not through the headings, which are read
+        place = places.rows[i]
+        top, end = place.plot_top - scene.scrolled, min(place.bottom - scene.scrolled, scene.bottom)
+        if top < end:
+            painter.drawLine(QPointF(round(at), top), QPointF(round(at), end))
+    text = scene.instant(x) + more
+    metrics = QFontMetrics(painter.font())
+    width = metrics.horizontalAdvance(text) + 8
+    left = min(max(at - width / 2.0, 0.0), scene.area.width() - width)
+    box = QRectF(left, scene.bottom + 2.0, width, metrics.height() + 2.0)
+    painter.fillRect(box, pen.color())
+    painter.setPen(QColor(scene.theme.base))
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+POINTER_TOLERANCE = 5.0
+"""Pixels that a hand is off."""
+
+
+def heading_tip(scene: Scene, row: int, legend: Sequence[str]) -> str:
+    """Return all that the heading of a row says where it has room."""
+    shown = scene.rows[row]
+    return "\n".join(filter(None, (f"{shown.name} {shown.quantity}".strip(), *legend, shown.legend)))
+
+
+def event_tip(scene: Scene, at: QPoint) -> str:
+    """Return the events at a place, a line each."""
+    return "\n".join(
+        f"{instant_text(mark.event.time)}  {kind_word(mark.event.kind)}  {sentence(mark.event)}".strip()
+        for mark in scene.frame.marks
+        if abs(scene.scale.pixel(mark.x) - at.x()) <= POINTER_TOLERANCE
+    )

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
-from gui.plots.ticks import MINUS, value_text
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+
 from gui.plots.time.axis import ShownUnit, segment_at
+from gui.plots.time.cache import TextMetrics
+from gui.plots.time.decoration import colour_of
 from gui.plots.time.rows import Curve, Frame, Interval, Row
-from gui.plots.value_range import ValueRange
+from gui.plots.value_axis import MINUS, ValueRange, value_text
+from gui.widgets.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,114 @@ def _known_text(value: Interval, unit: ShownUnit) -> str:
 
 def _decimals(unit: ShownUnit) -> int:
     return min(_MOST_DECIMALS, unit.decimals + _FINER)
+
+
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_SAMPLE = 12.0
+_GAP = 12.0
+
+
+def draw_heading(painter: QPainter, box: QRectF, heading: Heading, theme: Theme) -> None:
+    """Draw the heading of a row into `box`; entries without room are counted."""
+    metrics, found = TextMetrics(painter.font()), heading.entries
+    number = _number_width(metrics, heading.widest, found)
+    wanted = sum(_entry_width(metrics, entry, number) + _GAP for entry in found)
+    name_end = _draw_name(painter, box, heading, theme, box.right() - wanted)
+    free = box.right() - name_end - _GAP
+    if heading.stale:
+        free -= metrics.width(heading.stale) + _GAP
+    for shortened in _shortened(found):
+        number = _number_width(metrics, heading.widest, shortened)
+        shown = _fitting(metrics, shortened, number, free)
+        if shown:
+            break
+    right = box.right()
+    if len(shown) < len(found):
+        text = f"…+{len(found) - len(shown)}"
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(QRectF(box.left(), box.top(), right - box.left(), box.height()), _RIGHT, text)
+        right -= metrics.width(text) + _GAP
+    values = QColor(theme.muted if heading.stale else theme.text)
+    for entry, width in reversed(shown):
+        _draw_entry(painter, QRectF(right - width, box.top(), width, box.height()), entry, number, values, theme)
+        right -= width + _GAP
+    if heading.stale:
+        painter.setPen(QColor(theme.bad))
+        painter.drawText(QRectF(name_end, box.top(), right - name_end, box.height()), _RIGHT, heading.stale)
+
+
+def _shortened(found: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    """Give entries with less and less in them; the tool tip has all of it."""
+    yield found
+    # the colours say which is which
+    wordless = [replace(entry, curve=replace(entry.curve, label="")) for entry in found]
+    yield wordless
+    yield [replace(entry, difference="") for entry in wordless]
+
+
+def _fitting(metrics: TextMetrics, found: Sequence[Entry], number: float, free: float) -> list[tuple[Entry, float]]:
+    """Return the first entries that fit, and how wide they are; where some do not, their count must fit as well."""
+    widths = [_entry_width(metrics, entry, number) + _GAP for entry in found]
+    if sum(widths) - _GAP > free:
+        free -= metrics.width("…+00")
+    ends = accumulate(widths)
+    return [
+        (entry, width - _GAP) for entry, width, end in zip(found, widths, ends, strict=True) if end - _GAP <= free
+    ]
+
+
+def _draw_name(painter: QPainter, box: QRectF, heading: Heading, theme: Theme, end: float) -> float:
+    """Draw all of it where it ends before `end`, else only what must be there; return where it ends."""
+    row, plain, bold = heading.row, painter.font(), QFont(painter.font())
+    bold.setBold(True)
+    painter.setFont(bold)
+    painter.setPen(QColor(theme.text))
+    width = TextMetrics(bold).width(row.name)
+    painter.drawText(QRectF(box.left(), box.top(), width + 1.0, box.height()), _LEFT, row.name)
+    painter.setFont(plain)
+    painter.setPen(QColor(theme.muted))
+    left = box.left() + width + (6.0 if row.name else 0.0)
+    metrics = TextMetrics(plain)
+    rest = " ".join(filter(None, (row.quantity, f"[{heading.unit}]" if heading.unit else "")))
+    longer = ", ".join(filter(None, (rest, row.legend)))
+    if left + metrics.width(longer) < end:
+        rest = longer
+    rest = QFontMetricsF(plain).elidedText(rest, Qt.TextElideMode.ElideRight, box.right() - left)
+    painter.drawText(QRectF(left, box.top(), box.right() - left, box.height()), _LEFT, rest)
+    return left + metrics.width(rest)
+
+
+def _draw_entry(painter: QPainter, box: QRectF, entry: Entry, number: float, values: QColor, theme: Theme) -> None:
+    metrics = TextMetrics(painter.font())
+    colour = QColor(colour_of(theme, entry.curve.colour))
+    pen = QPen(colour, 1 if entry.curve.faint else 2)
+    if entry.curve.dashed:
+        pen.setDashPattern([2.0, 1.5])
+    painter.setPen(pen)
+    y = box.center().y()
+    painter.drawLine(QPointF(box.left(), y), QPointF(box.left() + _SAMPLE, y))
+    left = box.left() + _SAMPLE + 4.0
+    painter.setPen(QColor(theme.muted))
+    painter.drawText(QRectF(left, box.top(), box.width(), box.height()), _LEFT, entry.curve.label)
+    left += metrics.width(entry.curve.label) + 4.0
+    painter.setPen(values)
+    painter.drawText(QRectF(left, box.top(), number, box.height()), _RIGHT, entry.value)
+    if entry.difference:
+        painter.setPen(QColor(theme.accent))
+        painter.drawText(QRectF(left + number, box.top(), box.right() - left - number, box.height()), _RIGHT,
+                         entry.difference)  # fmt: skip
+
+
+def _entry_width(metrics: TextMetrics, entry: Entry, number: float) -> float:
+    width = _SAMPLE + 8.0 + metrics.width(entry.curve.label) + number
+    return width + (number + metrics.width(DELTA) + 4.0 if entry.difference else 0.0)
+
+
+def _number_width(metrics: TextMetrics, widest: str, found: Sequence[Entry]) -> float:
+    """Return the room of the widest value, so that nothing moves when a digit comes or goes; more for a range."""
+    texts = [text for entry in found for text in (entry.value, entry.difference.removeprefix(DELTA))]
+    return max(metrics.width(text) for text in (widest, *texts))
 
 
 _READOUT_INTERVAL = 0.2  # s of data between two numbers

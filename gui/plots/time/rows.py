@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.model.history.envelope import Envelope
+from gui.model.envelope import Envelope
 from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:
-    from gui.model.history.history import PlacedEvent
-    from gui.model.history.timeline import Segment
+    from gui.model.history import PlacedEvent
+    from gui.model.timeline import Segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,18 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import BackgroundCache, PixmapCache
 from gui.plots.time.curves import ValueScale
-from gui.plots.time.layout import MARGIN, RowArea
-from gui.plots.time.overlay import POINTER_TOLERANCE, draw_cursors, draw_focus, draw_headings, event_tip, heading_tip
-from gui.plots.time.picture import draw_scene
+from gui.plots.time.picture import (
+    POINTER_TOLERANCE,
+    draw_cursors,
+    draw_focus,
+    draw_headings,
+    draw_scene,
+    event_tip,
+    heading_tip,
+)
 from gui.plots.time.readings import Reading, ReadoutThrottle, entries, readings
 from gui.plots.time.rows import Frame, Row
-from gui.plots.time.scene import AxisRanges, Scene
+from gui.plots.time.scene import MARGIN, AxisRanges, RowArea, Scene
 from gui.plots.view import View
 from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting

@@ -11,8 +11,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent
 
-from gui.plots.ticks import Limits, prefixed_unit, value_text
-from gui.plots.value_range import ValueRange
+from gui.plots.value_axis import Limits, ValueRange, prefixed_unit, value_text
 from gui.plots.xy.axes import NumberAxis, fixed, pen, tabular
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples

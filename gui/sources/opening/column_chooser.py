@@ -18,8 +18,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.sources.opening.column_choice import ACTUATORS, FILE, RATE, ActuatorColumns, ColumnChoice, Field
-from gui.sources.opening.column_widgets import ActuatorRow, ColumnPreview, TimeForm
+from gui.sources.opening.columns import (
+    ACTUATORS,
+    FILE,
+    RATE,
+    ActuatorColumns,
+    ActuatorRow,
+    ColumnChoice,
+    Field,
+    TimeForm,
+)
+from gui.sources.replay_bar.overview import ColumnPreview
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, Overview

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.sources.opening.fields import EndpointField, KeysField, Recent
-from gui.sources.processes.rig import ConnectToService, ServeRig
+from gui.sources.processes.session import ConnectToService, ServeRig
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.system.default_endpoints import RESULTS, SIGNALS

@@ -26,8 +26,8 @@ from gui.sources.opening.connect_dialog import ServeForm, WatchForm
 from gui.sources.opening.fields import Recent
 from gui.sources.processes.catalogue import Catalogue, SimulationOffer
 from gui.sources.processes.playback import PlaySimulation
-from gui.sources.replay_bar.replay_bar import media_icon
 from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.painting import media_icon
 from gui.widgets.row_padding import make_roomy
 from gui.widgets.theme import Theme
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
 
-from gui.sources.processes.catalogue import ModelUnderTest
+from gui.sources.processes.catalogue import DescribeJob, EnsembleCache, ModelUnderTest
 from gui.sources.processes.child_process import ChildProcess
-from gui.sources.processes.jobs import DescribeJob, EnsembleCache
 from gui.sources.processes.player import Player
 from gui.sources.processes.service import Launch, Service, reason
 from gui.sources.processes.session import ANY, Session, free_endpoint

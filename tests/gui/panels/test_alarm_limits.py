@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from gui.model.history.history import History
-from gui.model.limits import DEFAULT, WatchedLimit
+from gui.model.alarms import DEFAULT, WatchedLimit
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
-from gui.panels.tiles.panel import TilesPanel
+from gui.panels.tiles import TilesPanel
 from gui.plots.time.rows import Limit
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel

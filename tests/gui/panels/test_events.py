@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView, QToolButton
 
-from gui.model.history.history import History, PlacedEvent
+from gui.model.history import History, PlacedEvent
 from gui.panels.event_table import EventFilter, EventTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gui.model.history.history import History
-from gui.model.history.run_detail import RunDetail
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
+from gui.model.run_detail import RunDetail
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.panels.hysteresis import LENGTHS, HysteresisPanel
+from gui.panels.hysteresis import LENGTHS, HysteresisPanel, loop_energy, work_unit
 from gui.plots.view import View
-from gui.plots.xy.loop import loop_energy, work_unit
 from gui.widgets.theme import LIGHT
 from tests.gui.panels.tone_rig import AMPLITUDE, DAMPING, RATE, WINDOW, pulsation, tone_history, tone_samples
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from gui.model.history.history import History
-from gui.model.limits import DEFAULT, LimitLine
+from gui.model.alarms import DEFAULT, LimitLine
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.plots.view import View

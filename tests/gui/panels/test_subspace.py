@@ -217,7 +217,7 @@ def test_what_is_old_is_grey_and_said_to_be(panel, more, words):
 
 
 def test_without_signals_nothing_is_drawn(panel, qtbot):
-    from gui.model.history.history import History
+    from gui.model.history import History
 
     look(panel, tone_history())
     panel.configure(History(memory=1 << 20))

@@ -12,11 +12,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtWidgets import QLabel, QScrollArea
 
-from gui.model.history.history import History
-from gui.model.limits import LimitLine
+from gui.model.alarms import LimitLine
+from gui.model.history import History
 from gui.model.verdict import LARGE_PHASE_LAG, Verdict, verdict
-from gui.panels.tiles.panel import columns_for, tile_size
-from gui.panels.tiles.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
+from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
+from gui.panels.tiles import columns_for, tile_size
 from gui.widgets.theme import DARK
 from gui.wording.level import Level
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles

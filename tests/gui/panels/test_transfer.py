@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.transfer import TransferPanel
 from gui.plots.view import View

@@ -10,9 +10,9 @@ from PySide6.QtCore import QBuffer
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QScrollArea
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.panels.tiles.panel import TilesPanel
+from gui.panels.tiles import TilesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Column, ResultBlock, ResultStream

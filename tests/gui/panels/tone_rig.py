@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor

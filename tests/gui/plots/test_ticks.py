@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.plots.ticks import decimals_of, duration_text, nice_step, ticks, value_text
+from gui.plots.value_axis import decimals_of, duration_text, nice_step, ticks, value_text
 
 numbers = st.floats(-1e9, 1e9).map(lambda value: 0.0 if abs(value) < 1e-6 else value)
 

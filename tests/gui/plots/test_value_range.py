@@ -7,7 +7,7 @@ import math
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gui.plots.value_range import SHRINK_DELAY, ValueRange, round_limits
+from gui.plots.value_axis import SHRINK_DELAY, ValueRange, round_limits
 
 values = st.floats(-1e6, 1e6)
 

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.catalogue import PANELS as CATALOGUE
-from gui.panels.tiles.panel import TileBoard, TilesPanel
+from gui.panels.tiles import TileBoard, TilesPanel
 from gui.plots.view import View
 from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT

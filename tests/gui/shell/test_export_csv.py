@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.settings.files import ExportError
 from gui.window.export_csv import CsvTable, left_out, tables_in_view, write_tables

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QFontMetricsF, QPalette
 from PySide6.QtWidgets import QLabel
 
-from gui.model.history.history import History
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.model.service_state import service_state
 from gui.widgets.theme import DARK, LIGHT

@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from gui.panels.tiles.panel import TileBoard
+from gui.panels.tiles import TileBoard
 from gui.plots.time.rows import Row
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from PySide6.QtCore import QSettings
 
-from gui.model.limits import DEFAULT
+from gui.model.alarms import DEFAULT
 from gui.settings.files import ExportError, read_settings, settings_text, write_settings
 from gui.settings.window_settings import (
     DisplayLimitSettings,

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources.opening.column_choice import (
+from gui.sources.opening.columns import (
     ACTUATORS,
     FILE,
     RATE,
     ActuatorColumns,
     ColumnChoice,
-    ColumnMemory,
     choice_of,
 )
 from gui.sources.opening.fields import Recent
+from gui.sources.opening.open_dialog import ColumnMemory
 from monitor.__main__ import parser_for
 from monitor.messages.recordings import ColumnGuess, FileColumn
 from replay.formats import Selection

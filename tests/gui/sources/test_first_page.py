@@ -7,7 +7,7 @@ from gui.sources.opening.connect_dialog import ConnectDialog
 from gui.sources.opening.first_page import FirstPage, recent_files
 from gui.sources.processes.catalogue import Catalogue, ModelUnderTest, SimulationOffer
 from gui.sources.processes.playback import PlaySimulation
-from gui.sources.processes.rig import ConnectToService, ServeRig
+from gui.sources.processes.session import ConnectToService, ServeRig
 from gui.widgets.theme import DARK, LIGHT
 
 BEAM = ModelUnderTest("beam", "deflection", "16%")

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QSettings
 
 from gui.sources.opening.connect_dialog import ConnectDialog, WatchForm
-from gui.sources.processes.rig import ConnectToService
+from gui.sources.processes.session import ConnectToService
 from gui.widgets.theme import LIGHT
 from monitor.transport.security.key_folder import KeyFolder
 

@@ -7,8 +7,8 @@ import pytest
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
-from gui.sources.opening.column_choice import ColumnChoice
 from gui.sources.opening.column_chooser import ColumnChooser
+from gui.sources.opening.columns import ColumnChoice
 from gui.sources.opening.connect_dialog import ConnectDialog
 from gui.sources.opening.first_page import FirstPage
 from gui.sources.opening.open_dialog import Opener

@@ -200,7 +200,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
 WINDOW = """
     import os, sys
     from PySide6.QtWidgets import QApplication
-    from gui.sources.processes.rig import ServeRig
+    from gui.sources.processes.session import ServeRig
 
     application = QApplication([])
     session = ServeRig(sys.argv[1], record=sys.argv[2]).session()

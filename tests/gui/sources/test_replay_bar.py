@@ -7,9 +7,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from gui.sources.replay_bar.replay_bar import ReplayBar
-from gui.sources.replay_bar.run_picture import RunPicture
-from gui.sources.replay_bar.speed_box import read_speed, speed_text
+from gui.sources.replay_bar.overview import RunPicture
+from gui.sources.replay_bar.replay_bar import ReplayBar, read_speed, speed_text
 from gui.widgets.theme import DARK, LIGHT
 from monitor.messages.recordings import read_description
 

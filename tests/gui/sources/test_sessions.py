@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gui.sources.processes.catalogue import ModelUnderTest
-from gui.sources.processes.jobs import EnsembleCache
+from gui.sources.processes.catalogue import EnsembleCache, ModelUnderTest
 from gui.sources.processes.playback import PlaybackSession, PlayFile, PlaySimulation
-from gui.sources.processes.rig import ConnectToService, ServeRig
-from gui.sources.processes.session import ANY, free_endpoint, usual_or_any
+from gui.sources.processes.session import ANY, ConnectToService, ServeRig, free_endpoint, usual_or_any
 from monitor.__main__ import parser_for
 from monitor.messages.recordings import read_description
 from monitor.system.default_endpoints import RESULTS
@@ -49,7 +47,7 @@ def test_a_connection_starts_nothing(qtbot, launch, heard, ended):
 
 
 def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, ended, monkeypatch):
-    monkeypatch.setattr("gui.sources.processes.rig.usual_or_any", lambda: RESULTS)
+    monkeypatch.setattr("gui.sources.processes.session.usual_or_any", lambda: RESULTS)
     source = ServeRig("tcp://rig:5555", config=Path("lab.toml"), words=("--window", "2"), record="runs/")
     session = source.session(launch=launch)
     ready, told, over = heard(session.ready), heard(session.told), ended(session)
@@ -69,7 +67,7 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
 
 
 def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monkeypatch):
-    monkeypatch.setattr("gui.sources.processes.rig.usual_or_any", lambda: ANY)
+    monkeypatch.setattr("gui.sources.processes.session.usual_or_any", lambda: ANY)
     session = ServeRig(bind="tcp://127.0.0.1:7000").session(launch=launch)
     told = heard(session.told)
     session.start()

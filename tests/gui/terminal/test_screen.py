@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.model.history import ResultHistory
+from gui.model.series import ResultHistory
 from gui.terminal.screen import Screen
 from monitor.messages.blocks import Column, Event, EventKind, ResultStream
 from monitor.messages.health import Counts, Health

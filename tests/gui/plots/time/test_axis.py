@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.history.timeline import Segment
+from gui.model.timeline import Segment
 from gui.plots.time.axis import TimeScale, axis_unit, breaks, segment_at, tick_text, time_ticks
 
 TWO = (Segment(0.0, 8.0, 100.0, 1), Segment(9.0, 20.0, -9.0, 2))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.history.timeline import Segment
+from gui.model.timeline import Segment
 from gui.plots.time.readings import Reading, ReadoutThrottle
 from gui.plots.time.rows import Frame, Interval
 

@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.model.history.history import PlacedEvent
-from gui.model.history.timeline import Segment
+from gui.model.history import PlacedEvent
+from gui.model.timeline import Segment
 from gui.plots.time.rows import Curve, Frame, Interval, Row, RowData, Trace
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View

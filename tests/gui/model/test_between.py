@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.model.history.envelope import Envelope
-from gui.model.history.results import ResultHistory
-from gui.model.history.signals import SignalHistory
+from gui.model.envelope import Envelope
+from gui.model.series import ResultHistory, SignalHistory
 from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 
 RATE = 100.0

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gui.model.alarm_summary import worst_of
-from gui.model.history.history import History
-from gui.model.limits import Limits, level_of, limits_of, own_limits_hold
+from gui.model.alarms import Limits, level_of, limits_of, own_limits_hold, worst_of
+from gui.model.history import History
 from gui.model.verdict import NO_VALUE, Verdict, amplitude_word, contradiction_mark, verdict
-from gui.panels.moment import TileMoment
+from gui.panels.base import TileMoment
 from gui.wording.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gui.model.history import Timeline
+from gui.model.timeline import Timeline
 
 # what happens next: samples that follow, a gap, a restart, a clock that jumps
 steps = st.lists(

@@ -1,11 +1,96 @@
-"""The limits of a value axis that grow at once, shrink late and stay round, so that a live scale does not jitter."""
+"""Value axis: limits that do not jitter, round ticks, unit prefixes, and numbers as text."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from math import floor, inf, isfinite, log10
 
-from gui.plots.ticks import nice_step
+import numpy as np
+
+from gui.wording.numbers import DASH
+from monitor.messages.blocks import Samples
+
+MINUS = "−"
+_MANTISSAS = (1.0, 2.0, 5.0, 10.0)
+
+
+def nice_step(span: float, most: int) -> float:
+    """Return the smallest 1, 2 or 5 times a power of ten that divides `span` into no more than `most` parts."""
+    least = span / max(1, most)
+    if not 0.0 < least < math.inf:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(least))
+    return power * next(mantissa for mantissa in _MANTISSAS if mantissa * power >= least * (1.0 - 1e-9))
+
+
+def decimals_of(step: float) -> int:
+    """Return how many decimals multiples of `step` have."""
+    return max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0.0 else 0
+
+
+def ticks(low: float, high: float, most: int) -> tuple[Samples, float]:
+    """Return the multiples of a round step within [low, high], rising, two or more, and the step."""
+    for parts in (most, 2 * most, 4 * most):
+        step = nice_step(high - low, parts)
+        first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+        if last > first:
+            break
+    # whole numbers divided are rounder than steps multiplied
+    return np.round(np.arange(first, last + 1) * step, decimals_of(step) + 1), step
+
+
+def value_text(value: float, decimals: int) -> str:
+    """Return a value with a true minus; a dash where it means nothing."""
+    if not math.isfinite(value):
+        return DASH
+    # plus zero: nothing is ever "-0.0"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", MINUS)
+
+
+def duration_text(seconds: float) -> str:
+    """Return a length of time with its unit and four digits or so: ``12.3 ms``, ``−1.234 s``, ``2 min 03.1 s``."""
+    size = abs(seconds)
+    if size < 0.9995:
+        return f"{value_text(1e3 * seconds, 1 if size >= 0.01 else 2)} ms"
+    if size < 99.995:
+        return f"{value_text(seconds, 3 if size < 9.9995 else 2)} s"
+    minutes, rest = divmod(round(size, 1), 60.0)
+    return f"{MINUS if seconds < 0.0 else ''}{minutes:.0f} min {rest:04.1f} s"
+
+
+Limits = tuple[float, float]
+
+# units that take prefixes as they are; of others (in, kip, mm, °) a number is written out
+_PLAIN = frozenset({"m", "N", "V", "A", "Pa", "J", "W", "Nm", "N·m", "m/s", "m/s2", "m/s^2", "m/s²"})
+
+_PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
+
+
+def prefixed_unit(unit: str, limits: Limits) -> tuple[float, str]:
+    """Return the factor and the unit in which numbers within `limits` have few digits: (1000, "mm") for 0.05 m."""
+    largest = max(abs(limits[0]), abs(limits[1]))
+    if unit not in _PLAIN or not 0.0 < largest < inf:
+        return 1.0, unit
+    # 0.9 m is 900 mm, 1.1 m is that
+    power = min(9, max(-9, 3 * floor(log10(largest) / 3.0)))
+    return 10.0**-power, _PREFIXES[power] + unit
+
+
+def deviation_text(deviation: float, decimals: int) -> str:
+    """Return a standard deviation as it stands behind its value; nothing where there is none."""
+    if not isfinite(deviation):
+        return ""
+    least = 10.0**-decimals
+    # what is not known to be without doubt is never shown so
+    small = 0.0 < deviation < 0.5 * least
+    return f" ± <{value_text(least, decimals)}" if small else f" ± {value_text(deviation, decimals)}"
+
+
+def unit_text(unit: str) -> str:
+    """Return a unit as it is written by hand: m² for m^2; nothing for a plain number."""
+    return "" if unit == "1" else unit.replace("^2", "²").replace("^3", "³").replace("*", "·")
+
 
 SHRINK_DELAY = 50
 """Looks for which the values must have been small before the scale follows: two seconds of a live picture."""

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.history import History, ResultHistory
+from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
+from gui.model.series import ResultHistory
 from gui.panels.reliability import decided
 from monitor.messages.blocks import (
     Channel,

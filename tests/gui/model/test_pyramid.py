@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.history import Pyramid
+from gui.model.pyramid import Pyramid
 
 LEVELS, FACTOR, WIDTH = (64, 40, 30), 4, 2
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.model.history.pyramid import Pyramid
-from gui.model.history.run_detail import RunDetail
+from gui.model.pyramid import Pyramid
+from gui.model.run_detail import RunDetail
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from monitor.recording.reader import read_signals

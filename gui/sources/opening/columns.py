@@ -1,18 +1,124 @@
-"""Widgets of the column chooser: the columns of an actuator, the times, and a preview of the signals."""
+"""Columns of a file: which mean what, checked, and the widgets that choose them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QGridLayout, QLineEdit, QToolButton, QWidget
 
-from gui.sources.opening.column_choice import ActuatorColumns, Field
-from gui.sources.replay_bar.run_picture import draw_curve, limits
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
-from monitor.messages.recordings import FileColumn, Overview
+from monitor.messages.recordings import ColumnGuess, FileColumn
+
+Field = tuple[int, str]
+"""Place of an actuator and what its column is, ``(0, "command")``; -1 for what concerns the whole file."""
+FILE = -1
+RATE: Field = (FILE, "rate")
+ACTUATORS: Field = (FILE, "actuators")
+
+
+@dataclass(frozen=True, slots=True)
+class ActuatorColumns:
+    """The columns of one actuator, by their references; empty where there is none."""
+
+    command: str = ""
+    measured: str = ""
+    force: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoice:
+    """What the columns mean.
+
+    Parameters
+    ----------
+    actuators : the columns of each.
+    time : column of times; empty: the one that the reader finds.
+    rate : Hz, as it was typed; the samples are then evenly spaced. Empty where a column tells the time.
+    auxiliary : there are no actuators; every column is a signal of its own.
+    """
+
+    actuators: tuple[ActuatorColumns, ...] = (ActuatorColumns(),)
+    time: str = ""
+    rate: str = ""
+    auxiliary: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options of `replay`; only of a choice without problems."""
+        return tuple(self._words())
+
+    def _words(self) -> Iterator[str]:
+        if self.auxiliary:
+            yield "--auxiliary"
+        else:
+            for actuator in self.actuators:
+                yield f"--command={actuator.command}"
+                yield f"--measured={actuator.measured}"
+            for actuator in self.actuators:
+                if actuator.force:
+                    yield f"--force={actuator.force}"
+        if self.rate:
+            yield f"--rate={float(self.rate):.12g}"
+        elif self.time:
+            yield f"--time={self.time}"
+
+    def problems(self) -> dict[Field, str]:
+        """Return what is wrong, at the field where it is; empty when the choice can be tried."""
+        found: dict[Field, str] = {}
+        if self.rate and not _is_rate(self.rate):
+            found[RATE] = "write a positive number of Hz"
+        if self.auxiliary:
+            return found
+        if not self.actuators:
+            found[ACTUATORS] = "add an actuator, or say that there are none"
+        served: dict[str, Field] = {} if self.rate or not self.time else {self.time: (FILE, "time")}
+        with_force = [bool(actuator.force) for actuator in self.actuators]
+        for place, actuator in enumerate(self.actuators):
+            for what, column in (
+                ("command", actuator.command),
+                ("measured", actuator.measured),
+                ("force", actuator.force),
+            ):
+                if column in served:
+                    found[place, what] = f"serves as {_said(served[column])} already"
+                elif column:
+                    served[column] = (place, what)
+                elif what != "force":
+                    found[place, what] = "choose a column"
+                elif any(with_force):
+                    found[place, what] = "every actuator needs one, or none has"
+        return found
+
+    def fits(self, columns: Sequence[FileColumn]) -> bool:
+        """Tell whether all its columns are there."""
+        there = {column.word for column in columns} | {""}
+        named = [name for each in self.actuators for name in (each.command, each.measured, each.force)]
+        return there.issuperset(named) and self.time in there
+
+
+def choice_of(guess: ColumnGuess | None) -> ColumnChoice:
+    """Return what was guessed, as a choice."""
+    if guess is None:
+        return ColumnChoice()
+    forces = guess.force if len(guess.force) == len(guess.command) else ("",) * len(guess.command)
+    actuators = tuple(map(ActuatorColumns, guess.command, guess.measured, forces))
+    return ColumnChoice(actuators or (ActuatorColumns(),), guess.time or "", "", guess.auxiliary)
+
+
+def _is_rate(text: str) -> bool:
+    try:
+        return 0.0 < float(text) < float("inf")
+    except ValueError:
+        return False
+
+
+def _said(field: Field) -> str:
+    place, what = field
+    return what if place == FILE else f"{what} of actuator {place + 1}"
+
 
 ROLES = ("command", "measured", "force")
 NOTHING = "—"
@@ -147,63 +253,3 @@ class TimeForm(QWidget):
         self.fault.setVisible(bool(text))
         # the rate makes the times of the file of no interest
         self.column.setEnabled(not self.rate_text)
-
-
-class ColumnPreview(QWidget):
-    """Draw some channels of an overview over each other, between common edges.
-
-    Parameters
-    ----------
-    theme : colours.
-    """
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self.overview: Overview | None = None
-        self.curves: tuple[tuple[str, str], ...] = ()
-        self.text = ""
-        self.setMinimumSize(240, 100)
-        self.setAccessibleName("preview of the chosen columns")
-
-    def show_curves(self, overview: Overview | None, curves: Sequence[tuple[str, str]], text: str = "") -> None:
-        """Draw channels, each with its colour; `text` is shown where there is nothing to draw."""
-        self.overview = overview
-        self.curves = tuple((name, colour) for name, colour in curves if overview and name in overview.channels)
-        self.text = text
-        self.update()
-
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return what is comfortable."""
-        return QSize(520, 140)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw."""
-        painter = QPainter(self)
-        where = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.fillRect(where, QColor(self.theme.base))
-        painter.setPen(QColor(self.theme.grid))
-        painter.drawRect(where)
-        if self.overview is None or not self.curves:
-            painter.setPen(QColor(self.theme.muted))
-            painter.drawText(where, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.text)
-        else:
-            self._draw(painter, self.overview, where.adjusted(4.0, 4.0, -4.0, -4.0))
-        painter.end()
-
-    def _draw(self, painter: QPainter, overview: Overview, where: QRectF) -> None:
-        ranges = [limits(*overview.curve(name)[1:]) for name, _ in self.curves]
-        span = min(low for low, _ in ranges), max(high for _, high in ranges)
-        seconds = overview.seconds
-        # the columns are equally wide; the last has no edge of its own
-        end = seconds[-1] + (seconds[-1] - seconds[-2] if len(seconds) > 1 else 1.0)
-        metrics = painter.fontMetrics()
-        # the names stand above, so that they hide nothing
-        below = where.adjusted(0.0, metrics.height() + 2.0, 0.0, 0.0)
-        for name, colour in self.curves:
-            draw_curve(painter, below, overview, name, end, colour, span)
-        x = where.left() + 4.0
-        for name, colour in self.curves:
-            painter.setPen(QColor(colour))
-            painter.drawText(round(x), round(where.top()) + metrics.ascent(), name)
-            x += metrics.horizontalAdvance(name) + 16.0

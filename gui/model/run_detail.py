@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gui.model.history.envelope import Envelope, bucket_rows
-from gui.model.history.pyramid import Pyramid
+from gui.model.envelope import Envelope, bucket_rows
+from gui.model.pyramid import Pyramid
 from monitor.recording.layout import RunFileError
 from monitor.recording.reader import SignalSpan, read_signals
 

@@ -9,12 +9,11 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 
-from gui.model.history.history import History
-from gui.model.limits import Limits
-from gui.panels.base import Panel
-from gui.panels.moment import tile_moment
-from gui.panels.tiles.faces import actuator_face, site_face
-from gui.panels.tiles.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, Tile, letter_size
+from gui.model.alarms import Limits
+from gui.model.history import History
+from gui.panels.base import Panel, tile_moment
+from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, Tile, letter_size
+from gui.panels.tile_faces import actuator_face, site_face
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme

@@ -10,13 +10,11 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from gui.model.alarm_summary import AlarmSummary, summary
-from gui.model.history.results import ResultHistory
-from gui.model.history.signals import SignalHistory
-from gui.model.history.timeline import Timeline
-from gui.model.limits import WatchedLimits, watched_limits
+from gui.model.alarms import AlarmSummary, WatchedLimits, summary, watched_limits
 from gui.model.receiver import ReceivedMessages
+from gui.model.series import ResultHistory, SignalHistory
 from gui.model.service_state import ServiceState, service_state
+from gui.model.timeline import Timeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream
 from monitor.messages.health import Health

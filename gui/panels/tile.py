@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, Q
 from PySide6.QtWidgets import QWidget
 
 from gui.model.verdict import NO_VALUE, SIGN, contradiction_reason
-from gui.panels.tiles.faces import Reading, TileFace
-from gui.plots.ticks import MINUS
+from gui.panels.tile_faces import Reading, TileFace
+from gui.plots.value_axis import MINUS
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.plots.ticks import deviation_text, prefixed_unit
+from gui.plots.value_axis import deviation_text, prefixed_unit
+from gui.plots.xy.curves import decimate_loop
 from gui.plots.xy.plot import extent
-from gui.plots.xy.trail import decimate_loop
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gui.model.history.envelope import Envelope, bucket_rows, halved
+from gui.model.envelope import Envelope, bucket_rows, halved
 from monitor.messages.blocks import Samples
 
 _FACTOR = 16
@@ -123,9 +123,6 @@ class _Ring:
         until = min(n, self.length - place)
         whole = [(slice(place, place + until), slice(0, until))]
         return whole if until == n else [*whole, (slice(0, n - until), slice(until, n))]
-
-
-__all__ = ["Envelope", "Pyramid"]
 
 
 class Pyramid:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.plots.xy.loop import Ellipse, ellipse_of, frequency_of
+from gui.panels.subspace import Ellipse, ellipse_of, frequency_of
 
 RATE = 1000.0
 

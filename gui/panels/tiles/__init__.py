@@ -1,1 +1,0 @@
-"""Panel of tiles: big numbers that are read from across the room."""
