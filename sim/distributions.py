@@ -6,13 +6,30 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from math import exp, isfinite, log, log1p, sqrt
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Samples
 from sim.ranges import check_not_negative, check_positive
+
+
+class Distribution(Protocol):
+    """Of a property, from specimen to specimen."""
+
+    @property
+    def mean(self) -> float:
+        """In the property's unit."""
+
+    def sample(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (number,) realizations."""
+
+    def cdf(self, value: ArrayLike) -> Samples:
+        """Return the probability of each value or less."""
+
+    def nodes(self, number: int) -> tuple[Samples, Samples]:
+        """Return values and weights of a rule that integrates over the distribution, `number` each at the most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gui.commands.child import Child
 from gui.commands.demo import stage
 from gui.model.receiver import ResultLink
 from gui.terminal.dashboard import Dashboard
-from replay.ensembles.simulated import simulate_ensemble
+from replay.simulations.models import simulate_ensemble
 from sim.models.beam import StochasticBeam
 
 DURATION = 45.0

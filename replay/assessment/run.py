@@ -14,11 +14,11 @@ from monitor.engine.monitor import Monitor
 from monitor.indicators.base import LARGEST_WINDOW
 from monitor.messages.blocks import Column
 from monitor.messages.transfer import TransferBlock
+from replay import Progress, silent
 from replay.assessment.results import Assessment, Series
 from replay.assessment.signal_checks import read_signals
 from replay.assessment.statistics import assess_pair, whole_record
 from replay.assessment.warnings import find_warnings
-from replay.ensembles.simulated import Progress, silent
 from replay.formats import Recording
 
 _BLOCK = 4096

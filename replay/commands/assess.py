@@ -13,8 +13,8 @@ from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
+    from replay import Progress
     from replay.assessment import Assessment
-    from replay.ensembles.simulated import Progress
     from replay.formats import Recording
 
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from monitor.commands.json_values import number
 from monitor.commands.options import add_column_options, positive
+from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
 from replay.commands.column_selection import column_selection
+from replay.identification.fit_json import fit_json
 
 if TYPE_CHECKING:
+    from monitor.messages.blocks import Channel, Stream
     from replay.formats import Recording, Selection
-    from replay.identification.actuators import Identified
+    from replay.identification.actuators import ActuatorFit, Identified
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fit every actuator of every file and print what was found; return 2 if one of them could not be fitted."""
     from monitor.commands.json_values import print_records
-    from replay.commands.identify_report import as_json, print_fits
+    from replay.commands.identify import as_json, print_fits
     from replay.identification.actuators import check_settings
 
     selection = column_selection(arguments)
@@ -88,3 +100,135 @@ def _identified(
             )
     except (ValueError, OSError) as problem:
         return recording, Identified((), (str(problem),))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One parameter.
+
+    Parameters
+    ----------
+    name, unit : in a table.
+    factor : which a table shows it times.
+    key : in JSON, where it is in SI, or in the unit of the channels.
+    """
+
+    name: str
+    unit: str
+    factor: float
+    key: str
+
+
+def shown(name: str, command: Channel, measured: Channel) -> Shown:
+    """Return how a parameter is shown; beta_1 and so on, the polynomial's terms, by what they are."""
+    if name in ("delay", "lag"):
+        return Shown(name, "ms", 1e3, f"{name}_s")
+    if name == "gain":
+        return Shown(name, ratio_unit(measured, command), 1.0, name)
+    power = int(name.removeprefix("beta_")) - 1
+    if not power:
+        return Shown("offset", measured.unit, 1.0, "offset")
+    per = f"s^{power}" if power > 1 else "s"
+    title = f"drift t^{power}" if power > 1 else "drift"
+    return Shown(title, f"{measured.unit or '1'}/{per}", 1.0, f"drift_per_{per.replace('^', '')}")
+
+
+def as_json(path: Path, recording: Recording | None, found: Identified) -> dict[str, Any]:
+    """Return what was identified of one record, or why nothing was; null where there is no value.
+
+    A name says the unit where it is one of time; the others are those of the channels.
+    """
+    return {
+        "file": str(path),
+        "sample_rate": recording.stream.sample_rate if recording else None,
+        "notes": list(recording.notes) if recording else [],
+        "actuators": [_actuator(each, recording.stream) for each in found.fits] if recording else [],
+        "problems": list(found.problems),
+    }
+
+
+def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
+    command, measured = stream.channels[found.pair.command], stream.channels[found.pair.measured]
+    keys = tuple(shown(name, command, measured).key for name in found.fit.names)
+    # what was asked for and is not told has no value, but its name
+    nothing = {shown(name, command, measured).key: None for name in found.not_told}
+    fit = fit_json(replace(found.fit, names=keys))
+    errors = dict(zip(keys, map(number, found.fit.correlated_standard_errors.tolist()), strict=True))
+    intervals = [[number(end) for end in interval] for interval in found.fit.intervals().tolist()]
+    return {
+        "actuator": found.pair.actuator,
+        "command": command.name,
+        "measured": measured.name,
+        **fit,
+        "estimates": fit["estimates"] | nothing,
+        "standard_errors": fit["standard_errors"] | nothing,
+        "correlated_standard_errors": errors | nothing,
+        "interval_95": dict(zip(keys, intervals, strict=True)) | nothing,
+        "unidentified": [*fit["unidentified"], *nothing],
+        "rivals": [dict(zip(keys, rival, strict=False)) for rival in found.rivals.tolist()],
+        "explained": number(found.explained),
+        "compared": found.compared,
+        "left_out": found.left_out,
+        "warnings": list(found.warnings),
+        "notes": list(found.notes),
+    }
+
+
+# in a pipe, which has no width of its own
+WIDTH = 110
+_MOST_DIGITS = 7
+_ROUNDING = 1e-12
+
+
+def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> None:
+    """Print the parameters of each actuator, times in ms; the errors are for autocorrelated residuals."""
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    console.print(Text(printable(str(path)), "bold"))
+    for found in fits:
+        console.print(_parameters(found, stream))
+        unit = stream.channels[found.pair.measured].unit
+        console.print(
+            f"{found.compared} samples compared; {100.0 * found.explained:.4g} % of the measured variance explained, "
+            f"{f'{found.fit.sigma:.4g} {unit}'.rstrip()} left",
+            markup=False,
+        )
+        for warning in found.warnings:
+            console.print(Text(f"warning: {warning}"), style="bold red")
+        for note in found.notes:
+            console.print(Text(f"note: {note}"), style="yellow")
+    for note in notes:
+        console.print(Text(f"note: {note}"), style="yellow")
+
+
+def _parameters(found: ActuatorFit, stream: Stream) -> Table:
+    command, measured = (stream.channels[channel] for channel in (found.pair.command, found.pair.measured))
+    table = Table(title=Text(f"{command.name} -> {measured.name}"), title_justify="left")
+    table.add_column("parameter", no_wrap=True)
+    for heading in ("unit", "estimate", "±", "95 % from", "to", "± if white"):
+        table.add_column(heading, justify="left" if heading == "unit" else "right")
+    errors, white_errors = found.fit.correlated_standard_errors, found.fit.standard_errors
+    columns = np.column_stack([found.fit.parameters, errors, found.fit.intervals(), white_errors])
+    rows = dict(zip(found.fit.names, columns, strict=True))
+    for name in ("gain", "delay", "lag", *(name for name in rows if name.startswith("beta_"))):
+        as_what = shown(name, command, measured)
+        if name in rows:
+            value, error, low, high, white = (as_what.factor * rows[name]).tolist()
+            known = error if math.isfinite(error) else white
+            row = _number(value, known), _number(error, error), _number(low, known), _number(high, known)
+            table.add_row(as_what.name, Text(as_what.unit), *row, _number(white, white))
+        elif name in found.not_told:
+            table.add_row(as_what.name, Text(as_what.unit), *"—" * 5)
+    return table
+
+
+def _number(value: float, error: float) -> str:
+    """Return a number to the second digit of its error."""
+    if not math.isfinite(value):
+        return "—"
+    # what is smaller is rounding, and hides what is not
+    if abs(value) <= _ROUNDING:
+        return "0"
+    digits = 4
+    if math.isfinite(error) and error > 0.0:
+        digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2
+    return f"{value:.{min(max(digits, 2), _MOST_DIGITS)}g}"

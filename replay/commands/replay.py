@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
                 if requests is None:
                     _send_all(source, publisher, arguments.no_wait, stop)
             if requests is not None:
-                from replay.commands.replay_control import play_controlled
+                from replay.playback.controlled_source import play_controlled
 
                 play_controlled(source, publisher, requests, arguments.no_wait, stop)
     finally:
@@ -136,7 +136,7 @@ def _set_up(
     requests = None
     if arguments.control:
         from monitor.transport.zeromq.request_server import ZmqRequestServer
-        from replay.commands.replay_control import REQUEST_RATE
+        from replay.playback.controlled_source import REQUEST_RATE
 
         requests = ZmqRequestServer(
             arguments.requests or "tcp://127.0.0.1:*",

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, with a progress bar."""
     from monitor.commands.progress import bar
-    from replay.ensembles.simulated import ensemble_model, simulate_ensemble
+    from replay.simulations.models import ensemble_model, simulate_ensemble
 
     model = ensemble_model(arguments.model)
     if arguments.experiments is not None:

@@ -1,19 +1,143 @@
-"""What was injected into a simulated test beside what was indicated, printed."""
+"""What was injected into a simulated test beside what was indicated: compared, and printed as tables."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.messages.headline import LABELS
-from replay.assessment.truth import Stretch, compare
+from monitor.messages.blocks import Samples
+from monitor.messages.headline import HEADLINE, LABELS
+from monitor.recording import RunReader
+from replay.formats.base import RecordingError
+
+_STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that is none
+_READ_BLOCK = 1 << 16
+_INDICATORS = (HEADLINE, "fdb", "paei")
+_DEFAULT_WINDOW = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tracking:
+    """A delay [s], positive when the measured signal lags, and an amplitude ratio command/measured."""
+
+    delay: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class TruthInterval:
+    """A part of the run between two changes of an actuator.
+
+    ``start`` and ``stop`` in s since the first sample; ``slides`` when the actuator changed all the time.
+    `indicated` has the indicators that were computed, by the prefix of their results, the headline first.
+    All values are medians over the part in which every window lies between the changes, and the injected ones
+    are means over those windows; NaN where that part is shorter than a window. An indicator that has no value in
+    some of them is compared where it has one.
+    """
+
+    actuator: str
+    start: float
+    stop: float
+    slides: bool
+    injected: Tracking
+    indicated: Mapping[str, Tracking]
+
+
+def compare_with_truth(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple[TruthInterval, ...]:
+    """Compare, for every actuator and every part of a run file of a simulation.
+
+    Parameters
+    ----------
+    path : a run in which ``<actuator>.true_delay`` and ``.true_ratio`` were recorded too.
+    ramp : s in which the load grew to its size, left out at the start.
+
+    Raises
+    ------
+    RunFileError : the file cannot be read.
+    RecordingError : no truth was recorded, or no results.
+    """
+    with RunReader(path) as reader:
+        names = {channel.name: i for i, channel in enumerate(reader.stream.channels)}
+        columns = reader.result_stream.columns if reader.result_stream else ()
+        pairs = [pair for pair in reader.stream.pairs if f"{pair.actuator}.true_delay" in names]
+        if not (pairs and columns and reader.n_samples):
+            raise RecordingError(f"{path}: has no truth to compare with, or no results: record a simulation")
+        index, samples = _signals(reader)
+        epochs, result_index, _, results = reader.results()
+        rate = reader.stream.sample_rate
+        window = float(reader.settings.get("indicators", {}).get("window", _DEFAULT_WINDOW))
+        first = epochs == epochs[0]
+    # the sample at which each row of results stands
+    rows = np.minimum(np.searchsorted(index, result_index[first]), len(index) - 1)
+    found = {(column.actuator, column.name): results[first, i] for i, column in enumerate(columns)}
+    intervals: list[TruthInterval] = []
+    for pair in pairs:
+        truth = samples[:, [names[f"{pair.actuator}.true_{what}"] for what in ("delay", "ratio")]]
+        n_window = max(1, round(window * rate))
+        injected = _trailing_mean(truth, n_window)[rows]
+        indicated = {
+            name: np.column_stack([found[pair.actuator, f"{name}_{what}"] for what in ("delay", "ratio")])
+            for name in _INDICATORS
+            if (pair.actuator, f"{name}_delay") in found
+        }
+        for start, stop, slides in _intervals(truth, n_window):
+            settled = start + n_window + (round(ramp * rate) if start == 0 else 0)
+            inside = (rows >= settled) & (rows < stop) if stop - settled >= n_window else np.zeros(len(rows), bool)
+            middle = _median(injected[inside])
+            # where it slides, a median over fewer windows is that of other delays
+            off = {name: _median((values - injected)[inside]) for name, values in indicated.items()}
+            told = {name: Tracking(middle.delay + by.delay, middle.ratio + by.ratio) for name, by in off.items()}
+            intervals.append(TruthInterval(pair.actuator, start / rate, stop / rate, slides, middle, told))
+    return tuple(intervals)
+
+
+def _signals(reader: RunReader) -> tuple[NDArray[np.int64], Samples]:
+    """Return number and values of the samples of the first epoch."""
+    numbers: list[NDArray[np.int64]] = []
+    samples: list[Samples] = []
+    for block in reader.signal_blocks(_READ_BLOCK, jitter=float("inf")):
+        if block.stream.epoch == reader.stream.epoch:
+            numbers.append(block.index + np.arange(len(block), dtype=np.int64))
+            samples.append(block.samples)
+    return np.concatenate(numbers), np.concatenate(samples)
+
+
+def _trailing_mean(truth: Samples, n_window: int) -> Samples:
+    """Return the mean over the window that ends at each sample; before the first full one, over what there is."""
+    sums = np.vstack([np.zeros(truth.shape[1]), np.cumsum(truth, axis=0)])
+    stop = np.arange(1, len(truth) + 1)
+    start = np.maximum(stop - n_window, 0)
+    return np.asarray((sums[stop] - sums[start]) / (stop - start)[:, None])
+
+
+def _intervals(truth: Samples, n_window: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield first sample, end and whether it slides; changes that are over within a window only divide."""
+    moving = np.append(False, (np.abs(np.diff(truth, axis=0)) > _STILL).any(axis=1))
+    edges = [0, *(np.flatnonzero(np.diff(moving)) + 1).tolist(), len(truth)]
+    for start, stop in itertools.pairwise(edges):
+        slides = bool(moving[start])
+        if not slides or stop - start > n_window:
+            yield start, stop, slides
+
+
+def _median(values: Samples) -> Tracking:
+    valid = values[~np.isnan(values).any(axis=1)]
+    if not len(valid):
+        return Tracking(float("nan"), float("nan"))
+    delay, ratio = np.median(valid, axis=0).tolist()
+    return Tracking(delay, ratio)
+
 
 _DASH = "—"
 _NAME = 8  # characters of an actuator's
@@ -45,41 +169,41 @@ def print_truth(record: Path, ramp: float, console: Console) -> None:
     record : run file of a simulated test.
     ramp : s in which its load grew.
     """
-    print_stretches(compare(record, ramp), console)
+    print_intervals(compare_with_truth(record, ramp), console)
 
 
-def print_stretches(stretches: Sequence[Stretch], console: Console) -> None:
+def print_intervals(intervals: Sequence[TruthInterval], console: Console) -> None:
     """Print the tables of what was injected and indicated in these parts of a run."""
     for quantity in _QUANTITIES:
         console.print(Text(quantity.title, style="bold"))
-        console.print(_table(stretches, quantity))
+        console.print(_table(intervals, quantity))
         console.print()
-    if any(math.isnan(stretch.injected.delay) for stretch in stretches):
+    if any(math.isnan(interval.injected.delay) for interval in intervals):
         console.print(Text(f"{_DASH}  this part of the run is too short for a window to settle in it", style="dim"))
 
 
-def _table(stretches: Sequence[Stretch], quantity: _Quantity) -> Table:
+def _table(intervals: Sequence[TruthInterval], quantity: _Quantity) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     table.add_column("actuator", no_wrap=True, max_width=_NAME, overflow="ellipsis")
     table.add_column("part of run, s", no_wrap=True)
     table.add_column("true", justify="right", no_wrap=True)
-    indicators = stretches[0].indicated if stretches else ()
+    indicators = intervals[0].indicated if intervals else ()
     for indicator in indicators:
         table.add_column(LABELS[indicator], justify="right", no_wrap=True)
         table.add_column("off", justify="right", no_wrap=True, style="dim")
-    for before, stretch in zip([None, *stretches], stretches, strict=False):
-        same = before is not None and before.actuator == stretch.actuator
-        injected = getattr(stretch.injected, quantity.name)
+    for before, interval in zip([None, *intervals], intervals, strict=False):
+        same = before is not None and before.actuator == interval.actuator
+        injected = getattr(interval.injected, quantity.name)
         cells = [_number(quantity.factor * injected, quantity.form)]
         for indicator in indicators:
-            indicated = getattr(stretch.indicated[indicator], quantity.name)
+            indicated = getattr(interval.indicated[indicator], quantity.name)
             cells += [
                 _number(quantity.factor * indicated, quantity.form),
                 _number(quantity.off_factor * (indicated - injected), _OFF_FORM),
             ]
-        slides = ", slides" if stretch.slides else ""
-        part = f"{stretch.start:.1f}–{stretch.stop:.1f}{slides}"
-        table.add_row("" if same else stretch.actuator, part, *cells)
+        slides = ", slides" if interval.slides else ""
+        part = f"{interval.start:.1f}–{interval.stop:.1f}{slides}"
+        table.add_row("" if same else interval.actuator, part, *cells)
     return table
 
 

@@ -1,4 +1,4 @@
-"""The record and the regression model that an actuator is fitted by."""
+"""The regression that an actuator is fitted by, with a lag or without, and the choice between the two."""
 
 from __future__ import annotations
 
@@ -193,3 +193,69 @@ def chosen_and_rivals(model: Regression, observed: Samples, best: Fit) -> tuple[
         return best, rivals
     again = fit(model, observed, chosen)
     return replace(again, minima=best.minima, minima_at=best.minima_at), rivals
+
+
+# what a lag does, less what gain, delay and drift do as well, as a share of its square: of one frequency rounding
+_LEAST_OF_ITS_OWN = 1e-7
+# the lag at which that is looked at: s, and a share of max_delay, so that the record's beginning is forgotten
+_TRIED, _TRIED_SHARE = 0.01, 0.1
+# a lag takes away so many times the variance of the errors; by chance, with one parameter, once in 370
+_LEAST_GAIN = 9.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A fit, inside, of one of two regressions.
+
+    Parameters
+    ----------
+    rivals : (n_rivals, p), parameters that fit as well.
+    why_no_lag : where one was asked for, and is not given.
+    """
+
+    regression: ActuatorRegression
+    fit: Fit
+    rivals: Samples
+    why_no_lag: str = ""
+
+
+def with_a_lag_if_seen(plain: Chosen) -> Chosen:
+    """Return the fit with a lag if the record shows one, else the one without, and why."""
+    regression = replace(plain.regression, with_lag=True)
+    if not tells_lag_from_delay(regression, plain.fit):
+        return replace(plain, why_no_lag="the motion has a single frequency, which does not tell delay and lag apart")
+    found, rivals = regression.fitted()
+    if not found.converged:
+        return replace(plain, why_no_lag="the search for one found no end")
+    if not lag_is_seen(regression, found):
+        return replace(plain, why_no_lag="none is seen: with one the fit is no better")
+    return Chosen(regression, found, rivals)
+
+
+def tells_lag_from_delay(regression: ActuatorRegression, plain: Fit) -> bool:
+    """Return whether a lag does what gain, delay and drift do not do as well: a matter of the motion.
+
+    Parameters
+    ----------
+    regression : with a lag.
+    plain : the fit without.
+    """
+    most, (gain, delay) = regression.max_delay, plain.parameters[:2]
+    lag = min(_TRIED, _TRIED_SHARE * most)
+    at = np.array([[gain, np.clip(delay - lag, -most, most), lag, *plain.parameters[2:]]])
+    effects = regression.model.evaluate(at)[1][0]
+    effects = effects / np.linalg.norm(effects, axis=0)
+    others, own = np.delete(effects, 2, axis=1), effects[:, 2]
+    weights = np.linalg.lstsq(others.T @ others, others.T @ own, rcond=None)[0]
+    return bool(np.sum((own - others @ weights) ** 2) > _LEAST_OF_ITS_OWN)
+
+
+def lag_is_seen(regression: ActuatorRegression, found: Fit) -> bool:
+    """Return whether a fit with a lag is better than without one by more than chance."""
+    place = found.names.index("lag")
+    variance = found.sigma**2
+    white, correlated = found.covariance[place, place], found.correlated_covariance[place, place]
+    # autocorrelated errors take a lag for what is none more often
+    if np.isfinite(white) and correlated > white:
+        variance *= correlated / white
+    return regression.least_without_a_lag(found) - found.sum_of_squares > _LEAST_GAIN * variance

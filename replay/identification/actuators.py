@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Pair, Samples
-from replay.ensembles.simulated import Progress, silent
+from replay import Progress, silent
 from replay.formats import Recording
-from replay.identification.actuator_regression import ActuatorRegression, fitted_segment
-from replay.identification.doubts import notes_on, warnings_of
-from replay.identification.lag_choice import Chosen, with_a_lag_if_seen
+from replay.identification.actuator_regression import ActuatorRegression, Chosen, fitted_segment, with_a_lag_if_seen
+from replay.identification.diagnostics import notes_on, warnings_of
 from sim.actuator import LONGEST
 from sim.identification.fit import Fit
 

@@ -6,7 +6,7 @@ from math import inf
 
 from replay.formats.base import Recording, RecordingError
 from replay.simulations.entry import Simulation
-from replay.simulations.experiments import SIMULATIONS
+from replay.simulations.models import SIMULATIONS
 from replay.simulations.tracking_tests import CASES, TESTS
 
 __all__ = ["names", "simulation", "simulations"]

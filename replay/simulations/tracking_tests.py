@@ -11,6 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import ArrayRecording, Recording
 from replay.simulations.entry import PAPER_CASES, Simulation
+from sim.tracking_cases import TrackingCase
 
 if TYPE_CHECKING:
     from sim.hybrid import HybridRecord
@@ -29,7 +30,7 @@ def _hybrid(duration: float, seed: int) -> Recording:
     tests = demonstration_tests(duration, seed=seed)
     records = {actuator: simulate(test) for actuator, test in tests.items()}
     rate = next(iter(tests.values())).sample_rate
-    return _recording("hybrid", rate, {actuator: _columns(record) for actuator, record in records.items()})
+    return _hybrid_recording("hybrid", rate, {actuator: _columns(record) for actuator, record in records.items()})
 
 
 def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
@@ -53,7 +54,7 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
     response = np.interp(frequency, points, responses)
     phase = phase_error(response)
     delay = -phase / (2.0 * np.pi * frequency)
-    return _recording(
+    return _hybrid_recording(
         "plant", _PLANT_RATE, {"plant": (command, measured, force, amplitude_ratio(response), phase, delay)}
     )
 
@@ -63,7 +64,7 @@ def _columns(record: HybridRecord) -> tuple[Samples, ...]:
     return record.command, record.measured, record.force, *truth
 
 
-def _recording(rig: str, rate: float, columns: dict[str, tuple[Samples, ...]]) -> ArrayRecording:
+def _hybrid_recording(rig: str, rate: float, columns: dict[str, tuple[Samples, ...]]) -> ArrayRecording:
     channels = tuple(
         Channel(f"{actuator}.{name}", role, unit, actuator if role is not Role.AUXILIARY else "")
         for actuator in columns
@@ -100,7 +101,6 @@ _CASES = {
 
 
 def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
-    from replay.studies.tracking.cases import case_recording
     from sim.tracking_cases import tracking_case
 
     if duration > lasts:
@@ -113,3 +113,22 @@ CASES = tuple(
     Simulation(f"case-{name}", summary, lasts, partial(_case, name, lasts), PAPER_CASES, faulty=True)
     for name, (lasts, summary) in _CASES.items()
 )
+
+
+ACTUATOR = "actuator"
+
+
+def case_recording(case: TrackingCase) -> ArrayRecording:
+    """Return the case as a rig would have recorded it; ``true_ratio`` and the others are auxiliary channels."""
+    columns = [
+        (Channel(f"{ACTUATOR}.command", Role.COMMAND, "m", ACTUATOR), case.command),
+        (Channel(f"{ACTUATOR}.measured", Role.MEASURED, "m", ACTUATOR), case.measured),
+    ]
+    if case.force is not None:
+        columns.append((Channel(f"{ACTUATOR}.force", Role.FORCE, "N", ACTUATOR), case.force))
+    for name, unit in (("ratio", "1"), ("phase", "rad"), ("delay", "s")):
+        truth: Samples = getattr(case, f"true_{name}")
+        columns.append((Channel(f"{ACTUATOR}.true_{name}", Role.AUXILIARY, unit), truth))
+    samples = np.column_stack([values for _, values in columns])
+    channels = tuple(channel for channel, _ in columns)
+    return ArrayRecording(Stream(f"case-{case.name}", 0, case.sample_rate, channels), samples)

@@ -15,10 +15,10 @@ from monitor.reliability.decision import Decision, Estimate, Limits, Verdict, de
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.several_sites import JointReliability, product
 from monitor.reliability.tolerance import Tolerance
-from replay.comparison.area_metric import area_metric
-from replay.comparison.measures import HistoryComparison, compare
 from replay.formats.base import RecordingError
 from replay.validation.alignment import has_equal_steps, lag, match
+from replay.validation.area_metric import area_metric
+from replay.validation.history_measures import HistoryComparison, compare_histories
 from replay.validation.model import Model, check_same_time, judge
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import ToleranceChoice
@@ -141,7 +141,7 @@ def _shifts(lags: Sequence[float], align: Align, records: Sequence[MeasuredRecor
 def _compared(measured: Samples, mean: Samples, time: Samples) -> HistoryComparison | None:
     if int(np.isfinite(measured).sum()) < 2:
         return None
-    return compare(measured, mean, float(time[-1] - time[0]) / (len(time) - 1))
+    return compare_histories(measured, mean, float(time[-1] - time[0]) / (len(time) - 1))
 
 
 def _areas(model: Model, measured: Samples) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Fits of one experiment or of repeated ones: estimates, covariances, distinct minima, and what went wrong."""
+"""Fits of one experiment, repeated ones, or many at once: estimates, covariances, distinct minima, diagnostics."""
 
 from __future__ import annotations
 
@@ -203,27 +203,6 @@ def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> b
     return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)
 
 
-def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) -> Samples:
-    """Return (number, p) starts that fill a box evenly: a Latin hypercube.
-
-    Parameters
-    ----------
-    lower, upper : (p,), of the box.
-    number : each parameter has one start in each of so many parts of its side.
-    seed : of the random places within.
-
-    Raises
-    ------
-    ValueError : the box has no inside, or no start is asked for.
-    """
-    if number < 1 or not (np.isfinite(lower) & np.isfinite(upper) & (lower < upper)).all():
-        raise ValueError("fit starts: need one at least, and a box with finite lower and upper ends")
-    generator = np.random.default_rng(seed)
-    parts = generator.permuted(np.tile(np.arange(number), (len(lower), 1)), axis=1).T
-    share = (parts + generator.random(parts.shape)) / number
-    return np.asarray(lower + share * (upper - lower))
-
-
 def restated(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
     """Return the same fit of parameters = matrix @ fitted + shift.
 
@@ -253,3 +232,66 @@ def _restated(covariance: Samples, matrix: Samples) -> Samples:
     infinite, missing = ((part & which).any(axis=1) for which in (np.isinf(variance), np.isnan(variance)))
     np.einsum("pp->p", found)[infinite & ~missing] = np.inf
     return np.asarray(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """Many fits of one model.
+
+    Parameters
+    ----------
+    names : (p,).
+    parameters : (m, p).
+    covariance : (m, p, p), for white errors; NaN at a bound and infinite where the data do not tell, as in `Fit`.
+    sigma : (m,), standard deviation of the errors, estimated.
+    sum_of_squares : (m,).
+    at_bound : (m, p), parameters in which an active bound has a part.
+    converged : (m,).
+    """
+
+    names: tuple[str, ...]
+    parameters: Samples
+    covariance: Samples
+    sigma: Samples
+    sum_of_squares: Samples
+    at_bound: Flags
+    converged: Flags
+
+    def of(self, name: str) -> Samples:
+        """Return (m,): one parameter of all."""
+        return self.parameters[:, self.names.index(name)]
+
+    @property
+    def standard_errors(self) -> Samples:
+        """(m, p); NaN and infinite as the covariance."""
+        return np.asarray(np.sqrt(np.einsum("mpp->mp", self.covariance)))
+
+
+def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:
+    """Fit a model to each of m experiments.
+
+    Parameters
+    ----------
+    regression : the model, one for all.
+    observed : (m, n).
+    start : (p,), or (m, p).
+
+    Raises
+    ------
+    ValueError : there are no more instants than parameters, a start has no finite response, or see `minimize`.
+    """
+    observed = np.atleast_2d(observed)
+    found = minimize(regression, observed, np.broadcast_to(start, (len(observed), len(regression.names))))
+    refuse_unfitted(observed.shape[1], found.parameters.shape[1], float(found.sum_of_squares.max(initial=0.0)))
+    names, matrix = own_parameters(regression)
+    info = information(found.normal, found.at_bound, matrix)
+    variance = found.sum_of_squares / (observed.shape[1] - info.rank)
+    return Fits(
+        names,
+        found.parameters @ matrix.T,
+        info.covariance(variance),
+        np.sqrt(variance),
+        found.sum_of_squares,
+        info.at_bound,
+        found.converged,
+    )

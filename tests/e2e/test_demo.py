@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from monitor.recording import RunReader
-from replay.assessment.truth import compare
+from replay.commands.truth_table import compare_with_truth
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 240.0
@@ -89,15 +89,15 @@ def test_headless_run_indicates_what_was_injected(folder, warm_kernels):
         assert reader.outcome == "clean"
         assert reader.n_samples == 9 * 1024
         assert reader.settings["indicators"]["window"] == 1.0
-    stretches = compare(record, ramp=1.5)
-    settled = [s for s in stretches if not s.slides and s.injected.delay == s.injected.delay]
+    intervals = compare_with_truth(record, ramp=1.5)
+    settled = [s for s in intervals if not s.slides and s.injected.delay == s.injected.delay]
     assert {s.actuator for s in settled} == {"north", "south", "roof"}
     assert len(settled) == 5
-    for stretch in settled:
+    for interval in settled:
         for name in ("broadband", "fdb", "paei"):
-            indicated = stretch.indicated[name]
-            assert indicated.delay == pytest.approx(stretch.injected.delay, abs=5e-4)
-            assert indicated.ratio == pytest.approx(stretch.injected.ratio, rel=1e-2)
+            indicated = interval.indicated[name]
+            assert indicated.delay == pytest.approx(interval.injected.delay, abs=5e-4)
+            assert indicated.ratio == pytest.approx(interval.injected.ratio, rel=1e-2)
             assert f"{1e3 * indicated.delay + 0.0:.2f}".replace("-0.00", "0.00") in out
     heading = next(line for line in out.splitlines() if line.startswith("actuator"))
     assert heading.split()[-7:] == ["true", "broadband", "off", "FDB", "off", "PAEI", "off"]

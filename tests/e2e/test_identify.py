@@ -116,7 +116,7 @@ def test_a_lag_that_is_not_told_has_no_value(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_number_of_the_table_is_cut(columns, record, monkeypatch, capsys) -> None:
-    monkeypatch.setattr("replay.commands.identify_report.WIDTH", columns)
+    monkeypatch.setattr("replay.commands.identify.WIDTH", columns)
     assert main(["identify", str(record), "--lag", "--drift", "3"]) == 0
     table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
     assert len(table) == 6 and max(map(len, table)) <= 80

@@ -13,7 +13,7 @@ from monitor.engine.monitor import Monitor, warm_up
 from monitor.ensembles.plan_files import open_plan
 from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
-from replay.ensembles.simulated import ensemble_model, simulate_ensemble
+from replay.simulations.models import ensemble_model, simulate_ensemble
 
 ANY_PORT = "tcp://127.0.0.1:*"
 LIMITS = ("--limit", "accumulated=0.7:0.85", "--limit", "first_passage=0.05:0.3")

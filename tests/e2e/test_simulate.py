@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from replay.ensembles.simulated import ensemble_model, simulate_ensemble
+from replay.simulations.models import ensemble_model, simulate_ensemble
 
 ROOT = Path(__file__).parents[2]
 

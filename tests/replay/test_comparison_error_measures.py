@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from replay.comparison.error_measures import norm, russell, sprague_geers
+from replay.validation.history_measures import norm, russell, sprague_geers
 
 N = 400
 TIME = np.arange(N) / N

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.comparison.measures import relative_rms_error, time_warping_distance
+from replay.validation.history_measures import relative_rms_error, time_warping_distance
 
 ROOT = Path(__file__).parents[2]
 # far enough from rounding and from underflow; ties and constant stretches come with the integers
@@ -94,7 +94,7 @@ def test_a_common_scale_does_not_change_it(pair, exponent, window):
 MEMORY = """
 import resource
 import numpy as np
-from replay.comparison.measures import time_warping_distance
+from replay.validation.history_measures import time_warping_distance
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

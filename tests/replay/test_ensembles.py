@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from monitor.ensembles.reader import read_ensemble
-from replay.ensembles.simulated import ensemble_model, model_names, realizations, simulate_ensemble
 from replay.simulations import simulation
+from replay.simulations.models import ensemble_model, model_names, realizations, simulate_ensemble
 from sim.ensemble import BLOCK, realization_block, replicates
 from sim.models.beam import StochasticBeam
 

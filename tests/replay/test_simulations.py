@@ -16,10 +16,10 @@ from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.instants import instants_of
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
-from replay.assessment.truth import compare
-from replay.ensembles.simulated import ensemble_model, model_names, realizations
+from replay.commands.truth_table import compare_with_truth
 from replay.formats import RecordingError
 from replay.simulations import names, simulation, simulations
+from replay.simulations.models import ensemble_model, model_names, realizations
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
 from sim.benchmark_plant import BenchmarkPlant
 from sim.tracking_cases import CASES, tracking_case
@@ -112,8 +112,8 @@ def recorded(tmp_path, name, duration, window, every=16):
 
 
 def test_what_is_indicated_is_what_was_injected(tmp_path, warm_kernels):
-    stretches = compare(recorded(tmp_path, "hybrid", 24.0, 2.0), ramp=2.0)
-    assert [(s.actuator, s.start, s.stop, s.slides) for s in stretches] == [
+    intervals = compare_with_truth(recorded(tmp_path, "hybrid", 24.0, 2.0), ramp=2.0)
+    assert [(s.actuator, s.start, s.stop, s.slides) for s in intervals] == [
         ("north", 0.0, pytest.approx(8.0, abs=0.01), False),
         ("north", pytest.approx(8.5, abs=0.01), pytest.approx(16.0, abs=0.01), False),
         ("north", pytest.approx(16.5, abs=0.01), 24.0, False),
@@ -124,22 +124,22 @@ def test_what_is_indicated_is_what_was_injected(tmp_path, warm_kernels):
         ("roof", pytest.approx(16.0, abs=0.01), 24.0, False),
     ]
     injected = [0.012, 0.025, -0.002, 0.0, 0.00798, 0.005, 0.0175, 0.030]
-    for stretch, delay in zip(stretches, injected, strict=True):
-        assert stretch.injected.delay == pytest.approx(delay, abs=5e-5)
-        assert list(stretch.indicated) == ["broadband", "fdb", "paei"]
-        for name, indicated in stretch.indicated.items():
+    for interval, delay in zip(intervals, injected, strict=True):
+        assert interval.injected.delay == pytest.approx(delay, abs=5e-5)
+        assert list(interval.indicated) == ["broadband", "fdb", "paei"]
+        for name, indicated in interval.indicated.items():
             # where the delay slides, broadband is as old as its last evaluation
-            least = {"broadband": 1e-3}.get(name, 5e-4) if stretch.slides else 5e-4
-            assert indicated.delay == pytest.approx(stretch.injected.delay, abs=least)
-            assert indicated.ratio == pytest.approx(stretch.injected.ratio, rel=1e-2)
+            least = {"broadband": 1e-3}.get(name, 5e-4) if interval.slides else 5e-4
+            assert indicated.delay == pytest.approx(interval.injected.delay, abs=least)
+            assert indicated.ratio == pytest.approx(interval.injected.ratio, rel=1e-2)
 
 
 def test_a_part_too_short_for_a_window_has_no_value(tmp_path, warm_kernels):
-    stretches = compare(recorded(tmp_path, "hybrid", 9.0, 1.9), ramp=1.5)
-    north = [stretch for stretch in stretches if stretch.actuator == "north"]
-    assert [math.isnan(stretch.indicated["broadband"].delay) for stretch in north] == [True, True, True]
+    intervals = compare_with_truth(recorded(tmp_path, "hybrid", 9.0, 1.9), ramp=1.5)
+    north = [interval for interval in intervals if interval.actuator == "north"]
+    assert [math.isnan(interval.indicated["broadband"].delay) for interval in north] == [True, True, True]
     assert math.isnan(north[0].injected.ratio)
-    assert not math.isnan(next(s for s in stretches if s.actuator == "south" and s.start > 0).indicated["paei"].ratio)
+    assert not math.isnan(next(s for s in intervals if s.actuator == "south" and s.start > 0).indicated["paei"].ratio)
 
 
 def test_a_run_without_truth_is_refused(tmp_path):
@@ -150,7 +150,7 @@ def test_a_run_without_truth_is_refused(tmp_path):
     writer.signals(SignalBlock(Stream("rig", 1, 100.0, channels), 0, 0.0, np.ones((9, 2))))
     writer.close()
     with pytest.raises(RecordingError, match="no truth to compare with"):
-        compare(tmp_path / "run.h5")
+        compare_with_truth(tmp_path / "run.h5")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,13 @@ from scipy.integrate import dblquad
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.tolerance import Policy, Tolerance
 from replay.studies.reliability import pictures
-from replay.studies.reliability.oracle import instantaneous_by_quadrature
-from replay.studies.reliability.study import REALIZATIONS, THRESHOLDS, run_study, simulated
+from replay.studies.reliability.study import (
+    REALIZATIONS,
+    THRESHOLDS,
+    instantaneous_by_quadrature,
+    run_study,
+    simulated,
+)
 from replay.validation.model import judge
 from sim.ensemble import replicates
 from sim.models.beam import StochasticBeam

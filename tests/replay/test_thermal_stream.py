@@ -8,8 +8,8 @@ import pytest
 from monitor.config import IndicatorSettings, ReliabilityLimits, ReliabilitySettings
 from monitor.engine.monitor import Monitor
 from monitor.ensembles.plan_files import open_plan
-from replay.ensembles.simulated import ensemble_model, simulate_ensemble
 from replay.simulations import simulation
+from replay.simulations.models import ensemble_model, simulate_ensemble
 from sim.ensemble import replicates
 from sim.models.thermal_tables import accreditation_runs
 

@@ -7,8 +7,7 @@ import math
 
 from rich.console import Console
 
-from replay.assessment.truth import Stretch, Tracking
-from replay.commands.truth_table import print_stretches
+from replay.commands.truth_table import Tracking, TruthInterval, print_intervals
 
 TRUE = Tracking(0.012, 1.05)
 INDICATED = {
@@ -19,14 +18,14 @@ INDICATED = {
 NOTHING = Tracking(math.nan, math.nan)
 
 
-def printed(*stretches: Stretch) -> list[str]:
+def printed(*intervals: TruthInterval) -> list[str]:
     console = Console(file=io.StringIO(), width=80)
-    print_stretches(stretches, console)
+    print_intervals(intervals, console)
     return console.file.getvalue().splitlines()
 
 
 def test_the_headline_comes_first_each_with_what_it_is_off_by() -> None:
-    lines = printed(Stretch("north", 0.0, 15.0, False, TRUE, INDICATED))
+    lines = printed(TruthInterval("north", 0.0, 15.0, False, TRUE, INDICATED))
     delay, ratio = (line.split() for line in lines if line.startswith("north"))
     # in ms: 12.03 - 12, 11 - 12, 15.1 - 12; in hundredths: 0, 1.05, -5.25
     assert delay == ["north", "0.0–15.0", "12.00", "12.03", "+0.03", "11.00", "-1.00", "15.10", "+3.10"]
@@ -37,8 +36,8 @@ def test_the_headline_comes_first_each_with_what_it_is_off_by() -> None:
 
 def test_only_what_was_computed_has_a_column_and_no_window_is_a_dash() -> None:
     lines = printed(
-        Stretch("north", 0.0, 1.0, False, NOTHING, {"paei": NOTHING}),
-        Stretch("north", 1.0, 15.0, True, TRUE, {"paei": INDICATED["paei"]}),
+        TruthInterval("north", 0.0, 1.0, False, NOTHING, {"paei": NOTHING}),
+        TruthInterval("north", 1.0, 15.0, True, TRUE, {"paei": INDICATED["paei"]}),
     )
     assert [line.split()[-3:] for line in lines if line.startswith("actuator")] == 2 * [["true", "PAEI", "off"]]
     assert sum(line.split() == ["north", "0.0–1.0", "—", "—", "—"] for line in lines) == 2
@@ -49,7 +48,7 @@ def test_only_what_was_computed_has_a_column_and_no_window_is_a_dash() -> None:
 def test_long_names_and_numbers_have_room_in_eighty_characters() -> None:
     late = Tracking(-0.09999, 1.2345)
     lines = printed(
-        Stretch(
+        TruthInterval(
             "the-one-at-the-north-end", 133.5, 136.7, True, late, dict.fromkeys(INDICATED, Tracking(-0.0887, 0.9))
         )
     )

@@ -6,9 +6,8 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from scipy.stats import t as student
 
-from sim.identification.delay_response import DelayResponse
-from sim.identification.fit import fit
-from sim.identification.many_fits import fit_many
+from sim.identification.fit import fit, fit_many
+from sim.identification.model_responses import DelayResponse
 from sim.identification.profile import profile
 from sim.models.delay_equation import DelayEquation
 from tests.oracles.linear_model import LinearModel

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import linregress
 from scipy.stats import t as student
 
-from sim.identification.delay_response import DelayResponse, SystemResponse
-from sim.identification.fit import fit
-from sim.identification.many_fits import fit_many
+from sim.identification.fit import fit, fit_many
+from sim.identification.model_responses import DelayResponse, SystemResponse
 from sim.identification.profile import profile
 from sim.identification.regression import PolynomialDiscrepancy, unbounded
 from sim.models.delay_equation import DelayEquation

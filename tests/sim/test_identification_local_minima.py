@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from sim.identification.delay_response import DelayResponse
-from sim.identification.fit import distinct_minima, fit, spread_starts
-from sim.identification.least_squares import minimize
+from sim.identification.fit import distinct_minima, fit
+from sim.identification.least_squares import minimize, spread_starts
+from sim.identification.model_responses import DelayResponse
 from sim.identification.regression import unbounded
 from sim.models.delay_equation import DelayEquation
 

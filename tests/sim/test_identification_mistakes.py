@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sim.identification.delay_response import DelayResponse
-from sim.identification.fit import fit, spread_starts
-from sim.identification.many_fits import fit_many
+from sim.identification.fit import fit, fit_many
+from sim.identification.least_squares import spread_starts
+from sim.identification.model_responses import DelayResponse
 from sim.identification.profile import profile
 from sim.identification.regression import PolynomialDiscrepancy
 from sim.models.delay_equation import DelayEquation

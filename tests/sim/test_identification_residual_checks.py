@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, kurtosistest, skewtest
 
-from sim.identification.delay_response import DelayResponse
 from sim.identification.fit import fit
+from sim.identification.model_responses import DelayResponse
 from sim.identification.residual_checks import check_residuals
 from sim.models.delay_equation import DelayEquation
 

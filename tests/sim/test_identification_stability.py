@@ -5,10 +5,9 @@ import pytest
 from scipy.optimize import LinearConstraint, least_squares, minimize_scalar
 from scipy.optimize import minimize as scipy_minimize
 
-from sim.identification.delay_response import DelayResponse, stable
-from sim.identification.fit import fit
+from sim.identification.fit import fit, fit_many
 from sim.identification.least_squares import minimize
-from sim.identification.many_fits import fit_many
+from sim.identification.model_responses import DelayResponse, stable
 from sim.identification.profile import profile
 from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, own_parameters
 from sim.models.delay_equation import DelayEquation

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sim.distributions import Lognormal, Normal, Resampled
-from sim.models.thermal_population import Conductivity, Family, characterize
-from sim.models.thermal_properties import fit_property
+from sim.models.thermal_population import Conductivity, Family, characterize, fit_property
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from sim.arrays import Flags
-from sim.identification.delay_response import DelayResponse, stable
+from sim.identification.model_responses import DelayResponse, stable
 from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, Regression
 from sim.models.delay_equation import DelayEquation, is_stable, steady_state
 

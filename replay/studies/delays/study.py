@@ -12,12 +12,12 @@ from time import perf_counter
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.ensembles.simulated import Progress, silent
+from replay import Progress, silent
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method
 from replay.studies.delays.level import POSTERIOR_STEPS, Level, MethodRuns, Typical, with_prior
 from sim.identification.bayesian import require_sampler
-from sim.identification.fit import Fit, fit, spread_starts
-from sim.identification.many_fits import Fits, fit_many
+from sim.identification.fit import Fit, Fits, fit, fit_many
+from sim.identification.least_squares import spread_starts
 from sim.identification.profile import profile
 from sim.identification.regression import Regression
 

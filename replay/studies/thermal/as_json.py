@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from replay.studies.thermal.compliance import FailureProbability
     from replay.studies.thermal.study import LevelStudy, ThermalStudy
     from replay.studies.thermal.validation import Judgement
-    from sim.models.thermal_population import Characterization
-    from sim.models.thermal_properties import PropertyFit
+    from sim.models.thermal_population import Characterization, PropertyFit
 
 _SHOWN = ("instantaneous", "first_passage", "accumulated")
 

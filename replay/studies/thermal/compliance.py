@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.ensembles.simulated import Progress, silent
+from replay import Progress, silent
 from replay.studies.thermal.limit import by_monte_carlo, by_quadrature
 from sim.models.thermal_population import Characterization, Conductivity, Family, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature

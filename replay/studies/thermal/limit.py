@@ -13,7 +13,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from monitor.messages.blocks import Samples
-from replay.ensembles.simulated import Progress, silent
+from replay import Progress, silent
 from sim.models.thermal_population import Population, Specimens
 from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurations

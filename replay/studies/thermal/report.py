@@ -17,8 +17,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from replay.studies.thermal.study import LevelStudy, ThermalStudy
     from replay.studies.thermal.validation import Judgement
-    from sim.models.thermal_population import Conductivity
-    from sim.models.thermal_properties import PropertyFit
+    from sim.models.thermal_population import Conductivity, PropertyFit
 
 _SHOWN = ("first_passage", "accumulated")
 

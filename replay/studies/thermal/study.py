@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.ensembles.simulated import Progress, silent
+from replay import Progress, silent
 from replay.studies.thermal.compliance import (
     BiasCorrection,
     FailureProbability,

@@ -13,10 +13,10 @@ from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.several_sites import JointReliability, product
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Policy, of_records
-from replay.ensembles.simulated import Progress, silent
+from replay import Progress, silent
 from replay.studies.thermal.limit import temperatures
 from sim.identification.fit import fit
-from sim.identification.slab_response import SlabResponse
+from sim.identification.model_responses import SlabResponse
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import SlabTest
 from sim.models.thermal_tables import (

@@ -12,7 +12,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Samples
 from replay.assessment import Assessment, assess
 from replay.assessment.run import choose_window
-from replay.studies.tracking.cases import case_recording
+from replay.simulations.tracking_tests import case_recording
 from replay.studies.tracking.paei_noise import NoisyPhase, paei_in_noise
 from replay.studies.tracking.plant import PlantStudy, study_plant
 from sim.tracking_cases import CASES, TrackingCase, tracking_case

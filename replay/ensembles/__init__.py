@@ -1,1 +1,0 @@
-"""Ensembles of realizations, simulated on all cores."""
