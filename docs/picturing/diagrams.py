@@ -10,10 +10,10 @@ import numpy as np
 from monitor.config import IndicatorSettings
 from monitor.reliability.decision import Limits
 from replay.assessment import assess
+from replay.commands.validate_report import draw as draw_validation
 from replay.simulations import simulation
 from replay.studies.reliability.pictures import draw
 from replay.studies.reliability.study import run_study
-from replay.validation.picture import draw as draw_validation
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import read_tolerance
 from replay.validation.validation import Site, validate

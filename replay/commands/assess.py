@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import math
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from monitor.commands.json_values import print_records, with_units
 from monitor.commands.options import add_column_options, add_indicator_options, given_settings
+from monitor.messages.headline import HEADLINE
 from monitor.system.safe_text import csv_cell, printable
 from replay.commands.column_selection import column_selection
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
+    from monitor.messages.blocks import Column, Samples
+    from monitor.messages.transfer import TransferBlock
     from replay import Progress
-    from replay.assessment import Assessment
+    from replay.assessment import Assessment, Headline, PairAssessment
+    from replay.assessment.change_points import Course
     from replay.formats import Recording
 
 
@@ -39,10 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print what was found."""
-    from monitor.commands.json_values import print_records
     from monitor.commands.progress import bar
     from replay.assessment import assess
-    from replay.commands.assess_json import as_json
     from replay.commands.assess_table import print_assessment
     from replay.formats import open_recording
 
@@ -121,17 +128,102 @@ def _thinning(assessment: Assessment) -> int:
 
 def _write_series(assessment: Assessment, path: Path, every: int, progress: Progress) -> None:
     """Write a column a result, in SI, its unit in the heading; a row for every `every`-th of the results."""
-    import pandas as pd
-
     series, several = assessment.series, len(assessment.pairs) > 1
     names = [f"{c.actuator}_{c.name}" if several else c.name for c in series.columns]
     headings = [f"{name} [{c.unit or 1}]" for name, c in zip(names, series.columns, strict=True)]
-    table = pd.DataFrame(series.values[::every], columns=pd.Index(map(csv_cell, headings)))
-    table.insert(0, "t [s]", series.time[::every])
+    table = np.column_stack([series.time[::every], series.values[::every]])
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
-            for row in range(0, max(1, len(table)), _ROWS_WRITTEN):
-                progress("rows written", row, len(table))
-                table[row : row + _ROWS_WRITTEN].to_csv(file, index=False, header=row == 0, float_format="%.10g")
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["t [s]", *map(csv_cell, headings)])
+            for first in range(0, len(table), _ROWS_WRITTEN):
+                progress("rows written", first, len(table))
+                rows = table[first : first + _ROWS_WRITTEN].tolist()
+                writer.writerows([["" if math.isnan(x) else f"{x:.10g}" for x in row] for row in rows])
     except OSError as problem:
         raise ValueError(f"{path}: cannot be written ({problem.strerror or problem})") from problem
+
+
+def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:
+    """Return what one record's assessment says; times in ms, angles in rad, null where a value means nothing."""
+    return {
+        "file": str(path),
+        "sample_rate": assessment.stream.sample_rate,
+        "samples": assessment.samples,
+        "duration_s": assessment.duration,
+        "window_s": assessment.settings.window,
+        "notes": notes,
+        "warnings": [{"code": w.code, "actuator": w.actuator, "text": w.text} for w in assessment.warnings],
+        "pairs": [_pair(found, assessment) for found in assessment.pairs],
+    }
+
+
+def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
+    from replay.commands.assess_table import group_of
+
+    channels = assessment.stream.channels
+    pair: dict[str, Any] = {
+        "actuator": found.pair.actuator,
+        "command": channels[found.pair.command].name,
+        "measured": channels[found.pair.measured].name,
+        "headline": _headline(found.headline),
+    }
+    for column in assessment.series.columns:
+        if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
+            continue
+        group = group_of(column.name)
+        # the index of HSEM itself has no name of its own within its group
+        name = "normalized" if column.name == group else column.name.removeprefix(f"{group}_")
+        key, factor = _key(name, column)
+        value: object = (
+            factor * found.totals[column.name]
+            if column.name in found.totals
+            else {name: factor * value for name, value in asdict(found.spreads[column.name]).items()}
+        )
+        (pair.setdefault(group, {}) if group else pair)[key] = value
+    for group, how in found.contradicts.items():
+        pair[group]["contradicts"] = how.fraction
+    pair["fei"], pair["fei_tapered"] = with_units(found.whole.fei), with_units(found.whole.fei_tapered)
+    pair["criteria"] = with_units(found.whole.criteria)
+    pair["transfer"] = _transfer(assessment.transfer, found.pair.actuator)
+    pair["valid_fraction"] = found.valid_fraction
+    return pair
+
+
+def _headline(headline: Headline | None) -> dict[str, Any] | None:
+    if headline is None:
+        return None
+    found = {"indicator": HEADLINE, **with_units(headline)}
+    courses = {name: found.pop(f"{name}_course") for name in ("delay", "ratio")}
+    return found | _course("delay", courses["delay"], 1e3, "_ms") | _course("ratio", courses["ratio"], 1.0, "")
+
+
+def _course(name: str, course: Course, factor: float, unit: str) -> dict[str, Any]:
+    """Return the changes of a value, steps and drifts; times in s after the record's first sample."""
+    seconds = {field: (f"{field}_s", 1.0) for field in ("time", "time_uncertainty", "start", "stop")}
+    renamed = {"before": "from", "before_sd": "from_sd", "after": "to", "after_sd": "to_sd"}
+    renamed |= {"first": "from", "last": "to", "sd": "sd"}
+    units = seconds | {field: (f"{key}{unit}", factor) for field, key in renamed.items()}
+    return {
+        f"{name}_changes": [with_units(step, units) for step in course.steps],
+        f"{name}_drifts": [with_units(segment, units) for segment in course.drifts],
+    }
+
+
+def _key(name: str, column: Column) -> tuple[str, float]:
+    if name.startswith("delay"):
+        return f"{name}_ms", 1e3
+    suffix = {"s": "_s", "rad": "_rad", "Hz": "_hz"}.get(column.unit, "")
+    return name + suffix, 1.0
+
+
+def _transfer(transfer: TransferBlock | None, actuator: str) -> dict[str, Samples] | None:
+    if transfer is None:
+        return None
+    known = np.isfinite(transfer.of(actuator, "coherence"))
+    curves = {"frequency_hz": transfer.frequency[known]}
+    for column in transfer.stream.columns:
+        if column.actuator == actuator:
+            key, factor = _key(column.name, column)
+            curves[key] = factor * transfer.of(actuator, column.name)[known]
+    return curves

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.json_values import number
+from monitor.commands.json_values import print_records
 from monitor.commands.options import add_column_options, positive
 from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
 from replay.commands.column_selection import column_selection
-from replay.identification.fit_json import fit_json
+from replay.identification import fit_json
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Channel, Stream
@@ -57,8 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit every actuator of every file and print what was found; return 2 if one of them could not be fitted."""
-    from monitor.commands.json_values import print_records
-    from replay.commands.identify import as_json, print_fits
     from replay.identification.actuators import check_settings
 
     selection = column_selection(arguments)
@@ -153,8 +151,8 @@ def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
     # what was asked for and is not told has no value, but its name
     nothing = {shown(name, command, measured).key: None for name in found.not_told}
     fit = fit_json(replace(found.fit, names=keys))
-    errors = dict(zip(keys, map(number, found.fit.correlated_standard_errors.tolist()), strict=True))
-    intervals = [[number(end) for end in interval] for interval in found.fit.intervals().tolist()]
+    errors = dict(zip(keys, found.fit.correlated_standard_errors.tolist(), strict=True))
+    intervals = found.fit.intervals().tolist()
     return {
         "actuator": found.pair.actuator,
         "command": command.name,
@@ -166,7 +164,7 @@ def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
         "interval_95": dict(zip(keys, intervals, strict=True)) | nothing,
         "unidentified": [*fit["unidentified"], *nothing],
         "rivals": [dict(zip(keys, rival, strict=False)) for rival in found.rivals.tolist()],
-        "explained": number(found.explained),
+        "explained": found.explained,
         "compared": found.compared,
         "left_out": found.left_out,
         "warnings": list(found.warnings),

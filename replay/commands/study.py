@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from monitor.commands.json_values import json_values
+from monitor.commands.json_values import print_json
 from replay.studies import StudyResult
 
 # every study, where it is, and the options that are its own
@@ -89,8 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     found: StudyResult = import_module(f"replay.studies.{module}").run(arguments)
     # what was found is told before anything is drawn: a disk may be full
     if arguments.json:
-        json.dump(json_values(found.as_json()), sys.stdout, indent=2)
-        print(flush=True)
+        print_json(found.as_json())
     else:
         found.show()
     if folder:

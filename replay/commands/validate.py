@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge, print, and draw where asked."""
+    from monitor.commands.json_values import print_json
     from replay.commands.validate_report import as_json, print_validation
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         limits=limits_given(arguments),
     )
     if arguments.picture:
-        from replay.validation.picture import draw
+        from replay.commands.validate_report import draw
 
         try:
             draw(found, arguments.picture)
@@ -120,8 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in found.notes:
         print(note, file=sys.stderr)
     if arguments.json:
-        json.dump(as_json(found), sys.stdout, indent=2)
-        print()
+        print_json(as_json(found))
     else:
         print_validation(found)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.json_values import number, numbers
-
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Samples
+    from matplotlib.axes import Axes
+
     from monitor.reliability.curves import Reliability
     from replay.validation.validation import SiteResult, Validation
 
@@ -25,7 +24,7 @@ def as_json(found: Validation) -> dict[str, Any]:
     """Return the reliabilities over time, and what stands beside them; null where a value is not known."""
     shifts = [shift for site in found.sites for shift in site.shifts]
     return {
-        "time": _row(found.time),
+        "time": found.time,
         **reliability_json(found.reliability),
         # each replicate has its own where they differ
         "shift_s": shifts[0] if len(set(shifts)) == 1 else None,
@@ -43,8 +42,8 @@ def reliability_json(reliability: Reliability) -> dict[str, Any]:
 
     curves = dict(zip(NAMES, reliability.curves, strict=True))
     return {
-        **{name: _row(curve.value) for name, curve in curves.items()},
-        "standard_error": {name: _row(curve.standard_error) for name, curve in curves.items()},
+        **{name: curve.value for name, curve in curves.items()},
+        "standard_error": {name: curve.standard_error for name, curve in curves.items()},
     }
 
 
@@ -57,15 +56,15 @@ def _site(result: SiteResult) -> dict[str, Any]:
         "unit": model.unit,
         "realizations": model.n_realizations if isinstance(model, Ensemble) else None,
         "reliability": _at_end(result.reliability),
-        "area": number(result.area),
-        "u_area": number(result.u_area),
+        "area": result.area,
+        "u_area": result.u_area,
         "replicates": [
             {
                 "name": record.name,
                 "shift_s": shift,
-                "lag_s": number(lag),
+                "lag_s": lag,
                 "reliability": _at_end(alone),
-                "measures": None if comparison is None else numbers(asdict(comparison)),
+                "measures": comparison,
             }
             for record, shift, lag, alone, comparison in zip(
                 result.site.records, result.shifts, result.lags, result.alone, result.comparisons, strict=True
@@ -77,12 +76,8 @@ def _site(result: SiteResult) -> dict[str, Any]:
 def _at_end(reliability: Reliability) -> dict[str, Any]:
     """Return the values at the last instant that was judged, and their standard errors."""
     last = reliability.last()
-    values = {name: number(value) for name, (value, _) in last.items()}
-    return values | {"standard_error": {name: number(error) for name, (_, error) in last.items()}}
-
-
-def _row(values: Samples) -> list[float | None]:
-    return [number(value) for value in values.tolist()]
+    values = {name: value for name, (value, _) in last.items()}
+    return values | {"standard_error": {name: error for name, (_, error) in last.items()}}
 
 
 _VERDICTS = {
@@ -166,3 +161,66 @@ def _measures(result: SiteResult) -> Table:
         )
         table.add_row(record.name, late, f"{1e3 * shift:.3g}", *(f"{value:.4f}" for value in measures))
     return table
+
+
+COLOURS = {"instantaneous": "0.65", "first_passage": "tab:red", "accumulated": "tab:blue", "windowed": "tab:green"}
+_STYLES = {"first_passage": "--", "windowed": "-."}
+_BAND = 0.05, 0.95
+_LONGEST = 90  # characters that a title has room for
+
+
+def draw(found: Validation, path: Path) -> None:
+    """Write the picture into a file of the kind that its name says."""
+    from matplotlib.figure import Figure
+
+    rows = len(found.sites) + 1
+    figure = Figure(figsize=(9.0, 3.0 * rows), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(rows, 1, sharex=True))
+    for axis, site in zip(axes, found.sites, strict=False):
+        draw_responses(axis, site)
+    draw_reliability(axes[-1], found.time, found.reliability)
+    axes[-1].set_xlabel("time [s]")
+    verdict = f"{found.decision.verdict.name.lower()} ({found.decision.reason})"
+    axes[-1].set_title(f"tolerance {found.tolerance}\ndecision: {verdict}", fontsize="medium", wrap=True)
+    figure.savefig(path, dpi=110)
+
+
+def draw_responses(axis: Axes, result: SiteResult) -> None:
+    """Draw the model's mean and band, and the measurements over it."""
+    from monitor.reliability.ensemble import Ensemble
+
+    model = result.site.model
+    if isinstance(model, Ensemble):
+        low, high = (model.quantile(p) for p in _BAND)
+        label = f"model, {model.n_realizations} realizations, 5 to 95 %"
+    else:
+        deviation = np.hypot(model.deviation, model.sensor_deviation)
+        low, high, label = model.response - 2.0 * deviation, model.response + 2.0 * deviation, "model, 2 deviations"
+    axis.fill_between(model.time, low, high, color="tab:blue", alpha=0.25, linewidth=0.0, label=label)
+    axis.plot(model.time, model.mean, color="tab:blue", linewidth=1.0, label="model, mean")
+    for number, column in enumerate(result.measured.T):
+        axis.plot(model.time, column, color="black", linewidth=0.8, label="measured" if number == 0 else None)
+    axis.set_ylabel(f"response [{model.unit}]" if model.unit else "response")
+    name = model.name if len(model.name) <= _LONGEST else f"…{model.name[-_LONGEST:]}"
+    axis.set_title(name, fontsize="medium")
+    axis.legend(fontsize="small", loc="best")
+    axis.grid(alpha=0.3)
+
+
+def draw_reliability(axis: Axes, time: np.ndarray, reliability: Reliability) -> None:
+    """Draw the curves with bands of two standard errors."""
+    from monitor.reliability.curves import NAMES
+
+    for name, curve in zip(NAMES, reliability.curves, strict=True):
+        if not np.isfinite(curve.value).any():
+            continue
+        colour = COLOURS[name]
+        width = 0.8 if name == "instantaneous" else 1.6
+        label, style = name.replace("_", "-"), _STYLES.get(name, "-")
+        axis.plot(time, curve.value, style, color=colour, linewidth=width, label=label)
+        low, high = curve.value - 2.0 * curve.standard_error, curve.value + 2.0 * curve.standard_error
+        axis.fill_between(time, low.clip(0.0, 1.0), high.clip(0.0, 1.0), color=colour, alpha=0.25, linewidth=0.0)
+    axis.set_ylim(-0.03, 1.03)
+    axis.set_ylabel("reliability [-]")
+    axis.legend(fontsize="small", loc="lower left")
+    axis.grid(alpha=0.3)

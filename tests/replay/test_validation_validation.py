@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from monitor.reliability.decision import Limits, Verdict
 from monitor.reliability.ensemble import sort_ensemble
+from replay.commands.validate_report import draw
 from replay.formats import RecordingError
 from replay.validation import validation as site_module
 from replay.validation.area_metric import area_metric
 from replay.validation.model import Prediction
-from replay.validation.picture import draw
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import read_tolerance
 from replay.validation.validation import Site, validate

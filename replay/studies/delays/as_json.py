@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from replay.identification.fit_json import fit_json
+from replay.identification import fit_json
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Samples

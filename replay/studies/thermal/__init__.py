@@ -11,8 +11,7 @@ from replay.studies import StudyResult
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
     from monitor.commands.progress import bar
-    from replay.studies.thermal.as_json import as_json
-    from replay.studies.thermal.report import print_study
+    from replay.studies.thermal.report import as_json, print_study
 
     with bar() as progress:
         # what takes a second to import is imported beside the bar

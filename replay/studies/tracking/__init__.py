@@ -10,8 +10,7 @@ from replay.studies import StudyResult
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
-    from replay.studies.tracking.as_json import as_json
-    from replay.studies.tracking.report import print_study
+    from replay.studies.tracking.report import as_json, print_study
     from replay.studies.tracking.study import PARTS, run_study
 
     study = run_study(arguments.case or PARTS, arguments.seed)
