@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from sim import single_degree, virtual_frame
 from sim.arrays import Samples
@@ -202,6 +201,8 @@ def _recorded(
 
 def amplitude_around(signal: Samples, cycle: int) -> Samples:
     """Return (n,): half the range of a signal, (n,), over the `cycle` samples around each instant."""
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d  # not in the base installation
+
     high, low = maximum_filter1d(signal, cycle, mode="nearest"), minimum_filter1d(signal, cycle, mode="nearest")
     return np.asarray(0.5 * (high - low), dtype=np.float64)
 

@@ -15,7 +15,7 @@ from monitor.commands.json_values import print_records, with_units
 from monitor.commands.options import add_column_options, add_indicator_options, given_settings
 from monitor.messages.headline import HEADLINE
 from monitor.system.safe_text import csv_cell, printable
-from replay.commands.column_selection import column_selection
+from replay.commands import column_selection
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings

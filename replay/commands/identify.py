@@ -19,7 +19,7 @@ from monitor.commands.json_values import print_records
 from monitor.commands.options import add_column_options, positive
 from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
-from replay.commands.column_selection import column_selection
+from replay.commands import column_selection
 from replay.identification import fit_json
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from monitor.commands.options import add_column_options, add_insecure_option, po
 from monitor.commands.process import StopSignals, exit_on_stdin_eof
 from monitor.commands.security import open_guard
 from monitor.system.default_endpoints import SIGNALS
-from replay.commands.column_selection import column_selection
+from replay.commands import column_selection
 
 if TYPE_CHECKING:
     from monitor.messages.recordings import Description
@@ -184,11 +184,14 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 
 def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, Recording | None]:
+    from monitor.commands.progress import bar
     from replay.playback.description import describe_recording, open_described
     from replay.simulations import names, simulation
 
     if arguments.source in names() and not Path(arguments.source).exists():
-        recording = simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
+        with bar() as progress:
+            progress("simulating", 0, 1)
+            recording = simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
         return describe_recording(recording, "simulation", n_columns), recording
     if not Path(arguments.source).exists():
         raise ValueError(f"{arguments.source}: no such file, and no simulation ({', '.join(names())})")

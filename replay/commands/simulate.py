@@ -51,18 +51,24 @@ def run(arguments: argparse.Namespace) -> int:
 def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
     import numpy as np
 
+    from monitor.commands.progress import bar
     from sim.ensemble import replicates
 
-    measured = replicates(model, arguments.experiments, arguments.seed, bad=arguments.bad)
+    written = []
     try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        for number, column in enumerate(measured.T, 1):
-            path = arguments.out / f"r{number}.csv"
-            table = np.column_stack([model.time, column])
-            np.savetxt(
-                path, table, delimiter=",", header=f"time [s],response [{model.unit}]", comments="", fmt="%.12g"
-            )
-            print(path, file=sys.stderr)
+        with bar() as progress:
+            progress("experiments", 0, arguments.experiments)
+            measured = replicates(model, arguments.experiments, arguments.seed, bad=arguments.bad)
+            arguments.out.mkdir(parents=True, exist_ok=True)
+            for number, column in enumerate(measured.T, 1):
+                path = arguments.out / f"r{number}.csv"
+                table = np.column_stack([model.time, column])
+                np.savetxt(
+                    path, table, delimiter=",", header=f"time [s],response [{model.unit}]", comments="", fmt="%.12g"
+                )
+                written.append(path)
+                progress("experiments", number, arguments.experiments)
+        print("\n".join(map(str, written)), file=sys.stderr)
     except OSError as problem:
         raise ValueError(f"--out {arguments.out}: {problem.strerror or problem}") from problem
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 from monitor.commands.options import add_limit_option, limits_given, positive
 
 if TYPE_CHECKING:
+    from replay import Progress
+    from replay.validation.records import MeasuredRecord
     from replay.validation.validation import Site
 
 
@@ -93,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Judge, print, and draw where asked."""
     from monitor.commands.json_values import print_json
+    from monitor.commands.progress import bar
     from replay.commands.validate_report import as_json, print_validation
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
@@ -100,15 +104,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.picture:
         import matplotlib  # noqa: F401
     tolerance = read_tolerance(arguments.tolerance, arguments.policy)
-    found = validate(
-        _sites(arguments),
-        tolerance,
-        align=arguments.align,
-        resample=arguments.resample,
-        joint=arguments.joint,
-        window=arguments.window,
-        limits=limits_given(arguments),
-    )
+    with bar() as progress:
+        found = validate(
+            _sites(arguments, progress),
+            tolerance,
+            align=arguments.align,
+            resample=arguments.resample,
+            joint=arguments.joint,
+            window=arguments.window,
+            limits=limits_given(arguments),
+            progress=progress,
+        )
     if arguments.picture:
         from replay.commands.validate_report import draw
 
@@ -126,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sites(arguments: argparse.Namespace) -> list[Site]:
+def _sites(arguments: argparse.Namespace, progress: Progress) -> list[Site]:
     from monitor.reliability.gaussian import Errors
     from replay.validation.model import read_model
     from replay.validation.records import is_run, read_record, read_run
@@ -140,15 +146,21 @@ def _sites(arguments: argparse.Namespace) -> list[Site]:
         raise ValueError(f"{len(models)} --model and {len(measured)} --measured: give one --measured for each site")
     if arguments.joint and len(models) < 2:
         raise ValueError("--joint: needs several sites, each with --model and --measured")
-    return [
-        Site(
-            read_model(path, arguments.sensor_deviation, Errors(arguments.errors)),
-            tuple(
-                read_run(record, arguments.response)
-                if is_run(record)
-                else read_record(record, arguments.time, arguments.response)
-                for record in records
-            ),
+    total = len(models) + sum(map(len, measured))
+    done = itertools.count(1)
+
+    def read(path: Path) -> MeasuredRecord:
+        found = (
+            read_run(path, arguments.response)
+            if is_run(path)
+            else read_record(path, arguments.time, arguments.response)
         )
-        for path, records in zip(models, measured, strict=True)
-    ]
+        progress("files read", next(done), total)
+        return found
+
+    sites = []
+    for path, records in zip(models, measured, strict=True):
+        model = read_model(path, arguments.sensor_deviation, Errors(arguments.errors))
+        progress("files read", next(done), total)
+        sites.append(Site(model, tuple(map(read, records))))
+    return sites

@@ -11,10 +11,10 @@ import numpy as np
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import ArrayRecording, Recording
 from replay.simulations.entry import PAPER_CASES, Simulation
-from sim.tracking_cases import TrackingCase
 
 if TYPE_CHECKING:
     from sim.hybrid import HybridRecord
+    from sim.tracking_cases import TrackingCase
 
 
 _LASTS = 60.0  # s

@@ -15,6 +15,7 @@ from monitor.reliability.decision import Decision, Estimate, Limits, Verdict, de
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.several_sites import JointReliability, product
 from monitor.reliability.tolerance import Tolerance
+from replay import Progress, silent
 from replay.formats.base import RecordingError
 from replay.validation.alignment import has_equal_steps, lag, match
 from replay.validation.area_metric import area_metric
@@ -77,7 +78,15 @@ class SiteResult:
     notes: tuple[str, ...]
 
 
-def judge_site(site: Site, choice: ToleranceChoice, *, align: Align, resample: bool, window: int) -> SiteResult:
+def judge_site(
+    site: Site,
+    choice: ToleranceChoice,
+    *,
+    align: Align,
+    resample: bool,
+    window: int,
+    progress: Progress = silent,
+) -> SiteResult:
     """Judge one site; see `replay.validation.validation.validate` for what the arguments mean.
 
     Raises
@@ -108,11 +117,16 @@ def judge_site(site: Site, choice: ToleranceChoice, *, align: Align, resample: b
     notes += _sizes(site, measured, mean)
     if isinstance(model, Ensemble) and model.n_realizations == 1:
         notes.append(f"{model.name}: a single realization: each reliability is 0 or 1, without a standard error")
-    comparisons = tuple(_compared(column, mean, model.time) if even else None for column in measured.T)
     area, u_area = _areas(model, measured)
     reliability = judge(model, tolerance, measured, window)
-    alone = tuple(judge(model, tolerance.alone(j), measured[:, [j]], window) for j in range(measured.shape[1]))
-    found = measured, tolerance, reliability, alone, lags, shifts, comparisons, area, u_area
+    comparisons, alone = [], []
+    n_records = len(site.records)
+    for j, column in enumerate(measured.T):
+        progress(model.name, j, n_records)
+        comparisons.append(_compared(column, mean, model.time) if even else None)
+        alone.append(judge(model, tolerance.alone(j), measured[:, [j]], window))
+    progress(model.name, n_records, n_records)
+    found = measured, tolerance, reliability, tuple(alone), lags, shifts, tuple(comparisons), area, u_area
     return SiteResult(site, *found, tuple(notes))
 
 
@@ -189,6 +203,7 @@ def validate(
     joint: bool = False,
     window: float | None = None,
     limits: Mapping[str, Limits] | None = None,
+    progress: Progress = silent,
 ) -> Validation:
     """Judge models by their records.
 
@@ -202,6 +217,7 @@ def validate(
     joint : of several sites, count a realization only if it is within at all; by default the sites' product.
     window : s, of the windowed reliability; by default a fifth of the model's time.
     limits : for the decision, by the name of the reliability.
+    progress : called with each model's name, how many of its records are done, and their number.
 
     Raises
     ------
@@ -220,7 +236,10 @@ def validate(
     n_window = max(1, round(wanted / step)) if step > 0.0 else 1
     if joint and "windowed" in (limits or {}):
         raise ValueError("--limit windowed: there is no windowed form of the joint reliability")
-    results = tuple(judge_site(site, tolerance, align=align, resample=resample, window=n_window) for site in sites)
+    results = tuple(
+        judge_site(site, tolerance, align=align, resample=resample, window=n_window, progress=progress)
+        for site in sites
+    )
     together = _together(results, joint)
     known = np.flatnonzero(np.isfinite(together.instantaneous.value))
     if not len(known):

@@ -10,10 +10,13 @@ from replay.studies import StudyResult
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
-    from replay.studies.tracking.report import as_json, print_study
-    from replay.studies.tracking.study import PARTS, run_study
+    from monitor.commands.progress import bar
 
-    study = run_study(arguments.case or PARTS, arguments.seed)
+    with bar() as progress:
+        from replay.studies.tracking.report import as_json, print_study
+        from replay.studies.tracking.study import PARTS, run_study
+
+        study = run_study(arguments.case or PARTS, arguments.seed, progress)
 
     def draw(folder: Path) -> tuple[Path, ...]:
         from replay.studies.tracking.pictures import draw

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Samples
+from replay import Progress, silent
 from replay.assessment import Assessment, assess
 from replay.assessment.run import choose_window
 from replay.simulations.tracking_tests import case_recording
@@ -110,7 +111,7 @@ class TrackingStudy:
         return growth(by_name["ii-a"], by_name["ii-b"]) if {"ii-a", "ii-b"} <= set(by_name) else None
 
 
-def run_study(parts: Iterable[str], seed: int = 1) -> TrackingStudy:
+def run_study(parts: Iterable[str], seed: int = 1, progress: Progress = silent) -> TrackingStudy:
     """Run what `parts` names: any of `PARTS`, or ``ii`` for both halves of that case; ``v`` has both its noises.
 
     Raises
@@ -121,11 +122,18 @@ def run_study(parts: Iterable[str], seed: int = 1) -> TrackingStudy:
     for name in wanted:
         if name not in PARTS:
             raise ValueError(f"there is no case {name!r}: choose among {', '.join(PARTS)}")
-    return TrackingStudy(
-        tuple(study_case(name, seed) for name in STUDIED if name in wanted),
-        paei_in_noise(seed=seed) if "noise" in wanted else None,
-        study_plant(seed) if "plant" in wanted else None,
-    )
+    chosen = [name for name in PARTS if name in wanted]
+    cases, noise, plant = [], None, None
+    for done, name in enumerate(chosen):
+        progress("cases", done, len(chosen))
+        if name == "noise":
+            noise = paei_in_noise(seed=seed)
+        elif name == "plant":
+            plant = study_plant(seed)
+        else:
+            cases.append(study_case(name, seed))
+    progress("cases", len(chosen), len(chosen))
+    return TrackingStudy(tuple(cases), noise, plant)
 
 
 def growth(small: CaseStudy, large: CaseStudy) -> dict[str, float]:
