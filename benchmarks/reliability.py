@@ -10,11 +10,10 @@ import numpy as np
 from benchmarks.figures import US, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.messages.blocks import Samples
+from monitor.reliability.counts import FirstPassageCounter, rank_intervals
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
-from monitor.reliability.first_passage import FirstPassage
-from monitor.reliability.ranks import locate
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from sim.ensemble import realization_blocks, replicates
 from sim.models.beam import StochasticBeam
 
@@ -67,15 +66,15 @@ def _ours(ensemble: Ensemble, measured: Samples, tolerance: Samples, share: floa
 
     def instantaneous() -> None:
         for (instants, samples), eps in zip(parts, bands, strict=True):
-            locate(ensemble, instants, samples, eps)
+            rank_intervals(ensemble, instants, samples, eps)
 
     def first_passage() -> None:
-        survivors = FirstPassage(ensemble.n_realizations)
+        survivors = FirstPassageCounter(ensemble.n_realizations)
         for (instants, samples), eps in zip(parts, bands, strict=True):
-            low, high = locate(ensemble, instants, samples, eps)
+            low, high = rank_intervals(ensemble, instants, samples, eps)
             survivors.advance(ensemble, instants, samples, eps, low, high)
 
-    site = SiteReliability(ensemble, Tolerance(Policy.LITERAL, share), 1, WINDOW)
+    site = SiteReliability(ensemble, Tolerance(TolerancePolicy.LITERAL, share), 1, WINDOW)
 
     def everything() -> None:
         site.reset()

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from monitor.config import IndicatorSettings
-from monitor.reliability.decision import Limits
+from monitor.reliability.decision import DecisionLimits
 from replay.assessment import assess
 from replay.commands.validate_report import draw as draw_validation
 from replay.simulations import simulation
@@ -56,6 +56,6 @@ def reliabilities(folder: Path) -> None:
         if name == "beam":
             instants = study.ensemble.time
             records = [MeasuredRecord(f"r{j}", instants, column, "m") for j, column in enumerate(study.bad.T, 1)]
-            limits = {"accumulated": Limits(0.7, 0.85)}
+            limits = {"accumulated": DecisionLimits(0.7, 0.85)}
             site = Site(study.ensemble, tuple(records))
             draw_validation(validate([site], read_tolerance("16%"), limits=limits), folder / "validate.png")

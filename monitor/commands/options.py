@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from monitor.reliability.decision import Limits
+    from monitor.reliability.decision import DecisionLimits
     from monitor.transport.security.key_files import Keys
 
 
@@ -114,7 +114,7 @@ def add_limit_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def limits_given(arguments: argparse.Namespace) -> dict[str, Limits]:
+def limits_given(arguments: argparse.Namespace) -> dict[str, DecisionLimits]:
     """Return the limits by the name of the reliability.
 
     Raises
@@ -122,7 +122,7 @@ def limits_given(arguments: argparse.Namespace) -> dict[str, Limits]:
     ValueError : one is not written so, or not between 0 and 1.
     """
     from monitor.reliability.curves import NAMES
-    from monitor.reliability.decision import Limits
+    from monitor.reliability.decision import DecisionLimits
 
     limits = {}
     for text in arguments.limit:
@@ -131,7 +131,7 @@ def limits_given(arguments: argparse.Namespace) -> dict[str, Limits]:
         try:
             if name not in NAMES:
                 raise ValueError(f"the reliabilities are {', '.join(NAMES)}")
-            limits[name] = Limits(float(low), float(high))
+            limits[name] = DecisionLimits(float(low), float(high))
         except ValueError as problem:
             raise ValueError(f"--limit {text}: {problem}; write for example accumulated=0.7:0.9") from None
     return limits

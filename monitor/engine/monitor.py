@@ -17,8 +17,8 @@ from monitor.kernel import Progress, report_compilation
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.transfer import TransferBlock
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.plan import PlannedSite, ReliabilityPlan
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
 MOST_ROWS = 200.0
 """Rows of results a second that a service gives at most, unless it is told otherwise."""
@@ -200,7 +200,7 @@ def warm_up(
     plan = None
     if reliability:
         ensemble = sort_ensemble(0.01 * np.arange(400.0), samples[:, :1] * [0.8, 0.9, 1.0])
-        plan = ReliabilityPlan((PlannedSite("command", ensemble, Tolerance(Policy.ABSOLUTE, 0.1)),))
+        plan = ReliabilityPlan((ValidationSite("command", ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.1)),))
     band = (0.5, 20.0) if bandpass else None
     with nullcontext() if progress is None else report_compilation(progress):
         monitor = Monitor(IndicatorSettings(window=1.0, bandpass=band, measures=measures), plan)

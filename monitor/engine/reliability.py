@@ -7,12 +7,10 @@ from math import ceil
 import numpy as np
 
 from monitor.messages.blocks import Column, Event, EventKind, Samples, SignalBlock, Stream, same_unit
-from monitor.reliability.curves import NAMES, Reliability
-from monitor.reliability.decision import Estimate, decide, resolution_of, verdicts
-from monitor.reliability.instants import instants_of
-from monitor.reliability.plan import ALL_SITES, BAND, PlannedSite, ReliabilityPlan
-from monitor.reliability.ranks import Integers
-from monitor.reliability.several_sites import product
+from monitor.reliability.curves import NAMES, Reliability, product_of_sites
+from monitor.reliability.decision import ReliabilityEstimate, decide, decide_rows, resolution_of
+from monitor.reliability.ensemble import Integers
+from monitor.reliability.plan import ALL_SITES, MODEL_QUANTILES, ReliabilityPlan, ValidationSite, map_samples
 from monitor.reliability.site import SiteReliability
 
 DECISION = "reliability_decision"
@@ -43,9 +41,9 @@ class ReliabilityMonitor:
         self._plan = plan
         self._positions = [_position(site, stream) for site in plan.sites]
         first = plan.sites[0].ensemble
-        self._instants = instants_of(first, stream.sample_rate, plan.start, plan.shift)
+        self._instants = map_samples(first, stream.sample_rate, plan.start, plan.shift)
         window = max(1, round(plan.window / first.dt))
-        self._always_short = window - 1 > (self._instants.n_judged - 1) * self._instants.steps
+        self._always_short = window - 1 > (self._instants.n_assessed - 1) * self._instants.steps
         self._sites = [SiteReliability(site.ensemble, site.tolerance, 1, window) for site in plan.sites]
         self._resolution = max(resolution_of(site.ensemble.n_realizations) for site in plan.sites)
         # instants from the first that is judged to the first decision, and samples between two that are reported
@@ -62,7 +60,7 @@ class ReliabilityMonitor:
     def _name_columns(self) -> tuple[Column, ...]:
         columns = []
         for site in self._plan.sites:
-            columns += [Column(name, site.ensemble.unit, site.channel) for name in BAND]
+            columns += [Column(name, site.ensemble.unit, site.channel) for name in MODEL_QUANTILES]
             columns += _reliability_columns(site.channel)
         if len(self._plan.sites) > 1:
             columns += _reliability_columns(ALL_SITES)
@@ -80,11 +78,11 @@ class ReliabilityMonitor:
         """
         first, n = block.index, len(block)
         events = self._join(block) if self._next is None else []
-        if self._next is not None and len(self._instants.within(self._next, first - self._next)[0]):
+        if self._next is not None and len(self._instants.select(self._next, first - self._next)[0]):
             # an instant was due among the samples that are lost
             self._held[:] = np.nan
         self._next = first + n
-        numbers, instants = self._instants.within(first, n)
+        numbers, instants = self._instants.select(first, n)
         made = np.empty((len(numbers), len(self.columns)))
         if len(numbers):
             made[:] = self._judge(block.samples[numbers - first], instants)
@@ -127,9 +125,9 @@ class ReliabilityMonitor:
         for planned, site, position in zip(self._plan.sites, self._sites, self._positions, strict=True):
             found = site.update(instants, samples[:, [position]]).reliability
             reliabilities.append(found)
-            parts += [planned.band[instants], _values(found)]
+            parts += [planned.quantiles[instants], _values(found)]
         if len(reliabilities) > 1:
-            parts.append(_values(product(reliabilities)))
+            parts.append(_values(product_of_sites(reliabilities)))
         parts.append(np.full((len(instants), 1), np.nan))
         return np.concatenate(parts, axis=1)
 
@@ -145,7 +143,7 @@ class ReliabilityMonitor:
         if self._first_judged is None and len(judged):
             self._first_judged = int(instants[judged[0]])
         decided = judged[instants[judged] >= (self._first_judged or 0) + self._undecided]
-        found = verdicts(estimates[decided], self._plan.limits, self._resolution)
+        found = decide_rows(estimates[decided], self._plan.limits, self._resolution)
         made[decided, -1] = found
         events: list[Event] = []
         for row, verdict in zip(decided.tolist(), found.tolist(), strict=True):
@@ -157,7 +155,8 @@ class ReliabilityMonitor:
             self._last_decision = verdict, number
             pairs = estimates[row].reshape(-1, 2).tolist()
             known = {
-                name: Estimate(pair[0], pair[1], self._resolution) for name, pair in zip(NAMES, pairs, strict=True)
+                name: ReliabilityEstimate(pair[0], pair[1], self._resolution)
+                for name, pair in zip(NAMES, pairs, strict=True)
             }
             decision = decide(known, self._plan.limits)
             detail = f"{self.columns[-1].actuator}: {decision.verdict.name.lower()}: {decision.reason}"
@@ -169,7 +168,7 @@ def _event(block: SignalBlock, number: int, text: str, kind: EventKind = EventKi
     return Event(kind, block.time + (number - block.index) * block.stream.dt, number, 0, text)
 
 
-def _position(site: PlannedSite, stream: Stream) -> int:
+def _position(site: ValidationSite, stream: Stream) -> int:
     names = [channel.name for channel in stream.channels]
     if site.channel not in names:
         sent = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -10,11 +10,10 @@ import numpy as np
 from monitor.config import ReliabilitySettings
 from monitor.ensembles.reader import read_ensemble
 from monitor.messages.blocks import Samples
-from monitor.reliability.amount import check_units, read_amount
-from monitor.reliability.decision import Limits
+from monitor.reliability.decision import DecisionLimits
 from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.plan import PlannedSite, ReliabilityPlan
-from monitor.reliability.tolerance import Policy, Tolerance, ToleranceError
+from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.tolerance import Tolerance, ToleranceError, TolerancePolicy, check_units, parse_tolerance
 from monitor.system.files import check_regular
 
 # nothing is converted here: a header in other words may mean other units
@@ -81,9 +80,9 @@ def open_plan(settings: ReliabilitySettings) -> ReliabilityPlan | None:
     sites, notes = [], []
     parts = zip(settings.channel, settings.ensemble, ensembles, tolerances, strict=True)
     for channel, name, ensemble, (tolerance, note) in parts:
-        sites.append(PlannedSite(channel, ensemble, tolerance))
-        notes.append(f"{channel} is judged by {ensemble.n_realizations} realizations in {name}, tolerance {note}")
-    limits = {name: Limits(*pair) for name, pair in settings.limits if pair is not None}
+        sites.append(ValidationSite(channel, ensemble, tolerance))
+        notes.append(f"{channel} is compared with {ensemble.n_realizations} realizations in {name}, tolerance {note}")
+    limits = {name: DecisionLimits(*pair) for name, pair in settings.limits if pair is not None}
     return ReliabilityPlan(
         tuple(sites), settings.window, settings.start, settings.shift, settings.after, limits, tuple(notes)
     )
@@ -92,37 +91,37 @@ def open_plan(settings: ReliabilitySettings) -> ReliabilityPlan | None:
 def _tolerances(settings: ReliabilitySettings, ensembles: Sequence[Ensemble]) -> list[tuple[Tolerance, str]]:
     """Return the tolerance of each site, and what it is in words."""
     policy, value = _amount(settings)
-    referred = settings.reference is not None and policy in (Policy.FLOORED, Policy.PEAK)
+    referred = settings.reference is not None and policy in (TolerancePolicy.FLOORED, TolerancePolicy.PEAK)
     # a reference is in the response's unit as well
-    check_units(Policy.ABSOLUTE if referred else policy, [ensemble.unit for ensemble in ensembles])
+    check_units(TolerancePolicy.ABSOLUTE if referred else policy, [ensemble.unit for ensemble in ensembles])
     return [_tolerance(settings, policy, value, ensemble) for ensemble in ensembles]
 
 
-def _amount(settings: ReliabilitySettings) -> tuple[Policy, float]:
+def _amount(settings: ReliabilitySettings) -> tuple[TolerancePolicy, float]:
     """Return the policy and its value, which a varying one does not have."""
     is_table = settings.policy is None and Path(str(settings.tolerance)).is_file()
     if is_table or settings.policy == "varying":
-        return Policy.VARYING, float("nan")
-    return read_amount(settings.tolerance, settings.policy)
+        return TolerancePolicy.VARYING, float("nan")
+    return parse_tolerance(settings.tolerance, settings.policy)
 
 
 def _tolerance(
-    settings: ReliabilitySettings, policy: Policy, value: float, ensemble: Ensemble
+    settings: ReliabilitySettings, policy: TolerancePolicy, value: float, ensemble: Ensemble
 ) -> tuple[Tolerance, str]:
-    if policy is Policy.VARYING:
+    if policy is TolerancePolicy.VARYING:
         path = Path(str(settings.tolerance))
         return Tolerance(policy, profile=read_tolerance_table(path, ensemble.time)), f"as in {path}"
     unit = f" {ensemble.unit}".rstrip()
-    if policy is Policy.ABSOLUTE:
+    if policy is TolerancePolicy.ABSOLUTE:
         return Tolerance(policy, value), f"{value:g}{unit}"
-    if policy is Policy.LITERAL:
+    if policy is TolerancePolicy.LITERAL:
         size = np.abs(ensemble.quantile(0.5))
         warning = "" if size.min() >= _SMALL * size.max() else _NEXT_TO_NOTHING
         return Tolerance(policy, value), f"{100.0 * value:g} % of the measurement{warning}"
     # the measurement is not there yet: what the model expects stands in for it
     mean = ensemble.mean
-    expected = float(np.max(np.abs(mean)) if policy is Policy.PEAK else np.sqrt(np.mean(mean**2)))
+    expected = float(np.max(np.abs(mean)) if policy is TolerancePolicy.PEAK else np.sqrt(np.mean(mean**2)))
     reference, whose = (settings.reference, "as set") if settings.reference else (expected, "the model's mean")
-    least = "" if policy is Policy.PEAK else "the measurement, at least of "
+    least = "" if policy is TolerancePolicy.PEAK else "the measurement, at least of "
     words = f"{100.0 * value:g} % of {least}{reference:.3g}{unit} ({whose})"
     return Tolerance(policy, value, np.array([reference])), words

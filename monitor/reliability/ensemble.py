@@ -1,4 +1,4 @@
-"""An ensemble: what a model with uncertain inputs says of one response over time."""
+"""An ensemble: realizations of one response of a model with uncertain inputs, over time."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples
 
+Integers = NDArray[np.int64]
 Ranks = NDArray[np.uint32]
+Flags = NDArray[np.uint8]
 
-# instants that are sorted together: so much more memory than the ensemble itself
-_SORTED_AT_ONCE = 16
-# of the mean step: what an instant may be off its place
-_JITTER = 1e-3
+# rows that are sorted in one call: bounds the memory beside the ensemble itself
+_ROWS_PER_SORT = 16
+# largest deviation of an instant from equal steps, as a fraction of the mean step
+_MAX_JITTER = 1e-3
 
 
 class EnsembleError(ValueError):
-    """The ensemble cannot be used; the text says what is wrong, where, and what to do."""
+    """The ensemble cannot be used; the message states what is wrong, where, and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,17 +29,17 @@ class Ensemble:
 
     Parameters
     ----------
-    time : (n_times,), s, of the model's own clock.
-    response : (n_times, n_realizations), in `unit`; often mapped from a file.
-    order : (n_times, n_realizations): at every instant the realizations by rising response.
-    unit : of the response; empty where it is not said.
-    name : of the response or of the validation site, for messages.
+    time : (n_times,), s, on the model's clock.
+    response : (n_times, n_realizations), in `unit`; often memory-mapped.
+    order : (n_times, n_realizations), the realizations of each instant by increasing response (argsort).
+    unit : of the response; empty if unknown.
+    name : of the response or of the validation site, for error messages.
 
     All arrays are read-only.
 
     Raises
     ------
-    EnsembleError : shapes do not fit, times do not rise, or a response is not finite.
+    EnsembleError : shapes do not match, times do not increase, or a response is not finite.
     """
 
     time: Samples
@@ -61,56 +63,54 @@ class Ensemble:
             array.setflags(write=False)
 
     def _check_ends(self) -> None:
-        """Look at the least and the largest response of each instant: what is not finite is sorted there."""
+        """Check the smallest and the largest response of each instant: argsort puts non-finite values there."""
         rows = np.arange(len(self.time))
         for ranks in (self.order[:, 0], self.order[:, -1]):
             if int(ranks.max()) >= self.n_realizations:
-                raise EnsembleError(f"{self.name}: order does not fit the response: build the ensemble anew")
+                raise EnsembleError(f"{self.name}: order does not match the response: create the ensemble again")
             wrong = np.flatnonzero(~np.isfinite(self.response[rows, ranks]))
             if len(wrong):
                 first = int(wrong[0])
                 raise EnsembleError(
                     f"{self.name}: realization {int(ranks[first])} is not finite at {self.time[first]:g} s: "
-                    "leave it out or run it again"
+                    "omit it or run it again"
                 )
 
     @property
     def n_realizations(self) -> int:
-        """How many realizations there are."""
+        """Number of realizations."""
         return int(self.response.shape[1])
 
     @property
     def dt(self) -> float:
-        """Time from instant to instant, s.
+        """Time step, s.
 
         Raises
         ------
-        EnsembleError : there is a single instant, or the steps are not equal.
+        EnsembleError : there is only one instant, or the steps are not equal.
         """
         if len(self.time) < 2:
-            raise EnsembleError(f"{self.name}: a single instant has no step in time")
+            raise EnsembleError(f"{self.name}: a single instant has no time step")
         steps = len(self.time) - 1
         mean = float(self.time[-1] - self.time[0]) / steps
-        # what matters is how far an instant is from its place, not a single step
-        off = np.abs(self.time - self.time[0] - mean * np.arange(steps + 1)) > _JITTER * mean
+        # the deviation from an equally spaced grid counts, not that of a single step
+        off = np.abs(self.time - self.time[0] - mean * np.arange(steps + 1)) > _MAX_JITTER * mean
         if off.any():
             where = self.time[np.argmax(off)]
-            raise EnsembleError(
-                f"{self.name}: time does not rise in equal steps at {where:g} s: interpolate it first"
-            )
+            raise EnsembleError(f"{self.name}: time steps are not equal at {where:g} s: interpolate first")
         return mean
 
     @property
     def mean(self) -> Samples:
-        """(n_times,): the mean over the realizations."""
+        """(n_times,), the mean over the realizations."""
         return np.asarray(self.response.mean(axis=1))
 
     def quantile(self, probability: float) -> Samples:
-        """Return (n_times,): the realization at this share of the sorted ones, without interpolation.
+        """Return the empirical quantile of each instant, (n_times,), without interpolation.
 
         Raises
         ------
-        ValueError : the share is not from 0 to 1.
+        ValueError : the probability is not in 0..1.
         """
         if not 0.0 <= probability <= 1.0:
             raise ValueError(f"{self.name}: quantile at {probability:g}: must be from 0 to 1")
@@ -139,23 +139,23 @@ def sort_ensemble(time: Samples, response: Samples, unit: str = "", name: str = 
     if response.ndim != 2 or not response.size:
         raise EnsembleError(f"{name}: response has shape {response.shape}: it must be (n_times, n_realizations)")
     order: Ranks = np.empty(response.shape, dtype=np.uint32)
-    for start in range(0, len(response), _SORTED_AT_ONCE):
-        order[start : start + _SORTED_AT_ONCE] = sort_rows(response[start : start + _SORTED_AT_ONCE])
+    for start in range(0, len(response), _ROWS_PER_SORT):
+        order[start : start + _ROWS_PER_SORT] = sort_rows(response[start : start + _ROWS_PER_SORT])
     # views, so that the arrays of the caller stay writable
     return Ensemble(time.view(), response.view(), order, unit, name)
 
 
 def sort_rows(response: Samples) -> Ranks:
-    """Return the realizations of each instant by rising response; equal ones in any order."""
+    """Return the realizations of each instant by increasing response; the order of ties is arbitrary."""
     return np.argsort(response, axis=1).astype(np.uint32)
 
 
 def check_time(time: Samples, name: str) -> None:
-    """Raise `EnsembleError` unless these are instants that rise, in s."""
+    """Raise `EnsembleError` unless `time` is one-dimensional, finite and increasing."""
     if time.ndim != 1 or not len(time):
         raise EnsembleError(f"{name}: time has shape {time.shape}: it must be (n_times,)")
     if not np.isfinite(time).all():
         raise EnsembleError(f"{name}: time is not finite at instant {int(np.argmin(np.isfinite(time)))}")
     steps = np.diff(time)
     if len(steps) and steps.min() <= 0.0:
-        raise EnsembleError(f"{name}: time does not rise after {time[np.argmax(steps <= 0.0)]:g} s")
+        raise EnsembleError(f"{name}: time does not increase after {time[np.argmax(steps <= 0.0)]:g} s")

@@ -1,88 +1,89 @@
-"""What is to be judged of a stream: sites, tolerances, limits; made before it starts, from whatever files."""
+"""Plan of a live model reliability: sites, tolerances and limits, and which samples of a stream are assessed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import inf
 
 import numpy as np
 
 from monitor.messages.blocks import Samples
 from monitor.reliability.curves import NAMES
-from monitor.reliability.decision import Limits
-from monitor.reliability.ensemble import Ensemble
+from monitor.reliability.decision import DecisionLimits
+from monitor.reliability.ensemble import Ensemble, Integers
 from monitor.reliability.tolerance import Tolerance
 
 ALL_SITES = "all sites"
-BAND = {"model_low": 0.05, "model_median": 0.5, "model_high": 0.95}
+MODEL_QUANTILES = {"model_low": 0.05, "model_median": 0.5, "model_high": 0.95}
 
-# of a step: what the instants of two sites may differ by
-_SLACK = 0.1
+# largest difference between the instants of two sites, in time steps
+_MAX_TIME_DIFFERENCE = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlannedSite:
-    """A channel of the stream, the ensemble that speaks of it, and how far that may be off.
+class ValidationSite:
+    """A channel of the stream, the ensemble it is compared with, and the tolerance.
 
-    ``band``, (n_times, 3), has the quantiles of `BAND`. It is made here and not when the stream starts: a mapped
-    ensemble is read from the disk for it.
+    ``quantiles``, (n_times, 3), are those of `MODEL_QUANTILES`. They are computed here and not when the stream
+    starts: a memory-mapped ensemble is read from disk for them.
     """
 
     channel: str
     ensemble: Ensemble
     tolerance: Tolerance
-    band: Samples = field(init=False, repr=False)
+    quantiles: Samples = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        band = np.column_stack([self.ensemble.quantile(probability) for probability in BAND.values()])
-        object.__setattr__(self, "band", band)
+        quantiles = [self.ensemble.quantile(probability) for probability in MODEL_QUANTILES.values()]
+        object.__setattr__(self, "quantiles", np.column_stack(quantiles))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityPlan:
-    """How a model is judged while the test runs.
+    """How the reliability of a model is computed during the test.
 
     Parameters
     ----------
-    sites : one or more; the product of several is judged beside each.
+    sites : one or more; of several, their product is computed as well.
     window : s, of the windowed reliability.
-    start : s from the rig's start to the time 0 of the ensembles.
-    shift : s that the channels are read later than their own time says.
-    after : s from the first judged instant in which no decision falls; None: a tenth of the ensembles' time.
+    start : s from the start of the rig to time 0 of the ensembles.
+    shift : s by which the channels are read later than their own time.
+    after : s from the first assessed instant to the first decision; None: a tenth of the duration of the ensembles.
     limits : for the decision, by the name of the reliability.
-    notes : what is to be told when the stream starts.
+    notes : reported as events when the stream starts.
 
     Raises
     ------
-    ValueError : there is no site, a channel is judged twice, an ensemble's steps are not equal, two ensembles have
-        different instants, or a limit is on something else than a reliability.
+    ValueError : there is no site, two sites have the same channel, the time steps of an ensemble are not equal, two
+        ensembles have different instants, or there are limits on an unknown reliability.
     """
 
-    sites: tuple[PlannedSite, ...]
+    sites: tuple[ValidationSite, ...]
     window: float = 1.0
     start: float = 0.0
     shift: float = 0.0
     after: float | None = None
-    limits: Mapping[str, Limits] = field(default_factory=dict)
+    limits: Mapping[str, DecisionLimits] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         channels = [site.channel for site in self.sites]
         if not channels:
-            raise ValueError("nothing is to be judged: give a channel and its ensemble")
+            raise ValueError("there is no model: give a channel and its ensemble")
         for channel in channels:
             if channels.count(channel) > 1:
-                raise ValueError(f"channel {channel!r} is judged twice: give every ensemble a channel of its own")
+                raise ValueError(f"channel {channel!r} has two ensembles: give each ensemble its own channel")
         if len(channels) > 1 and ALL_SITES in channels:
-            raise ValueError(f"channel {ALL_SITES!r} has the name of what is told of all sites: rename it")
+            raise ValueError(f"channel {ALL_SITES!r} has the name of the product of all sites: rename it")
         first = self.sites[0]
         for site in self.sites:
-            time, slack = site.ensemble.time, _SLACK * site.ensemble.dt
-            if len(time) != len(first.ensemble.time) or np.abs(time - first.ensemble.time).max() > slack:
+            time, largest = site.ensemble.time, _MAX_TIME_DIFFERENCE * site.ensemble.dt
+            if len(time) != len(first.ensemble.time) or np.abs(time - first.ensemble.time).max() > largest:
                 raise ValueError(
                     f"the ensembles of {first.channel} and {site.channel} have different instants: "
-                    "make them over the same time"
+                    "compute them over the same time"
                 )
         if not 0.0 < self.window < inf:
             raise ValueError(f"window {self.window:g} s: must be a positive time")
@@ -91,3 +92,83 @@ class ReliabilityPlan:
         for name in self.limits:
             if name not in NAMES:
                 raise ValueError(f"limits on {name!r}: the reliabilities are {', '.join(NAMES)}")
+
+
+# largest drift between ensemble and stream over the whole ensemble, as a fraction of the smaller step
+_MAX_DRIFT = 0.5
+_MAX_RATIO = 100_000
+# samples between the start of the rig and that of the ensemble: the integers that a float represents exactly
+_MAX_ORIGIN = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class SampleMap:
+    """Sample ``origin + k * samples`` is at instant ``k * steps``; one of `samples` and `steps` is 1.
+
+    Parameters
+    ----------
+    origin : number of the sample at the first instant; negative if it is before the first sample of the stream.
+    samples, steps : samples from one assessed instant to the next, and instants of the ensemble.
+    n_times : instants of the ensemble.
+    offset : s from sample to instant, where its magnitude is largest, at the first or at the last instant: at most
+        half a sample plus half of the drift.
+    """
+
+    origin: int
+    samples: int
+    steps: int
+    n_times: int
+    offset: float = 0.0
+
+    def select(self, first: int, n: int) -> tuple[Integers, Integers]:
+        """Return which of the samples `first` to `first + n` are assessed, and their instants."""
+        low = max(0, -(-(first - self.origin) // self.samples))
+        high = min(self.n_assessed - 1, (first + n - 1 - self.origin) // self.samples)
+        counted = np.arange(low, high + 1, dtype=np.int64)
+        return self.origin + counted * self.samples, counted * self.steps
+
+    @property
+    def n_assessed(self) -> int:
+        """Number of instants that have a sample."""
+        return (self.n_times - 1) // self.steps + 1
+
+    @property
+    def end(self) -> int:
+        """Number of the first sample after the ensemble."""
+        return self.origin + self.n_assessed * self.samples
+
+
+def map_samples(ensemble: Ensemble, sample_rate: float, start: float, shift: float) -> SampleMap:
+    """Return which samples of a stream are at the instants of an ensemble.
+
+    Parameters
+    ----------
+    ensemble : with equal time steps.
+    sample_rate : Hz, of the stream.
+    start : s from sample 0 of the stream to time 0 of the ensemble.
+    shift : s by which the stream is read later.
+
+    Raises
+    ------
+    ValueError : the time steps of the ensemble are not equal, neither step is a multiple of the other, or the start
+        is too far away.
+    """
+    ratio = ensemble.dt * sample_rate
+    whole = Fraction(0)
+    if 1.0 / _MAX_RATIO <= ratio <= _MAX_RATIO:
+        whole = Fraction(round(ratio)) if ratio >= 1.0 else Fraction(1, round(1.0 / ratio))
+    # in samples, over the whole ensemble
+    drift = (ratio - float(whole)) * (len(ensemble.time) - 1)
+    if not whole or abs(drift) > _MAX_DRIFT * min(1.0, float(whole)):
+        raise ValueError(
+            f"{ensemble.name} has a time step of {ensemble.dt:g} s, the stream one of {1.0 / sample_rate:g} s: "
+            "one must be a multiple of the other; resample the ensemble"
+        )
+    begins = (start + shift + float(ensemble.time[0])) * sample_rate
+    if not abs(begins) < _MAX_ORIGIN:
+        raise ValueError(f"{ensemble.name} begins {begins:.3g} samples from the rig's start: give a nearer start")
+    # the sample nearest to the middle instant, so that the offset is small at both ends
+    origin = round(begins + 0.5 * drift)
+    at_first = begins - origin
+    offset = max(at_first, at_first + drift, key=abs) / sample_rate
+    return SampleMap(origin, whole.numerator, whole.denominator, len(ensemble.time), offset)

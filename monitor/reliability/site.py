@@ -9,149 +9,199 @@ from numpy.typing import NDArray
 
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
-from monitor.reliability.accumulated import Accumulated
-from monitor.reliability.curves import Curve, Reliability
-from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.first_passage import FirstPassage
-from monitor.reliability.measurements import ReplicateValidator
-from monitor.reliability.ranks import Integers, locate
-from monitor.reliability.shares import share
+from monitor.reliability.counts import AccumulatedCounter, FirstPassageCounter, rank_intervals
+from monitor.reliability.curves import Reliability, ReliabilityCurve, estimate_curve
+from monitor.reliability.ensemble import Ensemble, Integers
 from monitor.reliability.tolerance import Tolerance
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """Of the M realizations, how many, at the instants that were judged.
+class ReplicateValidator:
+    """Check shape and order of the measurements at one site, so that the kernels need no checks.
 
     Parameters
     ----------
-    within : (n_judged, n_replicates), are within the tolerance at the instant.
-    survivors : (n_judged, n_replicates), have been at every instant judged so far.
-    accumulated : (n_judged, n_replicates), are within, summed over the instants judged so far.
-    judged : (n_judged,), how many instants that were.
+    site : name, for error messages.
+    n_times : instants of the model.
+    n_replicates : measurements at each instant.
+
+    Raises
+    ------
+    ValueError : there is no replicate.
+    """
+
+    def __init__(self, site: str, n_times: int, n_replicates: int) -> None:
+        if n_replicates < 1:
+            raise ValueError(f"{site}: {n_replicates} replicates: there must be one or more")
+        self.site, self.n_times, self.n_replicates = site, n_times, n_replicates
+        self._last_instant = -1
+
+    def reset(self) -> None:
+        """Accept all instants again."""
+        self._last_instant = -1
+
+    def accept(self, instants: Integers, measured: Samples) -> tuple[Integers, Samples]:
+        """Return the result of `check`; the instants cannot be accepted twice."""
+        instants, measured = self.check(instants, measured)
+        self._last_instant = int(instants[-1]) if len(instants) else self._last_instant
+        return instants, measured
+
+    def check(self, instants: Integers, measured: Samples) -> tuple[Integers, Samples]:
+        """Return copies of the instants, (n_instants,), and of the measurements, (n_instants, n_replicates).
+
+        Raises
+        ------
+        ValueError : shapes do not match, an instant is outside the model, or does not follow those before it.
+        """
+        # copies: a read-only array would make numba compile another signature during the test
+        instants = np.array(instants, dtype=np.int64)
+        measured = np.array(measured, dtype=np.float64, order="C")
+        if instants.ndim != 1 or measured.shape != (len(instants), self.n_replicates):
+            raise ValueError(
+                f"{self.site}: measured has shape {measured.shape} and instants {instants.shape}: "
+                f"they must be (n_instants, {self.n_replicates}) and (n_instants,)"
+            )
+        if not len(instants):
+            return instants, measured
+        if not 0 <= int(instants.min()) <= int(instants.max()) < self.n_times:
+            given = f"{instants.min()} to {instants.max()}"
+            raise ValueError(f"{self.site}: instants {given}: the model has 0 to {self.n_times - 1}")
+        if int(instants[0]) <= self._last_instant or (len(instants) > 1 and int(np.diff(instants).min()) <= 0):
+            raise ValueError(f"{self.site}: instants must increase and be given once; call reset() to start again")
+        return instants, measured
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RealizationCounts:
+    """Numbers of realizations at the assessed instants.
+
+    Parameters
+    ----------
+    within : (n_assessed, n_replicates), within the tolerance at the instant.
+    survivors : (n_assessed, n_replicates), within the tolerance at every instant assessed so far.
+    accumulated : (n_assessed, n_replicates), the sum of `within` over the instants assessed so far.
+    assessed : (n_assessed,), the number of these instants.
     """
 
     within: Integers
     survivors: Integers
     accumulated: Integers
-    judged: Integers
+    assessed: Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteUpdate:
-    """What came of a few instants.
+    """Result of `SiteReliability.update`.
 
     Parameters
     ----------
-    reliability : of the site; NaN at the instants that were not judged.
-    counts : the integers behind it, at the instants that were judged.
-    known : (n_instants,), which those are.
+    reliability : of the site; NaN at the instants that were not assessed.
+    counts : the integers behind it, at the assessed instants.
+    known : (n_instants,), which instants were assessed.
     """
 
     reliability: Reliability
-    counts: Counts
+    counts: RealizationCounts
     known: NDArray[np.bool_]
 
 
 class SiteReliability:
-    """An ensemble at one site, and the replicates of its experiment as they come in.
+    """Reliability of an ensemble at one site, against the replicates of its experiment.
 
-    Any way of cutting the measurements into blocks gives the same integers.
+    The integer counts do not depend on how the measurements are divided into blocks.
 
     Parameters
     ----------
     ensemble : the model.
-    tolerance : how far it may be off.
-    n_replicates : measurements that come side by side.
-    window : instants of the ensemble that the windowed reliability looks back; 0: there is none.
+    tolerance : allowable error.
+    n_replicates : measurements at each instant.
+    window : length of the windowed reliability in instants of the ensemble; 0: none.
 
     Raises
     ------
-    ValueError : there is no replicate, the window is negative, or the tolerance does not fit.
+    ValueError : there is no replicate, the window is negative, or the shape of the tolerance does not match.
     """
 
     def __init__(self, ensemble: Ensemble, tolerance: Tolerance, n_replicates: int = 1, window: int = 0) -> None:
-        self._intake = ReplicateValidator(ensemble.name, len(ensemble.time), n_replicates)
-        tolerance.check_fit(self._intake)
+        self._validator = ReplicateValidator(ensemble.name, len(ensemble.time), n_replicates)
+        tolerance.check_shape(ensemble.name, len(ensemble.time), n_replicates)
         if window < 0:
             raise ValueError(f"{ensemble.name}: window of {window} instants: must be zero or more")
         self.ensemble, self.tolerance, self.n_replicates = ensemble, tolerance, n_replicates
-        # one that is never full needs no more room than that
+        # a longer window is never full and needs no more memory
         self.window = min(window, len(ensemble.time) + 1)
         self.reset()
-        # one sample, forgotten at once, loads the kernels: none of a test waits for them
+        # loads the kernels before the test
         self.update(np.zeros(1, dtype=np.int64), np.zeros((1, n_replicates)))
         self.reset()
 
     def reset(self) -> None:
-        """Forget every sample."""
-        self._intake.reset()
+        """Discard all samples."""
+        self._validator.reset()
         size = self.ensemble.n_realizations, self.n_replicates
-        self._first_passage = FirstPassage(*size)
-        self._accumulated = Accumulated(*size)
-        self._windowed = Accumulated(*size, self.window) if self.window else None
+        self._first_passage = FirstPassageCounter(*size)
+        self._accumulated = AccumulatedCounter(*size)
+        self._windowed = AccumulatedCounter(*size, self.window) if self.window else None
         self._within: Integers = np.zeros(self.n_replicates, dtype=np.int64)
-        # the instant at which the window began to fill
-        self._first: int | None = None
+        self._first_instant: int | None = None
 
     def update(self, instants: Integers, measured: Samples) -> SiteUpdate:
-        """Take measurements at instants that follow each other.
+        """Process measurements at consecutive instants.
 
         Parameters
         ----------
-        instants : (n_instants,), rows of the ensemble, rising, each taken once.
-        measured : (n_instants, n_replicates), in the ensemble's unit. An instant at which one is not finite is not
-            judged: its reliabilities are NaN, and the ones after it know nothing of it.
+        instants : (n_instants,), rows of the ensemble, increasing, each given once.
+        measured : (n_instants, n_replicates), in the unit of the ensemble. An instant at which one is not finite is
+            not assessed: its reliabilities are NaN, and later instants ignore it.
 
         Raises
         ------
-        ValueError : shapes do not fit, or an instant lies outside the ensemble.
+        ValueError : shapes do not match, or an instant is outside the ensemble.
         """
-        instants, measured = self._intake.take(instants, measured)
+        instants, measured = self._validator.accept(instants, measured)
         known: NDArray[np.bool_] = np.asarray(np.isfinite(measured).all(axis=1))
         if known.all():
-            return SiteUpdate(*self._judge(instants, measured), known)
-        reliability, counts = self._judge(instants[known], measured[known])
-        return SiteUpdate(reliability.at(known), counts, known)
+            return SiteUpdate(*self._assess(instants, measured), known)
+        reliability, counts = self._assess(instants[known], measured[known])
+        return SiteUpdate(reliability.reindexed(known), counts, known)
 
-    def _judge(self, instants: Integers, measured: Samples) -> tuple[Reliability, Counts]:
+    def _assess(self, instants: Integers, measured: Samples) -> tuple[Reliability, RealizationCounts]:
         ensemble, m, n = self.ensemble, self.ensemble.n_realizations, self.n_replicates
-        tolerance = np.ascontiguousarray(self.tolerance.at(instants, measured))
-        low, high = locate(ensemble, instants, measured, tolerance)
+        tolerance = np.ascontiguousarray(self.tolerance.evaluate(instants, measured))
+        low, high = rank_intervals(ensemble, instants, measured, tolerance)
         within = high - low
         sums, squares = np.empty((2, len(low)), dtype=np.int64)
-        _overlaps(low, high, sums, squares)
+        _sum_overlaps(low, high, sums, squares)
         once = np.full(len(low), n)
-        instantaneous = share(sums, squares, once, m)
+        instantaneous = estimate_curve(sums, squares, once, m)
         survivors, squares = self._first_passage.advance(ensemble, instants, measured, tolerance, low, high)
-        first_passage = share(survivors.sum(axis=1), squares, once, m)
-        sums, squares, judged = self._accumulated.advance(ensemble, instants, low, high)
-        accumulated = share(sums, squares, n * judged, m)
+        first_passage = estimate_curve(survivors.sum(axis=1), squares, once, m)
+        sums, squares, assessed = self._accumulated.advance(ensemble, instants, low, high)
+        accumulated = estimate_curve(sums, squares, n * assessed, m)
         windowed = self._over_window(instants, low, high)
         totals = self._within + np.cumsum(within, axis=0)
         self._within = totals[-1] if len(totals) else self._within
         reliability = Reliability(instantaneous, first_passage, accumulated, windowed)
-        return reliability, Counts(within, survivors, totals, judged)
+        return reliability, RealizationCounts(within, survivors, totals, assessed)
 
-    def _over_window(self, instants: Integers, low: Integers, high: Integers) -> Curve:
+    def _over_window(self, instants: Integers, low: Integers, high: Integers) -> ReliabilityCurve:
         if self._windowed is None:
             unknown = np.full(len(instants), np.nan)
-            return Curve(unknown, unknown)
-        sums, squares, judged = self._windowed.advance(self.ensemble, instants, low, high)
-        curve = share(sums, squares, self.n_replicates * judged, self.ensemble.n_realizations)
-        if self._first is None and len(instants):
-            self._first = int(instants[0])
-        filling = instants - (self._first or 0) < self.window - 1
+            return ReliabilityCurve(unknown, unknown)
+        sums, squares, assessed = self._windowed.advance(self.ensemble, instants, low, high)
+        curve = estimate_curve(sums, squares, self.n_replicates * assessed, self.ensemble.n_realizations)
+        if self._first_instant is None and len(instants):
+            self._first_instant = int(instants[0])
+        filling = instants - (self._first_instant or 0) < self.window - 1
         for values in (curve.value, curve.standard_error):
             values[filling] = np.nan
         return curve
 
 
 @kernel
-def _overlaps(low: Integers, high: Integers, sums: Integers, squares: Integers) -> None:
-    """Write the sums over the realizations of the replicates they are within, and of the square of these.
+def _sum_overlaps(low: Integers, high: Integers, sums: Integers, squares: Integers) -> None:
+    """Sum over the realizations the number of replicates they are within, and its square.
 
-    The realizations within two replicates are where their intervals of ranks overlap.
+    The realizations within two replicates are those in the overlap of their rank intervals.
     """
     for i in range(low.shape[0]):
         sums[i] = squares[i] = 0

@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sites(arguments: argparse.Namespace, progress: Progress) -> list[Site]:
-    from monitor.reliability.gaussian import Errors
+    from monitor.reliability.gaussian import ErrorCorrelation
     from replay.validation.model import read_model
     from replay.validation.records import is_run, read_record, read_run
     from replay.validation.validation import Site
@@ -160,7 +160,7 @@ def _sites(arguments: argparse.Namespace, progress: Progress) -> list[Site]:
 
     sites = []
     for path, records in zip(models, measured, strict=True):
-        model = read_model(path, arguments.sensor_deviation, Errors(arguments.errors))
+        model = read_model(path, arguments.sensor_deviation, ErrorCorrelation(arguments.errors))
         progress("files read", next(done), total)
         sites.append(Site(model, tuple(map(read, records))))
     return sites

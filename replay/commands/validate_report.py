@@ -75,7 +75,7 @@ def _site(result: SiteResult) -> dict[str, Any]:
 
 def _at_end(reliability: Reliability) -> dict[str, Any]:
     """Return the values at the last instant that was judged, and their standard errors."""
-    last = reliability.last()
+    last = reliability.final_values()
     values = {name: value for name, (value, _) in last.items()}
     return values | {"standard_error": {name: error for name, (_, error) in last.items()}}
 
@@ -134,7 +134,7 @@ def _alone(result: SiteResult) -> Table:
         table.add_column(name.replace("_", "-"), justify="right")
     rows = [(record.name, alone) for record, alone in zip(result.site.records, result.alone, strict=True)]
     for name, reliability in [*rows, ("all", result.reliability)] if len(rows) > 1 else rows:
-        values = [value for value, _ in reliability.last().values()]
+        values = [value for value, _ in reliability.final_values().values()]
         table.add_row(name, *(f"{value:.4f}" if math.isfinite(value) else "-" for value in values))
     return table
 

@@ -12,7 +12,7 @@ from monitor.ensembles.reader import read_ensemble
 from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.gaussian import Errors, GaussianReliability
+from monitor.reliability.gaussian import ErrorCorrelation, GaussianReliability
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance
 from replay.formats.base import RecordingError
@@ -42,7 +42,7 @@ class Prediction:
     unit: str = ""
     name: str = "prediction"
     sensor_deviation: float = 0.0
-    errors: Errors = Errors.COMMON
+    errors: ErrorCorrelation = ErrorCorrelation.COMMON
 
     @property
     def mean(self) -> Samples:
@@ -53,7 +53,9 @@ class Prediction:
 Model = Ensemble | Prediction
 
 
-def read_model(path: Path, sensor_deviation: float = 0.0, errors: Errors = Errors.COMMON) -> Model:
+def read_model(
+    path: Path, sensor_deviation: float = 0.0, errors: ErrorCorrelation = ErrorCorrelation.COMMON
+) -> Model:
     """Read an ensemble (npz, HDF5) or a prediction (a text table: time, response, standard_deviation).
 
     Raises

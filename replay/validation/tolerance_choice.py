@@ -9,15 +9,14 @@ import numpy as np
 
 from monitor.ensembles.plan_files import read_tolerance_table
 from monitor.messages.blocks import Samples
-from monitor.reliability.amount import read_amount
-from monitor.reliability.tolerance import RELATIVE, Policy, Tolerance, ToleranceError, of_records
+from monitor.reliability.tolerance import RELATIVE, Tolerance, ToleranceError, TolerancePolicy, parse_tolerance
 
 _SMALL = 0.05  # of its peak: where a measurement is smaller, a literal tolerance says little
 
 OF_WHAT = {
-    Policy.LITERAL: "of the measurement",
-    Policy.FLOORED: "of the measurement or of its rms, whichever is larger",
-    Policy.PEAK: "of the measurement's peak",
+    TolerancePolicy.LITERAL: "of the measurement",
+    TolerancePolicy.FLOORED: "of the measurement or of its rms, whichever is larger",
+    TolerancePolicy.PEAK: "of the measurement's peak",
 }
 """What a share is of, in words."""
 
@@ -28,17 +27,17 @@ class ToleranceChoice:
 
     Parameters
     ----------
-    policy : see `Policy`.
+    policy : see `TolerancePolicy`.
     value : a share, or in the response's unit.
     path : the file of a varying tolerance, with the columns time and tolerance.
     """
 
-    policy: Policy
+    policy: TolerancePolicy
     value: float = float("nan")
     path: Path | None = None
 
     def __str__(self) -> str:
-        if self.policy is Policy.VARYING:
+        if self.policy is TolerancePolicy.VARYING:
             return f"as in {self.path}"
         return f"{100.0 * self.value:g} % {OF_WHAT[self.policy]}" if self.policy in RELATIVE else f"{self.value:g}"
 
@@ -49,14 +48,14 @@ class ToleranceChoice:
         ------
         ToleranceError : a share is of nothing, or the file of tolerances cannot be used.
         """
-        if self.policy is not Policy.VARYING:
-            return of_records(self.policy, self.value, measured)
+        if self.policy is not TolerancePolicy.VARYING:
+            return Tolerance.from_records(self.policy, self.value, measured)
         assert self.path is not None
-        return Tolerance(Policy.VARYING, profile=read_tolerance_table(self.path, instants))
+        return Tolerance(TolerancePolicy.VARYING, profile=read_tolerance_table(self.path, instants))
 
     def warning(self, measured: Samples) -> str:
         """Return what the user should know of it for these measurements; empty if nothing."""
-        if self.policy is not Policy.LITERAL:
+        if self.policy is not TolerancePolicy.LITERAL:
             return ""
         size = np.abs(measured[np.isfinite(measured)])
         # a record that is zero throughout is no more than a share of its peak everywhere
@@ -74,7 +73,7 @@ def read_tolerance(text: str, policy: str | None = None) -> ToleranceChoice:
 
     Parameters
     ----------
-    text, policy : see `read_amount`; or, without a policy, a file of tolerances over time.
+    text, policy : see `parse_tolerance`; or, without a policy, a file of tolerances over time.
 
     Raises
     ------
@@ -83,6 +82,6 @@ def read_tolerance(text: str, policy: str | None = None) -> ToleranceChoice:
     if Path(text).is_file():
         if policy is not None:
             raise ToleranceError(f"tolerance {text}: a file of tolerances goes without a policy, not with {policy}")
-        return ToleranceChoice(Policy.VARYING, path=Path(text))
-    chosen, value = read_amount(text, policy)
+        return ToleranceChoice(TolerancePolicy.VARYING, path=Path(text))
+    chosen, value = parse_tolerance(text, policy)
     return ToleranceChoice(chosen, value)

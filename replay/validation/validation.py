@@ -9,12 +9,18 @@ from typing import Literal
 import numpy as np
 
 from monitor.messages.blocks import Samples, same_unit
-from monitor.reliability.amount import check_units
-from monitor.reliability.curves import Reliability
-from monitor.reliability.decision import Decision, Estimate, Limits, Verdict, decide, resolution_of
+from monitor.reliability.curves import Reliability, product_of_sites
+from monitor.reliability.decision import (
+    Decision,
+    DecisionLimits,
+    ModelVerdict,
+    ReliabilityEstimate,
+    decide,
+    resolution_of,
+)
 from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.several_sites import JointReliability, product
-from monitor.reliability.tolerance import Tolerance
+from monitor.reliability.joint import JointReliability
+from monitor.reliability.tolerance import Tolerance, check_units
 from replay import Progress, silent
 from replay.formats.base import RecordingError
 from replay.validation.alignment import has_equal_steps, lag, match
@@ -124,7 +130,7 @@ def judge_site(
     for j, column in enumerate(measured.T):
         progress(model.name, j, n_records)
         comparisons.append(_compared(column, mean, model.time) if even else None)
-        alone.append(judge(model, tolerance.alone(j), measured[:, [j]], window))
+        alone.append(judge(model, tolerance.for_replicate(j), measured[:, [j]], window))
     progress(model.name, n_records, n_records)
     found = measured, tolerance, reliability, tuple(alone), lags, shifts, tuple(comparisons), area, u_area
     return SiteResult(site, *found, tuple(notes))
@@ -202,7 +208,7 @@ def validate(
     resample: bool = False,
     joint: bool = False,
     window: float | None = None,
-    limits: Mapping[str, Limits] | None = None,
+    limits: Mapping[str, DecisionLimits] | None = None,
     progress: Progress = silent,
 ) -> Validation:
     """Judge models by their records.
@@ -246,22 +252,22 @@ def validate(
         raise RecordingError("no instant of the model has a sample of every replicate: nothing can be judged")
     first, last = int(known[0]), int(known[-1]) + 1
     resolution = max(resolution_of(m.n_realizations) if isinstance(m, Ensemble) else 0.0 for m in models)
-    estimates = {name: Estimate(*pair, resolution) for name, pair in together.last().items()}
+    estimates = {name: ReliabilityEstimate(*pair, resolution) for name, pair in together.final_values().items()}
     decision = decide(estimates, limits or {})
     notes = [note for result in results for note in result.notes]
     if len(known) < _HALF * len(instants):
         few = f"only {len(known)} of the model's {len(instants)} instants were judged"
         notes.append(f"{few}: check the unit of time, and how far the records reach")
         if len(known) < _FEW * len(instants):
-            decision = Decision(Verdict.WATCH, few)
-    cut = together.between(first, last)
+            decision = Decision(ModelVerdict.WATCH, few)
+    cut = together.sliced(first, last)
     return Validation(instants[first:last], cut, results, len(known), str(tolerance), decision, tuple(notes))
 
 
 def _together(results: Sequence[SiteResult], joint: bool) -> Reliability:
     if not joint:
         reliabilities = [result.reliability for result in results]
-        return reliabilities[0] if len(reliabilities) == 1 else product(reliabilities)
+        return reliabilities[0] if len(reliabilities) == 1 else product_of_sites(reliabilities)
     ensembles = [result.site.model for result in results if isinstance(result.site.model, Ensemble)]
     if len(ensembles) < len(results):
         raise ValueError("--joint: a prediction has no realizations in common with another site")

@@ -105,7 +105,7 @@ def test_settings_may_be_in_a_file(start, beam, tmp_path) -> None:
     service = start("monitor", config, "--bind", ANY_PORT, "--publish", ANY_PORT, "--record", kept, "--once")
     start("replay", "beam", "--speed", "max", "--connect", service.listening).wait()
     service.wait()
-    assert "deflection is judged by 3000 realizations" in service.err
+    assert "deflection is compared with 3000 realizations" in service.err
     assert "deflection: accept: " in service.err
     assert_as_offline(kept, beam)
 
@@ -148,7 +148,7 @@ def test_a_stream_that_does_not_fit_is_told_and_the_indicators_go_on(start, beam
             "--limit late=0:1: the reliabilities are instantaneous",
         ),
         (("--ensemble", "BEAM", *ASKED, "--policy", "absolute"), "reliability.tolerance: tolerance 16%"),
-        (("--ensemble", "BEAM", "--ensemble", "BEAM", *ASKED, "--response", "deflection"), "judged twice"),
+        (("--ensemble", "BEAM", "--ensemble", "BEAM", *ASKED, "--response", "deflection"), "has two ensembles"),
     ],
 )
 def test_settings_that_cannot_be_used_end_it_with_one_line(start, beam, words, told) -> None:

@@ -57,18 +57,18 @@ def judged_arrivals(warm_kernels):
     """A beam that its model describes badly, judged."""
     from monitor.config import IndicatorSettings
     from monitor.engine.monitor import Monitor
-    from monitor.reliability.decision import Limits
+    from monitor.reliability.decision import DecisionLimits
     from monitor.reliability.ensemble import sort_ensemble
-    from monitor.reliability.plan import PlannedSite, ReliabilityPlan
-    from monitor.reliability.tolerance import Policy, Tolerance
+    from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+    from monitor.reliability.tolerance import Tolerance, TolerancePolicy
     from replay.simulations import simulation
     from sim.ensemble import realization_block
     from sim.models.beam import StochasticBeam
 
     beam = StochasticBeam()
     ensemble = sort_ensemble(beam.time, realization_block(beam, 1, 0), beam.unit)
-    site = PlannedSite("deflection", ensemble, Tolerance(Policy.LITERAL, 0.16))
-    plan = ReliabilityPlan((site,), limits={"accumulated": Limits(0.7, 0.85)})
+    site = ValidationSite("deflection", ensemble, Tolerance(TolerancePolicy.LITERAL, 0.16))
+    plan = ReliabilityPlan((site,), limits={"accumulated": DecisionLimits(0.7, 0.85)})
     return _arrivals(simulation("beam-bad"), Monitor(IndicatorSettings(), plan))
 
 

@@ -38,9 +38,9 @@ RELIABILITY = """
 import sys
 import numpy as np
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
-from monitor.reliability.several_sites import JointReliability
+from monitor.reliability.joint import JointReliability
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
 instants = np.arange(7)
 for m in map(int, sys.argv[1:]):
@@ -54,7 +54,7 @@ for m in map(int, sys.argv[1:]):
         measured = np.round(rng.normal(size=(7, n)), 1)
         both = [measured, measured[:, :1]]
         for size in (1e-9, 0.5, 100.0):
-            tolerance = Tolerance(Policy.ABSOLUTE, size)
+            tolerance = Tolerance(TolerancePolicy.ABSOLUTE, size)
             for ensemble in (sound, damaged):
                 for window in (0, 1, 3, 7, 8):
                     SiteReliability(ensemble, tolerance, n, window).update(instants, measured)

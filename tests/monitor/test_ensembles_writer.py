@@ -142,7 +142,7 @@ def test_realizations_that_do_not_fit(tmp_path, response, words):
     ("other", "words"),
     [
         ({"n_realizations": 0}, "0 realizations"),
-        ({"time": TIME[::-1]}, "time does not rise"),
+        ({"time": TIME[::-1]}, "time does not increase"),
         ({"time": np.empty(0)}, r"time has shape \(0,\)"),
     ],
 )

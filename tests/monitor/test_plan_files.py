@@ -8,10 +8,10 @@ import pytest
 
 from monitor.config import ReliabilitySettings
 from monitor.ensembles.plan_files import open_plan
-from monitor.reliability.decision import Limits
+from monitor.reliability.decision import DecisionLimits
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.plan import PlannedSite, ReliabilityPlan
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
 TIME = 0.02 * np.arange(50)
 # its mean is 3 + 2 sin, at least 1 and at most 5
@@ -44,24 +44,24 @@ def test_settings_become_a_plan(ensemble):
     limits = {"accumulated": (0.7, 0.85), "first_passage": (0.05, 0.3)}
     plan, site = opened(path, tolerance=0.25, start=1.5, shift=-0.02, window=0.5, after=0.1, limits=limits)
     assert (plan.window, plan.start, plan.shift, plan.after) == (0.5, 1.5, -0.02, 0.1)
-    assert plan.limits == {"accumulated": Limits(0.7, 0.85), "first_passage": Limits(0.05, 0.3)}
+    assert plan.limits == {"accumulated": DecisionLimits(0.7, 0.85), "first_passage": DecisionLimits(0.05, 0.3)}
     assert site.channel == "deflection"
-    assert (site.tolerance.policy, site.tolerance.value) == (Policy.ABSOLUTE, 0.25)
+    assert (site.tolerance.policy, site.tolerance.value) == (TolerancePolicy.ABSOLUTE, 0.25)
     np.testing.assert_array_equal(site.ensemble.time, TIME)
     # the realizations stand in their order: ranks 1, 10 and 19 of 21
-    np.testing.assert_allclose(site.band, MEAN[:, None] * [0.91, 1.0, 1.09], rtol=1e-12)
-    assert plan.notes == (f"deflection is judged by 21 realizations in {path}, tolerance 0.25",)
+    np.testing.assert_allclose(site.quantiles, MEAN[:, None] * [0.91, 1.0, 1.09], rtol=1e-12)
+    assert plan.notes == (f"deflection is compared with 21 realizations in {path}, tolerance 0.25",)
 
 
 @pytest.mark.parametrize(
     ("settings", "policy", "reference", "told"),
     [
-        ({"tolerance": "16%"}, Policy.LITERAL, None, "16 % of the measurement"),
-        ({"tolerance": 0.16, "policy": "literal"}, Policy.LITERAL, None, "16 % of the measurement"),
-        ({"tolerance": "16%", "policy": "peak"}, Policy.PEAK, 5.0, "16 % of 5 (the model's mean)"),
-        ({"tolerance": "16%", "policy": "floored"}, Policy.FLOORED, np.sqrt(11.0),
+        ({"tolerance": "16%"}, TolerancePolicy.LITERAL, None, "16 % of the measurement"),
+        ({"tolerance": 0.16, "policy": "literal"}, TolerancePolicy.LITERAL, None, "16 % of the measurement"),
+        ({"tolerance": "16%", "policy": "peak"}, TolerancePolicy.PEAK, 5.0, "16 % of 5 (the model's mean)"),
+        ({"tolerance": "16%", "policy": "floored"}, TolerancePolicy.FLOORED, np.sqrt(11.0),
          "16 % of the measurement, at least of 3.32 (the model's mean)"),
-        ({"tolerance": "16%", "policy": "floored", "reference": 2.5}, Policy.FLOORED, 2.5,
+        ({"tolerance": "16%", "policy": "floored", "reference": 2.5}, TolerancePolicy.FLOORED, 2.5,
          "16 % of the measurement, at least of 2.5 (as set)"),
     ],
 )  # fmt: skip
@@ -95,9 +95,9 @@ def test_a_file_is_varying_without_being_called_so(ensemble, tmp_path, header):
     path = tmp_path / "tolerance.csv"
     path.write_text(f"{header}\n0,1\n1,3\n", encoding="utf-8")
     _, site = opened(ensemble(), tolerance=str(path))
-    assert site.tolerance.policy is Policy.VARYING
+    assert site.tolerance.policy is TolerancePolicy.VARYING
     np.testing.assert_allclose(site.tolerance.profile, 1.0 + 2.0 * TIME)
-    with pytest.raises(ValueError, match="give a share such as 8%, or a number"):
+    with pytest.raises(ValueError, match="give a percentage such as 8%, or a number"):
         opened(ensemble(), tolerance=str(path), policy="absolute")
 
 
@@ -132,7 +132,7 @@ def test_tables_that_are_none(ensemble, tmp_path, table, told):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"tolerance": "much"}, "give a share such as 8%, or a number"),
+        ({"tolerance": "much"}, "give a percentage such as 8%, or a number"),
         ({"tolerance": "-8%"}, "give more than 0"),
         ({"tolerance": "nan"}, "give"),
         ({"tolerance": "8%", "policy": "absolute"}, "an absolute tolerance is a number"),
@@ -158,7 +158,7 @@ def test_ensembles_that_cannot_be_used_are_named(ensemble, tmp_path):
     with pytest.raises(ValueError, match=r"text\.h5: cannot be read as an ensemble"):
         opened(str(tmp_path / "text.h5"))
     uneven = np.append(TIME[:-1], 2.0)
-    with pytest.raises(ValueError, match=r"uneven\.npz: time does not rise in equal steps"):
+    with pytest.raises(ValueError, match=r"uneven\.npz: time steps are not equal"):
         opened(ensemble(name="uneven.npz", time=uneven), tolerance=1.0)
 
 
@@ -166,7 +166,7 @@ def test_sites_must_fit_each_other(ensemble):
     first, second = ensemble(), ensemble(name="other.npz", time=2.0 * TIME)
     with pytest.raises(ValueError, match="the ensembles of a and b have different instants"):
         open_plan(ReliabilitySettings(channel=("a", "b"), ensemble=(first, second), tolerance=1.0))
-    with pytest.raises(ValueError, match="channel 'a' is judged twice"):
+    with pytest.raises(ValueError, match="channel 'a' has two ensembles"):
         open_plan(ReliabilitySettings(channel=("a", "a"), ensemble=(first, first), tolerance=1.0))
     plan = open_plan(ReliabilitySettings(channel=("a", "b"), ensemble=(first, first), tolerance=1.0))
     assert [site.channel for site in plan.sites] == ["a", "b"]
@@ -202,12 +202,16 @@ def test_one_number_does_not_serve_two_units(tmp_path, monkeypatch, settings, fi
         if fits:
             assert len(plan(*names).sites) == len(names)
             continue
-        with pytest.raises(ValueError, match=r"^reliability\.tolerance: the sites are in mm and kN, .*give a share"):
+        with pytest.raises(
+            ValueError, match=r"^reliability\.tolerance: the sites are in mm and kN, .*give a percentage"
+        ):
             plan(*names)
 
 
 @pytest.mark.parametrize("wrong", [{"window": np.inf}, {"window": 0.0}, {"after": -1.0}, {"after": np.inf}])
 def test_a_plan_has_finite_times(wrong):
-    site = PlannedSite("y", sort_ensemble(np.arange(3.0), np.zeros((3, 2))), Tolerance(Policy.ABSOLUTE, 1.0))
+    site = ValidationSite(
+        "y", sort_ensemble(np.arange(3.0), np.zeros((3, 2))), Tolerance(TolerancePolicy.ABSOLUTE, 1.0)
+    )
     with pytest.raises(ValueError, match=r"^(window|after) .* must be"):
         ReliabilityPlan((site,), **wrong)

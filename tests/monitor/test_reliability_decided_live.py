@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor, warm_up
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
-from monitor.reliability.decision import Estimate, Limits, Verdict, decide
+from monitor.reliability.decision import DecisionLimits, ModelVerdict, ReliabilityEstimate, decide
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.plan import PlannedSite, ReliabilityPlan
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
 RATE = 100.0
 NAMES = ("instantaneous", "first_passage", "accumulated", "windowed")
@@ -38,10 +38,10 @@ def a_plan(n_sites=1, tolerance=0.5, m=40, **changes):
     time = np.arange(N) / RATE
     rng = np.random.default_rng(1)
     sites = tuple(
-        PlannedSite(
+        ValidationSite(
             f"y{i}",
             sort_ensemble(time, rng.normal(size=(N, m)), "m", f"site {i}"),
-            Tolerance(Policy.ABSOLUTE, tolerance),
+            Tolerance(TolerancePolicy.ABSOLUTE, tolerance),
         )
         for i in range(n_sites)
     )
@@ -72,7 +72,7 @@ def of(kind, events):
 
 @st.composite
 def limits(draw):
-    pair = st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).map(lambda two: Limits(*sorted(two)))
+    pair = st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).map(lambda two: DecisionLimits(*sorted(two)))
     return draw(st.dictionaries(st.sampled_from(NAMES), pair, min_size=1))
 
 
@@ -97,7 +97,7 @@ def test_decisions_are_those_of_the_estimates_and_are_told_where_they_change(wan
     for number in range(70):
         decision = values[site, "reliability_decision"][number]
         estimates = {
-            name: Estimate(
+            name: ReliabilityEstimate(
                 *(values[site, f"reliability_{name}{suffix}"][number] for suffix in ("", "_se")), 1 / (m + 1)
             )
             for name in NAMES
@@ -119,10 +119,10 @@ def test_decisions_are_those_of_the_estimates_and_are_told_where_they_change(wan
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
-        (-2.01, -2.005, Verdict.ACCEPT),
-        (-2.01, -1.99, Verdict.WATCH),
-        (1.99, 2.5, Verdict.WATCH),
-        (2.01, 2.5, Verdict.REJECT),
+        (-2.01, -2.005, ModelVerdict.ACCEPT),
+        (-2.01, -1.99, ModelVerdict.WATCH),
+        (1.99, 2.5, ModelVerdict.WATCH),
+        (2.01, 2.5, ModelVerdict.REJECT),
     ],
 )
 def test_a_limit_must_be_cleared_by_two_standard_errors(low, high, verdict):
@@ -131,8 +131,8 @@ def test_a_limit_must_be_cleared_by_two_standard_errors(low, high, verdict):
     time = np.arange(3) / RATE
     ensemble = sort_ensemble(time, np.tile(np.repeat([0.0, 9.0], [60, 40]), (3, 1)))
     plan = ReliabilityPlan(
-        (PlannedSite("y0", ensemble, Tolerance(Policy.ABSOLUTE, 1.0)),),
-        limits={"instantaneous": Limits(value + low * error, value + high * error)},
+        (ValidationSite("y0", ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 1.0)),),
+        limits={"instantaneous": DecisionLimits(value + low * error, value + high * error)},
         after=0.0,
     )
     values, events = run(plan, blocks(np.zeros((3, 2))))
@@ -147,7 +147,7 @@ def test_without_limits_nothing_is_decided():
 
 
 def test_a_decision_stands_at_the_rows_between_and_is_told_once_a_run():
-    plan = a_plan(limits={"instantaneous": Limits(0.0, 0.0)})
+    plan = a_plan(limits={"instantaneous": DecisionLimits(0.0, 0.0)})
     samples = np.zeros((N, 2))
     values, events = run(plan, blocks(samples, range(N)), every=7)
     np.testing.assert_array_equal(values["y0", "reliability_decision"], 1.0)
@@ -159,7 +159,7 @@ def test_a_decision_stands_at_the_rows_between_and_is_told_once_a_run():
 
 def test_events_are_in_the_order_of_the_stream():
     samples = np.zeros((N + 5, 2))
-    plan = a_plan(limits={"accumulated": Limits(0.1, 0.1)}, after=0.2, notes=("this is judged",))
+    plan = a_plan(limits={"accumulated": DecisionLimits(0.1, 0.1)}, after=0.2, notes=("this is judged",))
     (block,) = blocks(samples)
     _, events = run(plan, [replace(block, last=True, time=100.0)])
     assert [(event.kind, event.index) for event in events] == [
@@ -223,7 +223,7 @@ def test_a_window_that_never_fills_is_noted_and_takes_no_room():
         (a_stream(Channel("z", Role.AUXILIARY)), "there is no channel 'y0' to judge: the rig sends z"),
         (a_stream(*(Channel(f"z{i}", Role.AUXILIARY) for i in range(500))), " z5 and "),
         (a_stream(Channel("y0", Role.AUXILIARY, "mm")), "channel 'y0' is in mm, its ensemble in m: convert one"),
-        (a_stream(Channel("y0", Role.AUXILIARY, "m"), rate=70.0), "neither is a whole number of the other"),
+        (a_stream(Channel("y0", Role.AUXILIARY, "m"), rate=70.0), "one must be a multiple of the other"),
     ],
 )
 def test_a_stream_that_does_not_fit_is_noted_in_one_line_and_the_actuators_go_on(stream, told):
@@ -252,19 +252,24 @@ TIME = np.arange(5) / RATE
 
 
 def a_site(channel="y0", time=TIME):
-    return PlannedSite(channel, sort_ensemble(time, np.zeros((len(time), 2))), Tolerance(Policy.ABSOLUTE, 1.0))
+    return ValidationSite(
+        channel, sort_ensemble(time, np.zeros((len(time), 2))), Tolerance(TolerancePolicy.ABSOLUTE, 1.0)
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: ReliabilityPlan(()), "nothing is to be judged"),
-        (lambda: ReliabilityPlan((a_site(), a_site("b"), a_site())), "'y0' is judged twice"),
-        (lambda: ReliabilityPlan((a_site(), a_site("all sites"))), "has the name of what is told of all sites"),
+        (lambda: ReliabilityPlan(()), "there is no model"),
+        (lambda: ReliabilityPlan((a_site(), a_site("b"), a_site())), "'y0' has two ensembles"),
+        (lambda: ReliabilityPlan((a_site(), a_site("all sites"))), "has the name of the product of all sites"),
         (lambda: ReliabilityPlan((a_site(), a_site("b", np.arange(6) / RATE))), "y0 and b have different instants"),
         (lambda: ReliabilityPlan((a_site(), a_site("b", np.arange(5) / 80.0))), "y0 and b have different instants"),
-        (lambda: ReliabilityPlan((a_site(time=np.array([0.0, 1.0, 3.0])),)), "equal steps"),
-        (lambda: ReliabilityPlan((a_site(),), limits={"late": Limits(0.1, 0.2)}), "the reliabilities are instantan"),
+        (lambda: ReliabilityPlan((a_site(time=np.array([0.0, 1.0, 3.0])),)), "time steps are not equal"),
+        (
+            lambda: ReliabilityPlan((a_site(),), limits={"late": DecisionLimits(0.1, 0.2)}),
+            "the reliabilities are instantan",
+        ),
     ],
 )
 def test_plans_that_mean_nothing(make, told):

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad, simpson
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.gaussian import Errors, GaussianReliability
+from monitor.reliability.gaussian import ErrorCorrelation, GaussianReliability, normal_probability
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
 N_TIMES = 12
 INSTANTS = np.arange(N_TIMES)
@@ -45,13 +46,13 @@ class Case:
         self.deviation = rng.uniform(*deviation, size=N_TIMES)
         self.sensor = sensor
         self.measured = self.prediction[:, None] + away * rng.normal(size=(N_TIMES, n_replicates))
-        self.tolerance = Tolerance(Policy.VARYING, profile=rng.uniform(*tolerance, size=N_TIMES))
+        self.tolerance = Tolerance(TolerancePolicy.VARYING, profile=rng.uniform(*tolerance, size=N_TIMES))
 
     @property
     def total(self):
         return np.sqrt(self.deviation**2 + self.sensor**2)
 
-    def model(self, errors=Errors.COMMON, window=0):
+    def model(self, errors=ErrorCorrelation.COMMON, window=0):
         return GaussianReliability(
             self.prediction,
             self.deviation,
@@ -95,13 +96,13 @@ class Case:
         return np.array(chances)
 
 
-@given(seed=st.integers(0, 9999), errors=st.sampled_from(Errors), sensor=st.sampled_from([0.0, 0.1, 0.5]))
+@given(seed=st.integers(0, 9999), errors=st.sampled_from(ErrorCorrelation), sensor=st.sampled_from([0.0, 0.1, 0.5]))
 def test_against_quadrature(seed, errors, sensor):
     case = Case(seed, sensor=sensor)
     found, within = case.model(errors, window=4).update(INSTANTS, case.measured), case.within()
     now = within.mean(axis=1)
     ever = np.cumprod(within, axis=0)
-    if errors is Errors.COMMON:
+    if errors is ErrorCorrelation.COMMON:
         ever = np.array([case.common(q + 1) for q in INSTANTS])
     np.testing.assert_allclose(found.instantaneous.value, now, rtol=1e-10)
     np.testing.assert_allclose(found.first_passage.value, ever.mean(axis=1), rtol=1e-9, atol=1e-12)
@@ -113,10 +114,31 @@ def test_against_quadrature(seed, errors, sensor):
     assert not np.any([getattr(found, kind).standard_error for kind in KINDS])
 
 
+@given(low=st.floats(-39.0, 38.0), width=st.floats(0.0, 20.0))
+def test_normal_probability_against_scipy_in_both_tails_and_through_zero(low, width):
+    edges = np.array([low, low + width])
+    # from the tail in which the difference loses no digits
+    a, b = sorted(-edges) if low > 0.0 else edges
+    expected = ndtr(b) - ndtr(a)
+    found = normal_probability(edges[:1], edges[1:])[0]
+    # ndtr is accurate to its argument's rounding, which the tail multiplies by x^2
+    rounding = 4.0 * np.finfo(float).eps * max(1.0, a * a, b * b)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=rounding * (ndtr(a) + ndtr(b)) + 1e-320)
+
+
+def test_normal_probability_of_a_half_line_is_the_distribution_function_to_twelve_digits():
+    x = np.concatenate([np.linspace(-37.0, 37.0, 20_001), [0.0, -0.0, 5e-324, -1e-300, -np.inf, np.inf]])
+    below = normal_probability(np.full(x.shape, -np.inf), x)
+    above = normal_probability(x, np.full(x.shape, np.inf))
+    np.testing.assert_allclose(below, ndtr(x), rtol=1e-12)
+    np.testing.assert_allclose(above, ndtr(-x), rtol=1e-12)
+    assert normal_probability(np.array([1.0]), np.array([-1.0]))[0] == 0.0
+
+
 @pytest.mark.parametrize("away", [8.0, -8.0, 20.0, -20.0, 36.0, -36.0])
-@pytest.mark.parametrize("errors", Errors)
+@pytest.mark.parametrize("errors", ErrorCorrelation)
 def test_far_in_either_tail_the_digits_stay(away, errors):
-    model = GaussianReliability([0.0], 1.0, Tolerance(Policy.ABSOLUTE, 0.5), errors=errors)
+    model = GaussianReliability([0.0], 1.0, Tolerance(TolerancePolicy.ABSOLUTE, 0.5), errors=errors)
     found = model.update([0], [[away]])
     expected = probability(abs(away) - 0.5, abs(away) + 0.5)
     assert 0.0 < expected < 1e-12
@@ -124,10 +146,10 @@ def test_far_in_either_tail_the_digits_stay(away, errors):
     np.testing.assert_allclose(found.first_passage.value, expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("errors", Errors)
+@pytest.mark.parametrize("errors", ErrorCorrelation)
 def test_against_draws_and_against_an_ensemble_of_the_same_normal(errors):
     m, rng, case = 40_000, np.random.default_rng(11), Case(2, n_replicates=3, away=0.15)
-    draws = rng.normal(size=(N_TIMES if errors is Errors.INDEPENDENT else 1, m))
+    draws = rng.normal(size=(N_TIMES if errors is ErrorCorrelation.INDEPENDENT else 1, m))
     noise = case.sensor * rng.normal(size=(N_TIMES, m))
     response = case.prediction[:, None] + case.deviation[:, None] * draws + noise
     found = case.model(errors, window=4).update(INSTANTS, case.measured)
@@ -150,7 +172,7 @@ def test_against_draws_and_against_an_ensemble_of_the_same_normal(errors):
 def test_one_draw_for_all_survives_a_measurement_of_just_the_prediction_longer(seed, away):
     case = Case(seed, away=away)
     common, independent = (
-        case.model(errors).update(INSTANTS, case.measured).first_passage.value for errors in Errors
+        case.model(errors).update(INSTANTS, case.measured).first_passage.value for errors in ErrorCorrelation
     )
     for curve in (common, independent):
         assert (np.diff(curve) <= 1e-12).all()
@@ -159,9 +181,10 @@ def test_one_draw_for_all_survives_a_measurement_of_just_the_prediction_longer(s
 
 
 def test_one_draw_for_all_does_not_survive_an_error_of_either_sign():
-    measured, tolerance = [[1.0], [-1.0]], Tolerance(Policy.ABSOLUTE, 0.5)
+    measured, tolerance = [[1.0], [-1.0]], Tolerance(TolerancePolicy.ABSOLUTE, 0.5)
     common, independent = (
-        GaussianReliability(np.zeros(2), 1.0, tolerance, errors=errors).update([0, 1], measured) for errors in Errors
+        GaussianReliability(np.zeros(2), 1.0, tolerance, errors=errors).update([0, 1], measured)
+        for errors in ErrorCorrelation
     )
     assert common.first_passage.value[-1] == 0.0
     np.testing.assert_allclose(independent.first_passage.value[-1], probability(0.5, 1.5) ** 2, rtol=1e-10)
@@ -170,7 +193,7 @@ def test_one_draw_for_all_does_not_survive_an_error_of_either_sign():
 @given(
     seed=st.integers(0, 9999),
     edges=st.lists(st.integers(0, N_TIMES), max_size=12),
-    errors=st.sampled_from(Errors),
+    errors=st.sampled_from(ErrorCorrelation),
     window=st.sampled_from([0, 1, 5, 9, 12, 40]),
     failing=st.sampled_from([0.0, 0.2]),
 )
@@ -189,7 +212,7 @@ def test_no_cut_changes_a_bit(seed, edges, errors, window, failing):
 def test_a_long_window_one_by_one(window):
     rng = np.random.default_rng(window)
     measured = rng.normal(size=(700, 1))
-    tolerance = Tolerance(Policy.ABSOLUTE, 0.7)
+    tolerance = Tolerance(TolerancePolicy.ABSOLUTE, 0.7)
     whole = GaussianReliability(np.zeros(700), 0.8, tolerance, window=window).update(np.arange(700), measured)
     live = GaussianReliability(np.zeros(700), 0.8, tolerance, window=window)
     found = [live.update([q], measured[[q]]).windowed.value.item() for q in range(700)]
@@ -208,9 +231,9 @@ def test_an_instant_without_a_measurement_is_not_judged():
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
-@pytest.mark.parametrize("errors", Errors)
+@pytest.mark.parametrize("errors", ErrorCorrelation)
 def test_a_model_that_is_sure_is_within_or_not(errors, side):
-    tolerance = Tolerance(Policy.ABSOLUTE, 0.5)
+    tolerance = Tolerance(TolerancePolicy.ABSOLUTE, 0.5)
     model = GaussianReliability(np.zeros(4), np.array([0.0, 0.0, 0.3, 0.0]), tolerance, errors=errors, n_replicates=2)
     measured = [[0.0, 0.49 * side], [-0.4 * side, 0.5 * side], [0.0, 0.0], [0.0, 0.0]]
     found = model.update(np.arange(4), measured)
@@ -222,7 +245,7 @@ def test_a_model_that_is_sure_is_within_or_not(errors, side):
 @given(seed=st.integers(0, 999))
 def test_a_deviation_of_next_to_nothing_is_as_good_as_sure(seed):
     rng = np.random.default_rng(seed)
-    measured, tolerance = rng.normal(size=(N_TIMES, 2)), Tolerance(Policy.ABSOLUTE, 0.7)
+    measured, tolerance = rng.normal(size=(N_TIMES, 2)), Tolerance(TolerancePolicy.ABSOLUTE, 0.7)
     tiny, sure = (
         GaussianReliability(np.zeros(N_TIMES), deviation, tolerance, n_replicates=2).update(INSTANTS, measured)
         for deviation in (1e-310, 0.0)
@@ -240,7 +263,7 @@ def test_inputs_are_neither_written_to_nor_kept():
     np.testing.assert_array_equal(model.update(INSTANTS, measured).first_passage.value, expected)
 
 
-WIDE = Tolerance(Policy.ABSOLUTE, 1.0)
+WIDE = Tolerance(TolerancePolicy.ABSOLUTE, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +277,7 @@ WIDE = Tolerance(Policy.ABSOLUTE, 1.0)
         ([[0.0, 1.0]], 0.1, {}, r"\(1, 2\)"),
         ([0.0, 1.0], 0.1, {"window": -1}, "window of -1"),
         ([0.0, 1.0], 0.1, {"n_replicates": 0}, "0 replicates"),
-        ([0.0, 1.0], 0.1, {"tolerance": Tolerance(Policy.VARYING, profile=np.ones(3))}, r"\(3,\)"),
+        ([0.0, 1.0], 0.1, {"tolerance": Tolerance(TolerancePolicy.VARYING, profile=np.ones(3))}, r"\(3,\)"),
     ],
 )
 def test_a_model_that_means_nothing(prediction, deviation, settings, words):
@@ -275,14 +298,14 @@ def test_measurements_that_do_not_fit(instants, measured, words):
 @pytest.mark.parametrize("sensor", [0.0, 1e-6, 1e-4, 0.002, 0.01, 0.3, 30.0])
 @pytest.mark.parametrize("away", [0.0, 0.005, 1.0])
 def test_at_the_first_instant_the_first_passage_is_the_instantaneous(sensor, away):
-    tolerance = Tolerance(Policy.ABSOLUTE, 0.004)
-    model = GaussianReliability([0.0], 1.0, tolerance, sensor_deviation=sensor, errors=Errors.COMMON)
+    tolerance = Tolerance(TolerancePolicy.ABSOLUTE, 0.004)
+    model = GaussianReliability([0.0], 1.0, tolerance, sensor_deviation=sensor, errors=ErrorCorrelation.COMMON)
     found = model.update([0], [[away]])
     assert found.instantaneous.value[0] > 1e-5
     np.testing.assert_allclose(found.first_passage.value, found.instantaneous.value, rtol=1e-6)
 
 
-@pytest.mark.parametrize("errors", Errors)
+@pytest.mark.parametrize("errors", ErrorCorrelation)
 def test_reset_begins_anew(errors):
     case = Case(3)
     model = case.model(errors, window=4)

@@ -15,11 +15,11 @@ from monitor.engine.monitor import Monitor, warm_up
 from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.writer import EnsembleWriter
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.reliability import accumulated, first_passage, ranks, shares
+from monitor.reliability import counts, curves
 from monitor.reliability import site as one_site
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.plan import PlannedSite, ReliabilityPlan
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from tests.oracles import reliability as oracle
 
 RATE = 100.0
@@ -29,7 +29,10 @@ CURVES = [
     for name in ("instantaneous", "first_passage", "accumulated", "windowed")
     for suffix in ("", "_se")
 ]
-KERNELS = (ranks._locate, first_passage._advance, accumulated._advance, shares._share, one_site._overlaps)
+KERNELS = (
+    *(counts._search_ranks, counts._advance_first_passage, counts._advance_accumulated),
+    *(curves._estimate, one_site._sum_overlaps),
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,7 +65,7 @@ class Case:
     def plan(self):
         # the sites in another order than the channels
         sites = tuple(
-            PlannedSite(f"y{i}", sort_ensemble(self.time, response, "m", f"site {i}"), self.tolerance)
+            ValidationSite(f"y{i}", sort_ensemble(self.time, response, "m", f"site {i}"), self.tolerance)
             for i, response in reversed(list(enumerate(self.responses)))
         )
         return ReliabilityPlan(sites, self.window * self.step, self.start / RATE, self.shift / RATE)
@@ -120,7 +123,9 @@ class Case:
         if not known.any():
             return found
         y, at = measured[known, None], np.array(instants)[known]
-        eps = self.tolerance.value * (np.abs(y) if self.tolerance.policy is Policy.LITERAL else np.ones_like(y))
+        eps = self.tolerance.value * (
+            np.abs(y) if self.tolerance.policy is TolerancePolicy.LITERAL else np.ones_like(y)
+        )
         within = oracle.indicator(self.responses[site][at], y, eps)
         dt = (self.time[-1] - self.time[0]) / (len(self.time) - 1)
         window = round(self.window * self.step / dt)
@@ -156,7 +161,13 @@ def cases(draw):
     return Case(
         time,
         responses,
-        Tolerance(*draw(st.sampled_from([(Policy.ABSOLUTE, 0.4), (Policy.LITERAL, 0.7), (Policy.ABSOLUTE, 9.0)]))),
+        Tolerance(
+            *draw(
+                st.sampled_from(
+                    [(TolerancePolicy.ABSOLUTE, 0.4), (TolerancePolicy.LITERAL, 0.7), (TolerancePolicy.ABSOLUTE, 9.0)]
+                )
+            )
+        ),
         draw(st.sampled_from([1, 4, 100])),
         max(samples, samples / steps) / RATE,
         draw(st.integers(-40, 40)),
@@ -216,7 +227,7 @@ def plain_case(n=90, n_sites=1, **changes):
     responses = [np.sin(9.0 * time)[:, None] + 0.3 * rng.normal(size=(60, 50)) for _ in range(n_sites)]
     record = np.sin(9.0 * np.arange(n) / RATE)[:, None] + 0.2 * rng.normal(size=(n, n_sites))
     kept = np.zeros(n, dtype=bool)
-    case = Case(time, responses, Tolerance(Policy.ABSOLUTE, 0.4), 5, 1 / RATE, 0, 0, 1, 0, record, kept)
+    case = Case(time, responses, Tolerance(TolerancePolicy.ABSOLUTE, 0.4), 5, 1 / RATE, 0, 0, 1, 0, record, kept)
     return replace(case, **changes)
 
 
@@ -285,13 +296,13 @@ def test_nothing_is_compiled_after_the_warm_up(tmp_path):
     assert isinstance(mapped.response.base, np.memmap) and isinstance(mapped.order.base, np.memmap)
     profile = np.full(len(case.time), 0.3)
     for tolerance in (
-        Tolerance(Policy.ABSOLUTE, 0.3),
-        Tolerance(Policy.LITERAL, 0.3),
-        Tolerance(Policy.PEAK, 0.3, np.array([1.0])),
-        Tolerance(Policy.VARYING, profile=profile),
+        Tolerance(TolerancePolicy.ABSOLUTE, 0.3),
+        Tolerance(TolerancePolicy.LITERAL, 0.3),
+        Tolerance(TolerancePolicy.PEAK, 0.3, np.array([1.0])),
+        Tolerance(TolerancePolicy.VARYING, profile=profile),
     ):
         for ensemble in (mapped, case.plan.sites[0].ensemble):
-            monitor = Monitor(plan=ReliabilityPlan((PlannedSite("y0", ensemble, tolerance),)))
+            monitor = Monitor(plan=ReliabilityPlan((ValidationSite("y0", ensemble, tolerance),)))
             case.samples[7] = np.nan
             for block in case.blocks([1, 2, 30]):
                 block.samples.flags.writeable = False

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from monitor.reliability.counts import rank_intervals
+from monitor.reliability.curves import estimate_curve
 from monitor.reliability.ensemble import Ensemble, EnsembleError, sort_ensemble
-from monitor.reliability.ranks import locate
-from monitor.reliability.shares import share
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, Tolerance, of_records
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from tests.oracles import reliability as oracle
 
 KINDS = ("instantaneous", "first_passage", "accumulated")
@@ -49,11 +49,11 @@ class Case(NamedTuple):
 def tolerances(tolerance, instants, measured):
     """Return (n_instants, n_replicates) as the policies are worded."""
     by_policy = {
-        Policy.LITERAL: lambda: tolerance.value * np.abs(measured),
-        Policy.FLOORED: lambda: tolerance.value * np.maximum(np.abs(measured), tolerance.reference),
-        Policy.PEAK: lambda: tolerance.value * tolerance.reference + 0.0 * measured,
-        Policy.ABSOLUTE: lambda: np.full(measured.shape, tolerance.value),
-        Policy.VARYING: lambda: tolerance.profile[instants][:, None] + 0.0 * measured,
+        TolerancePolicy.LITERAL: lambda: tolerance.value * np.abs(measured),
+        TolerancePolicy.FLOORED: lambda: tolerance.value * np.maximum(np.abs(measured), tolerance.reference),
+        TolerancePolicy.PEAK: lambda: tolerance.value * tolerance.reference + 0.0 * measured,
+        TolerancePolicy.ABSOLUTE: lambda: np.full(measured.shape, tolerance.value),
+        TolerancePolicy.VARYING: lambda: tolerance.profile[instants][:, None] + 0.0 * measured,
     }
     return by_policy[tolerance.policy]()
 
@@ -66,7 +66,7 @@ def model(rng, n_times, m, digits=9):
 
 
 @st.composite
-def cases(draw, policies=tuple(Policy)):
+def cases(draw, policies=tuple(TolerancePolicy)):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_times, n, m = draw(st.integers(1, 40)), draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 7, 40, 300]))
     digits = draw(st.sampled_from([0, 1, 9]))
@@ -75,9 +75,9 @@ def cases(draw, policies=tuple(Policy)):
     measured = np.round(chosen + draw(st.sampled_from([0.0, 0.1, 2.0])) * rng.normal(size=(n_times, n)), digits) + 0.0
     policy = draw(st.sampled_from(policies))
     value = draw(st.sampled_from([1e-300, 0.1, 0.25, 1.0, 40.0]))
-    if policy is Policy.VARYING:
+    if policy is TolerancePolicy.VARYING:
         tolerance = Tolerance(policy, profile=value * rng.choice([0.5, 1.0], size=n_times))
-    elif policy in (Policy.FLOORED, Policy.PEAK):
+    elif policy in (TolerancePolicy.FLOORED, TolerancePolicy.PEAK):
         tolerance = Tolerance(policy, value, rng.choice([0.5, 1.0], size=draw(st.sampled_from([1, n]))))
     else:
         tolerance = Tolerance(policy, value)
@@ -93,7 +93,7 @@ def cut(site, instants, measured, edges):
 
 
 def integers(updates):
-    names = ("within", "survivors", "accumulated", "judged")
+    names = ("within", "survivors", "accumulated", "assessed")
     return {name: np.concatenate([getattr(update.counts, name) for update in updates]) for name in names}
 
 
@@ -124,7 +124,7 @@ def test_the_integers_are_the_definitions(case, data):
     np.testing.assert_array_equal(found["within"], within.sum(axis=2))
     np.testing.assert_array_equal(found["survivors"], oracle.survival(within).sum(axis=2))
     np.testing.assert_array_equal(found["accumulated"], np.cumsum(within.sum(axis=2), axis=0))
-    np.testing.assert_array_equal(found["judged"], np.arange(1, len(within) + 1))
+    np.testing.assert_array_equal(found["assessed"], np.arange(1, len(within) + 1))
 
 
 @given(case=cases(), data=st.data())
@@ -196,12 +196,14 @@ def test_inputs_are_neither_written_to_nor_kept(case):
 
 
 def test_no_signature_is_compiled_for_what_comes_in_another_shape_of_memory():
-    from monitor.reliability import accumulated, first_passage, ranks
+    from monitor.reliability import counts
 
     rng = np.random.default_rng(1)
-    case = Case(model(rng, 12, 50), rng.normal(size=(12, 2)), Tolerance(Policy.PEAK, 0.3, np.array([1.0])), 4)
+    case = Case(
+        model(rng, 12, 50), rng.normal(size=(12, 2)), Tolerance(TolerancePolicy.PEAK, 0.3, np.array([1.0])), 4
+    )
     case.site().update(np.arange(12), case.measured)
-    kernels = (accumulated._advance, first_passage._advance, ranks._locate)
+    kernels = (counts._advance_accumulated, counts._advance_first_passage, counts._search_ranks)
     before = [len(kernel.signatures) for kernel in kernels]
     frozen = np.frombuffer(case.measured.tobytes()).reshape(12, 2)
     others = (np.asfortranarray(case.measured), case.measured[::-1], case.measured.astype("<f4"))
@@ -215,15 +217,17 @@ def test_no_signature_is_compiled_for_what_comes_in_another_shape_of_memory():
 def test_a_difference_of_just_the_tolerance_is_outside(eps):
     # sums that floating point makes exactly, so that the differences are -3, -2.5 ... 3
     ensemble = sort_ensemble([0.0], [np.arange(-6, 7) / 2.0 + 8.0])
-    counts = SiteReliability(ensemble, Tolerance(Policy.ABSOLUTE, eps)).update([0], [[8.0]]).counts
+    counts = SiteReliability(ensemble, Tolerance(TolerancePolicy.ABSOLUTE, eps)).update([0], [[8.0]]).counts
     assert counts.within.item() == round(4 * eps) - 1
-    nearly = Tolerance(Policy.ABSOLUTE, np.nextafter(eps, 9.0))
+    nearly = Tolerance(TolerancePolicy.ABSOLUTE, np.nextafter(eps, 9.0))
     assert SiteReliability(ensemble, nearly).update([0], [[8.0]]).counts.within.item() == round(4 * eps) + 1
 
 
 def test_the_literal_tolerance_lets_nobody_through_where_the_measurement_is_zero():
     ensemble = sort_ensemble([0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]])
-    found = SiteReliability(ensemble, Tolerance(Policy.LITERAL, 0.5)).update([0, 1], [[0.0], [1.0]]).reliability
+    found = (
+        SiteReliability(ensemble, Tolerance(TolerancePolicy.LITERAL, 0.5)).update([0, 1], [[0.0], [1.0]]).reliability
+    )
     np.testing.assert_array_equal(found.instantaneous.value, [0.0, 1.0])
     np.testing.assert_array_equal(found.first_passage.value, [0.0, 0.0])
     np.testing.assert_array_equal(found.accumulated.value, [0.0, 0.5])
@@ -238,7 +242,7 @@ def test_the_search_is_a_scan_for_any_tolerance(seed, tolerance):
     ensemble = sort_ensemble(np.arange(5.0), response)
     measured = rng.choice(sizes, size=(5, 2)) * rng.choice([-1.0, 1.0], size=(5, 2))
     eps = np.full(measured.shape, tolerance)
-    low, high = locate(ensemble, np.arange(5), measured, eps)
+    low, high = rank_intervals(ensemble, np.arange(5), measured, eps)
     within = oracle.indicator(response, measured, eps)
     np.testing.assert_array_equal(high - low, within.sum(axis=2))
     for q, j in np.ndindex(measured.shape):
@@ -253,7 +257,7 @@ def test_both_ways_to_the_survivors_are_the_same(order):
     ensemble = model(rng, 60, 500)
     profile = np.repeat(order, 60 // len(order))
     measured = ensemble.response[:, [3, 8]] + 0.01
-    site = SiteReliability(ensemble, Tolerance(Policy.VARYING, profile=profile), 2)
+    site = SiteReliability(ensemble, Tolerance(TolerancePolicy.VARYING, profile=profile), 2)
     found = site.update(np.arange(60), measured)
     assert (site._first_passage._lengths < 500).all()
     within = oracle.indicator(ensemble.response, measured, np.repeat(profile[:, None], 2, axis=1))
@@ -272,7 +276,7 @@ def test_a_long_window_forgets_what_left_it():
     ensemble = model(rng, 400, 60)
     measured = ensemble.response[:, :2] + 0.05
     measured[50:60] = 1e300
-    tolerance = Tolerance(Policy.ABSOLUTE, 0.2)
+    tolerance = Tolerance(TolerancePolicy.ABSOLUTE, 0.2)
     burst = SiteReliability(ensemble, tolerance, 2, 30).update(np.arange(400), measured)
     fresh = SiteReliability(ensemble, tolerance, 2, 30).update(np.arange(60, 400), measured[60:])
     np.testing.assert_array_equal(burst.reliability.windowed.value[89:], fresh.reliability.windowed.value[29:])
@@ -287,7 +291,7 @@ def test_the_standard_error_is_the_scatter_from_ensemble_to_ensemble():
     values, errors = [], []
     for _ in range(400):
         response = 0.3 * rng.normal(size=50) + 0.2 * rng.normal(size=(8, 50))
-        site = SiteReliability(sort_ensemble(np.arange(8.0), response), Tolerance(Policy.ABSOLUTE, 0.4), 2)
+        site = SiteReliability(sort_ensemble(np.arange(8.0), response), Tolerance(TolerancePolicy.ABSOLUTE, 0.4), 2)
         found = site.update(np.arange(8), np.tile([0.0, 0.3], (8, 1))).reliability
         values.append([getattr(found, kind).value[-1] for kind in KINDS])
         errors.append([getattr(found, kind).standard_error[-1] for kind in KINDS])
@@ -296,10 +300,12 @@ def test_the_standard_error_is_the_scatter_from_ensemble_to_ensemble():
 
 
 def test_instants_rise_and_are_taken_once():
-    site = SiteReliability(sort_ensemble(np.arange(4.0), np.zeros((4, 2))), Tolerance(Policy.ABSOLUTE, 1.0))
+    site = SiteReliability(sort_ensemble(np.arange(4.0), np.zeros((4, 2))), Tolerance(TolerancePolicy.ABSOLUTE, 1.0))
     site.update([0, 1], [[0.0], [0.0]])
     for instants in ([1], [0], [3, 2], [2, 2]):
-        with pytest.raises(ValueError, match=r"instants must rise, each taken once; reset\(\) begins anew"):
+        with pytest.raises(
+            ValueError, match=r"instants must increase and be given once; call reset\(\) to start again"
+        ):
             site.update(instants, [[0.0]] * len(instants))
     site.update([2], [[0.0]])
     site.reset()
@@ -307,7 +313,7 @@ def test_instants_rise_and_are_taken_once():
 
 
 def test_a_single_realization_has_no_error_to_tell():
-    curve = share(np.array([3]), np.array([3]), np.array([3]), 1)
+    curve = estimate_curve(np.array([3]), np.array([3]), np.array([3]), 1)
     assert curve.value[0] == 1.0 and np.isnan(curve.standard_error[0])
 
 
@@ -324,11 +330,11 @@ def test_a_single_realization_has_no_error_to_tell():
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_line(instants, measured, words):
-    site = SiteReliability(model(np.random.default_rng(0), 5, 9), Tolerance(Policy.ABSOLUTE, 1.0), 2)
+    site = SiteReliability(model(np.random.default_rng(0), 5, 9), Tolerance(TolerancePolicy.ABSOLUTE, 1.0), 2)
     with pytest.raises(ValueError, match=words) as refused:
         site.update(instants, measured)
     assert "\n" not in str(refused.value) and "ensemble" in str(refused.value)
-    assert site.update([4], np.zeros((1, 2))).counts.judged.tolist() == [1]
+    assert site.update([4], np.zeros((1, 2))).counts.assessed.tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -336,23 +342,26 @@ def test_what_does_not_fit_is_refused_in_a_line(instants, measured, words):
     [
         ({"n_replicates": 0}, "0 replicates"),
         ({"window": -1}, "window of -1"),
-        ({"tolerance": Tolerance(Policy.VARYING, profile=np.ones(4))}, r"\(4,\).*\(5,\)"),
-        ({"tolerance": Tolerance(Policy.PEAK, 0.1, np.ones(3))}, r"\(3,\).*\(1,\) or \(2,\)"),
+        ({"tolerance": Tolerance(TolerancePolicy.VARYING, profile=np.ones(4))}, r"\(4,\).*\(5,\)"),
+        ({"tolerance": Tolerance(TolerancePolicy.PEAK, 0.1, np.ones(3))}, r"\(3,\).*\(1,\) or \(2,\)"),
     ],
 )
 def test_settings_that_do_not_fit(settings, words):
     ensemble = model(np.random.default_rng(0), 5, 9)
     with pytest.raises(ValueError, match=words):
         SiteReliability(
-            **({"ensemble": ensemble, "tolerance": Tolerance(Policy.ABSOLUTE, 1.0), "n_replicates": 2} | settings)
+            **(
+                {"ensemble": ensemble, "tolerance": Tolerance(TolerancePolicy.ABSOLUTE, 1.0), "n_replicates": 2}
+                | settings
+            )
         )
 
 
 def test_records_that_give_their_own_reference_fit():
     rng = np.random.default_rng(4)
     case = Case(model(rng, 30, 40), rng.normal(size=(30, 3)), None, 0)
-    for policy in (Policy.FLOORED, Policy.PEAK):
-        judged = case._replace(tolerance=of_records(policy, 0.3, case.measured))
+    for policy in (TolerancePolicy.FLOORED, TolerancePolicy.PEAK):
+        judged = case._replace(tolerance=Tolerance.from_records(policy, 0.3, case.measured))
         found = judged.site().update(np.arange(30), case.measured).counts.within
         np.testing.assert_array_equal(found, judged.within(np.arange(30)).sum(axis=2))
 
@@ -373,9 +382,7 @@ def test_the_model_of_an_ensemble():
         ensemble.quantile(1.5)
 
 
-@pytest.mark.parametrize(
-    ("time", "words"), [([0.0], "single instant"), ([0.0, 1.0, 2.1, 3.0], "equal steps at 2.1 s")]
-)
+@pytest.mark.parametrize(("time", "words"), [([0.0], "single instant"), ([0.0, 1.0, 2.1, 3.0], "not equal at 2.1 s")])
 def test_times_without_a_step(time, words):
     ensemble = sort_ensemble(time, np.zeros((len(time), 1)))
     with pytest.raises(EnsembleError, match=words):
@@ -389,7 +396,7 @@ def test_times_without_a_step(time, words):
         ([0.0, 1.0], np.zeros(2), r"\(2,\)"),
         ([0.0, 1.0], np.zeros((2, 0)), r"\(2, 0\)"),
         ([[0.0, 1.0]], np.zeros((2, 3)), r"\(1, 2\)"),
-        ([0.0, 0.0], np.zeros((2, 3)), "rise after 0 s"),
+        ([0.0, 0.0], np.zeros((2, 3)), "increase after 0 s"),
         ([0.0, np.nan], np.zeros((2, 3)), "not finite at instant 1"),
         ([0.0, 1.0], [[0.0, 1.0], [np.nan, 1.0]], "realization 0 is not finite at 1 s"),
         ([0.0, 1.0], [[0.0, -np.inf], [0.0, 1.0]], "realization 1 is not finite at 0 s"),
@@ -403,7 +410,7 @@ def test_what_is_no_ensemble(time, response, words):
 
 
 @pytest.mark.parametrize(
-    ("order", "words"), [(np.zeros((2, 2)), r"\(2, 2\)"), ([[0, 1, 7], [0, 1, 2]], "build the ensemble anew")]
+    ("order", "words"), [(np.zeros((2, 2)), r"\(2, 2\)"), ([[0, 1, 7], [0, 1, 2]], "create the ensemble again")]
 )
 def test_an_order_of_something_else(order, words):
     with pytest.raises(EnsembleError, match=words):

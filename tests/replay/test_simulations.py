@@ -11,11 +11,11 @@ from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Role
 from monitor.recording import RunWriter
-from monitor.reliability.decision import Estimate, Verdict, decide
+from monitor.reliability.decision import ModelVerdict, ReliabilityEstimate, decide
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.instants import instants_of
+from monitor.reliability.plan import map_samples
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, of_records
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.commands.truth_table import compare_with_truth
 from replay.formats import RecordingError
 from replay.simulations import names, simulation, simulations
@@ -195,20 +195,20 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
         recording = simulation(name)
         assert how.model in model_names()
         assert how.response in [channel.name for channel in recording.stream.channels]
-        assert how.policy in {policy.value for policy in Policy}
+        assert how.policy in {policy.value for policy in TolerancePolicy}
         assert set(limits_given(argparse.Namespace(limit=how.limits))) == {"accumulated", "first_passage"}
 
 
 @pytest.mark.parametrize(
     ("name", "decision"),
     [
-        ("beam", Verdict.ACCEPT),
-        ("beam-bad", Verdict.REJECT),
-        ("sandia", Verdict.ACCEPT),
-        ("sandia-bad", Verdict.REJECT),
-        ("thermal", Verdict.ACCEPT),
-        ("thermal-bad", Verdict.REJECT),
-        ("thermal-paper", Verdict.ACCEPT),
+        ("beam", ModelVerdict.ACCEPT),
+        ("beam-bad", ModelVerdict.REJECT),
+        ("sandia", ModelVerdict.ACCEPT),
+        ("sandia-bad", ModelVerdict.REJECT),
+        ("thermal", ModelVerdict.ACCEPT),
+        ("thermal-bad", ModelVerdict.REJECT),
+        ("thermal-paper", ModelVerdict.ACCEPT),
     ],
 )
 def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
@@ -217,10 +217,12 @@ def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
     column = [channel.name for channel in recording.stream.channels].index(how.response)
     model = ensemble_model(how.model)
     ensemble = sort_ensemble(model.time, np.hstack(list(realizations(model, 2000, 7))))
-    numbers, instants = instants_of(ensemble, recording.stream.sample_rate, 0.0, 0.0).within(0, recording.n_samples)
+    numbers, instants = map_samples(ensemble, recording.stream.sample_rate, 0.0, 0.0).select(0, recording.n_samples)
     measured = recording.samples[numbers][:, [column]]
-    tolerance = of_records(Policy(how.policy), float(how.tolerance.rstrip("%")) / 100.0, measured)
+    tolerance = Tolerance.from_records(
+        TolerancePolicy(how.policy), float(how.tolerance.rstrip("%")) / 100.0, measured
+    )
     found = SiteReliability(ensemble, tolerance).update(instants, measured).reliability
     last = {each: getattr(found, each) for each in ("accumulated", "first_passage")}
-    estimates = {each: Estimate(curve.value[-1], curve.standard_error[-1]) for each, curve in last.items()}
+    estimates = {each: ReliabilityEstimate(curve.value[-1], curve.standard_error[-1]) for each, curve in last.items()}
     assert decide(estimates, limits_given(argparse.Namespace(limit=how.limits))).verdict is decision

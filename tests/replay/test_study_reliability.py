@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import dblquad
 
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.studies.reliability import pictures
 from replay.studies.reliability.study import (
     REALIZATIONS,
@@ -124,7 +124,7 @@ def test_the_cases_are_the_definition(sandia):
     measured, response = sandia.good, sandia.ensemble.response
     tolerance = 0.16 * np.maximum(np.abs(measured), np.sqrt((measured**2).mean(axis=0)))
     case = case_of(sandia, bad=False)
-    assert case.policy is Policy.FLOORED
+    assert case.policy is TolerancePolicy.FLOORED
     instantaneous, first_passage = np.zeros((2, len(measured)))
     for y, eps in zip(measured.T, tolerance.T, strict=True):
         within = np.abs(response - y[:, None]) < eps[:, None]
@@ -177,7 +177,7 @@ def test_answers_known_beforehand():
     model = StochasticBeam()
     ensemble = sort_ensemble(model.time, simulated(model, 3000, 7))
     good, bad = (
-        judge(ensemble, Tolerance(Policy.LITERAL, 0.16), replicates(model, 30, 7, bad=bad), 50)
+        judge(ensemble, Tolerance(TolerancePolicy.LITERAL, 0.16), replicates(model, 30, 7, bad=bad), 50)
         for bad in (False, True)
     )
     few = sqrt(10.0)
@@ -189,7 +189,7 @@ def test_answers_known_beforehand():
 
 def test_a_literal_share_fails_the_structure_at_its_first_sample(sandia):
     # it begins at rest, where the measurement is noise
-    assert sandia.literal and all(case.policy is Policy.LITERAL for case in sandia.literal)
+    assert sandia.literal and all(case.policy is TolerancePolicy.LITERAL for case in sandia.literal)
     for case in sandia.literal:
         assert case.reliability.first_passage.value[-1] == 0.0
 
@@ -206,10 +206,11 @@ def test_the_seed_decides_and_the_policy_is_an_argument():
     np.testing.assert_array_equal(one.ensemble.response, same.ensemble.response)
     assert (one.good != other.good).all()
     peak, literal = (
-        run_study("sandia", n_realizations=50, policy=policy) for policy in (Policy.PEAK, Policy.LITERAL)
+        run_study("sandia", n_realizations=50, policy=policy)
+        for policy in (TolerancePolicy.PEAK, TolerancePolicy.LITERAL)
     )
-    assert peak.cases[0].policy is Policy.PEAK and len(peak.literal) == 4
-    assert literal.cases[0].policy is Policy.LITERAL and literal.literal == ()
+    assert peak.cases[0].policy is TolerancePolicy.PEAK and len(peak.literal) == 4
+    assert literal.cases[0].policy is TolerancePolicy.LITERAL and literal.literal == ()
 
 
 @pytest.mark.parametrize(

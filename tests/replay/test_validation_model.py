@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
-from monitor.reliability.gaussian import Errors
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.gaussian import ErrorCorrelation
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.validation.model import Prediction, check_same_time, judge, read_model
 
 TIME = 0.1 * np.arange(11)
@@ -50,7 +50,7 @@ def test_an_ensemble(tmp_path, suffix):
         ({"time": TIME, "response": RESPONSE[:, 0]}, "it must be (n_times, n_realizations)"),
         ({"time": TIME, "response": RESPONSE[:, :0]}, "it must be (n_times, n_realizations)"),
         ({"time": TIME[:, None], "response": RESPONSE}, "it must be (n_times,)"),
-        ({"time": TIME[::-1], "response": RESPONSE}, "rise"),
+        ({"time": TIME[::-1], "response": RESPONSE}, "time does not increase"),
         (
             {"time": TIME, "response": np.where(RESPONSE[4, 2] == RESPONSE, np.nan, RESPONSE)},
             "2 is not finite at 0.4",
@@ -80,12 +80,12 @@ PREDICTION = "time [ms],response [mm],standard_deviation\n0,1.5,0.1\n10,2.5,0.2\
 
 
 def test_a_prediction(tmp_path):
-    model = read_model(write(tmp_path / "p.csv", PREDICTION), 0.05, Errors.INDEPENDENT)
+    model = read_model(write(tmp_path / "p.csv", PREDICTION), 0.05, ErrorCorrelation.INDEPENDENT)
     assert isinstance(model, Prediction)
     np.testing.assert_allclose(model.time, [0.0, 0.01, 0.02], rtol=1e-15)
     np.testing.assert_array_equal(model.mean, [1.5, 2.5, -1.0])
     np.testing.assert_array_equal(model.deviation, [0.1, 0.2, 0.3])
-    assert (model.unit, model.sensor_deviation, model.errors) == ("mm", 0.05, Errors.INDEPENDENT)
+    assert (model.unit, model.sensor_deviation, model.errors) == ("mm", 0.05, ErrorCorrelation.INDEPENDENT)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_sensor_belongs_to_a_prediction(tmp_path):
 def test_an_ensemble_is_judged_by_the_definition():
     rng = np.random.default_rng(3)
     measured = rng.standard_normal((11, 2))
-    found = judge(sort_ensemble(TIME, RESPONSE), Tolerance(Policy.ABSOLUTE, 1.5), measured, 4)
+    found = judge(sort_ensemble(TIME, RESPONSE), Tolerance(TolerancePolicy.ABSOLUTE, 1.5), measured, 4)
     within = np.abs(RESPONSE[:, None, :] - measured[:, :, None]) < 1.5
     np.testing.assert_allclose(found.instantaneous.value, within.mean(axis=(1, 2)), rtol=1e-14)
     np.testing.assert_allclose(
@@ -127,9 +127,9 @@ def test_an_ensemble_is_judged_by_the_definition():
 
 def test_a_prediction_is_judged_in_closed_form():
     time, mean, deviation = TIME, np.cos(TIME), 0.1 + 0.05 * TIME
-    model = Prediction(time, mean, deviation, sensor_deviation=0.12, errors=Errors.INDEPENDENT)
+    model = Prediction(time, mean, deviation, sensor_deviation=0.12, errors=ErrorCorrelation.INDEPENDENT)
     measured = (mean + 0.1)[:, None]
-    found = judge(model, Tolerance(Policy.ABSOLUTE, 0.3), measured, 3)
+    found = judge(model, Tolerance(TolerancePolicy.ABSOLUTE, 0.3), measured, 3)
     spread = [sqrt(d * d + 0.12**2) for d in deviation]
     within = [0.5 * (erf(0.4 / s / sqrt(2.0)) + erf(0.2 / s / sqrt(2.0))) for s in spread]
     np.testing.assert_allclose(found.instantaneous.value, within, rtol=1e-12)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reliability.amount import read_amount
-from monitor.reliability.tolerance import Policy, ToleranceError
+from monitor.reliability.tolerance import ToleranceError, TolerancePolicy, parse_tolerance
 from replay.validation.tolerance_choice import read_tolerance
 
 INSTANTS = 0.1 * np.arange(5)
@@ -19,37 +18,37 @@ ROOT_MEAN_SQUARES = np.sqrt([15.0 / 5.0, 21.0 / 4.0])
 
 
 def applied(text, policy=None, measured=MEASURED):
-    return read_tolerance(text, policy).applied(INSTANTS, measured).at(np.arange(5), measured)
+    return read_tolerance(text, policy).applied(INSTANTS, measured).evaluate(np.arange(5), measured)
 
 
 @pytest.mark.parametrize(
     ("text", "policy", "expected"),
     [
-        ("8%", None, (Policy.LITERAL, 0.08)),
-        (" 16 % ", None, (Policy.LITERAL, 0.16)),
-        ("0.5%", "peak", (Policy.PEAK, 0.005)),
-        ("250%", None, (Policy.LITERAL, 2.5)),
-        ("0.08", None, (Policy.ABSOLUTE, 0.08)),
-        ("0.08", "absolute", (Policy.ABSOLUTE, 0.08)),
-        ("0.08", "floored", (Policy.FLOORED, 0.08)),
-        ("1e-3", None, (Policy.ABSOLUTE, 1e-3)),
-        (0.25, None, (Policy.ABSOLUTE, 0.25)),
+        ("8%", None, (TolerancePolicy.LITERAL, 0.08)),
+        (" 16 % ", None, (TolerancePolicy.LITERAL, 0.16)),
+        ("0.5%", "peak", (TolerancePolicy.PEAK, 0.005)),
+        ("250%", None, (TolerancePolicy.LITERAL, 2.5)),
+        ("0.08", None, (TolerancePolicy.ABSOLUTE, 0.08)),
+        ("0.08", "absolute", (TolerancePolicy.ABSOLUTE, 0.08)),
+        ("0.08", "floored", (TolerancePolicy.FLOORED, 0.08)),
+        ("1e-3", None, (TolerancePolicy.ABSOLUTE, 1e-3)),
+        (0.25, None, (TolerancePolicy.ABSOLUTE, 0.25)),
     ],
 )
 def test_a_share_or_a_number(text, policy, expected):
-    kind, value = read_amount(text, policy)
+    kind, value = parse_tolerance(text, policy)
     assert (kind, value) == (expected[0], pytest.approx(expected[1], rel=1e-15))
 
 
 @given(st.floats(1e-6, 1e6))
 def test_any_positive_number_is_read_as_it_is_printed(value):
-    assert read_amount(repr(value)) == (Policy.ABSOLUTE, value)
-    assert read_amount(f"{value!r}%") == (Policy.LITERAL, pytest.approx(value / 100.0, rel=1e-15))
+    assert parse_tolerance(repr(value)) == (TolerancePolicy.ABSOLUTE, value)
+    assert parse_tolerance(f"{value!r}%") == (TolerancePolicy.LITERAL, pytest.approx(value / 100.0, rel=1e-15))
 
 
 @pytest.mark.parametrize("text", ["abc", "", "%", "8 percent", "8%%", "1,5", "--"])
 def test_words_are_no_tolerance(text):
-    with pytest.raises(ToleranceError, match=r"give a share such as 8%, or a number$"):
+    with pytest.raises(ToleranceError, match=r"give a percentage such as 8%, or a number$"):
         read_tolerance(text)
 
 
@@ -67,7 +66,7 @@ def test_a_tolerance_is_finite(text):
 
 @pytest.mark.parametrize("policy", ["literal", "floored", "peak"])
 def test_a_forgotten_percent_sign_is_asked_for(policy):
-    with pytest.raises(ToleranceError, match=r"^tolerance 20: a share of 2000 %\? write 20% or 2000%$"):
+    with pytest.raises(ToleranceError, match=r"^tolerance 20: this is 2000 %: write 20% or 2000%$"):
         read_tolerance("20", policy)
 
 
@@ -141,7 +140,7 @@ def test_a_file_goes_without_a_policy(tmp_path):
 
 @pytest.mark.parametrize("policy", ["floored", "peak"])
 @pytest.mark.parametrize(
-    ("value", "complaint"), [(0.0, "which is zero"), (np.nan, "a record without a single number")]
+    ("value", "complaint"), [(0.0, "which is zero"), (np.nan, "a record without a finite sample")]
 )
 def test_a_share_of_nothing(policy, value, complaint):
     with pytest.raises(ToleranceError, match=complaint):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reliability.decision import Limits, Verdict
+from monitor.reliability.decision import DecisionLimits, ModelVerdict
 from monitor.reliability.ensemble import sort_ensemble
 from replay.commands.validate_report import draw
 from replay.formats import RecordingError
@@ -216,10 +216,10 @@ def test_the_decision_is_at_the_last_instant_that_was_judged():
     cut = Site(one.model, (replace(one.records[0], response=response),))
     value = float(validate([cut], read_tolerance("10%")).reliability.accumulated.value[-1])
     assert 0.2 < value < 0.8
-    for low, high, verdict in ((0.0, value - 0.2, Verdict.ACCEPT), (value + 0.2, 1.0, Verdict.REJECT)):
-        decision = validate([cut], read_tolerance("10%"), limits={"accumulated": Limits(low, high)}).decision
+    for low, high, verdict in ((0.0, value - 0.2, ModelVerdict.ACCEPT), (value + 0.2, 1.0, ModelVerdict.REJECT)):
+        decision = validate([cut], read_tolerance("10%"), limits={"accumulated": DecisionLimits(low, high)}).decision
         assert decision.verdict is verdict and f"{value:.3f}" in decision.reason
-    assert validate([cut], read_tolerance("20%")).decision.verdict is Verdict.WATCH
+    assert validate([cut], read_tolerance("20%")).decision.verdict is ModelVerdict.WATCH
 
 
 def test_a_prediction_stands_where_an_ensemble_does_but_not_jointly():
@@ -275,7 +275,7 @@ def test_one_number_does_not_serve_sites_of_two_units(tmp_path, amount):
     def sites(one, other):
         return [Site(model(0, unit=one), (record(),)), Site(model(1), (record(1, unit=other),))]
 
-    with pytest.raises(ValueError, match=r"^the sites are in mm and kN, .*: give a share"):
+    with pytest.raises(ValueError, match=r"^the sites are in mm and kN, .*: give a percentage"):
         validate(sites("mm", "kN"), read_tolerance(amount))
     validate(sites("mm", "kN"), read_tolerance("8%"))
     validate(sites("m/s^2", "m/s²"), read_tolerance(amount))
@@ -317,13 +317,13 @@ def test_each_replicate_stands_alone_beside_the_mean_of_all(policy):
     for replicate, reliability in zip(one.records, found.alone, strict=True):
         single = validate([Site(one.model, (replicate,))], read_tolerance("20%", policy)).reliability
         assert_all_close(curves(reliability), curves(single))
-        assert reliability.last() == single.last()
+        assert reliability.final_values() == single.final_values()
 
 
 def test_what_is_hardly_judged_is_told_and_not_decided():
     one = site(0, replicates=1)
-    limits = {"accumulated": Limits(0.0, 0.0)}
-    for samples, verdict in ((15, Verdict.WATCH), (80, Verdict.ACCEPT), (150, Verdict.ACCEPT)):
+    limits = {"accumulated": DecisionLimits(0.0, 0.0)}
+    for samples, verdict in ((15, ModelVerdict.WATCH), (80, ModelVerdict.ACCEPT), (150, ModelVerdict.ACCEPT)):
         short = replace(one.records[0], time=TIME[:samples], response=one.records[0].response[:samples])
         found = validate([Site(one.model, (short,))], read_tolerance("90%"), limits=limits)
         assert found.decision.verdict is verdict
@@ -341,7 +341,7 @@ def test_records_of_another_size_altogether_are_noted():
 
 def test_the_joint_form_has_no_window_to_decide_by():
     with pytest.raises(ValueError, match="--limit windowed: there is no windowed form"):
-        validate([site(0), site(1)], read_tolerance("20%"), joint=True, limits={"windowed": Limits(0.1, 0.2)})
+        validate([site(0), site(1)], read_tolerance("20%"), joint=True, limits={"windowed": DecisionLimits(0.1, 0.2)})
 
 
 def test_a_window_longer_than_any_test_is_never_full():

@@ -11,7 +11,7 @@ from replay.studies import StudyResult
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
     from monitor.commands.progress import bar
-    from monitor.reliability.tolerance import Policy
+    from monitor.reliability.tolerance import TolerancePolicy
     from replay.studies.reliability.report import as_json, print_study
     from replay.studies.reliability.study import REPLICATES, run_study
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> StudyResult:
             n_realizations=arguments.realizations,
             n_replicates=REPLICATES if arguments.replicates is None else arguments.replicates,
             seed=arguments.seed,
-            policy=None if arguments.policy is None else Policy(arguments.policy),
+            policy=None if arguments.policy is None else TolerancePolicy(arguments.policy),
             progress=progress,
         )
 

@@ -11,7 +11,7 @@ from monitor.messages.blocks import Samples
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, of_records
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay import Progress, silent
 from replay.simulations.models import ensemble_model, realizations
 from sim.ensemble import EnsembleModel, replicates
@@ -105,7 +105,7 @@ THRESHOLDS = tuple(np.round(np.arange(0.02, 0.31, 0.04), 2).tolist())
 REPLICATES = 3
 REALIZATIONS = {"beam": 100_000, "sandia": 10_000}
 # a response that swings through zero leaves nothing within a share of itself
-POLICIES = {"beam": Policy.LITERAL, "sandia": Policy.FLOORED}
+POLICIES = {"beam": TolerancePolicy.LITERAL, "sandia": TolerancePolicy.FLOORED}
 
 # so many of the realizations are made anew for the oracle
 _ORACLE_SHARE = 5
@@ -127,7 +127,7 @@ class Case:
 
     bad: bool
     tolerance: float
-    policy: Policy
+    policy: TolerancePolicy
     reliability: Reliability
     oracle: Oracle | None = None
 
@@ -161,7 +161,7 @@ def run_study(
     n_realizations: int | None = None,
     n_replicates: int = REPLICATES,
     seed: int = 1,
-    policy: Policy | None = None,
+    policy: TolerancePolicy | None = None,
     progress: Progress = silent,
 ) -> ReliabilityStudy:
     """Simulate the ensemble and the experiments, and judge the model by them.
@@ -190,18 +190,18 @@ def run_study(
     fresh = simulated(model, max(2, m // _ORACLE_SHARE), seed + 1, progress)
     good, bad = (replicates(model, n_replicates, seed, bad=is_bad) for is_bad in (False, True))
 
-    def case(is_bad: bool, share: float, policy: Policy, *, checked: bool = False) -> Case:
+    def case(is_bad: bool, share: float, policy: TolerancePolicy, *, checked: bool = False) -> Case:
         measured = bad if is_bad else good
-        tolerance = of_records(policy, share, measured)
+        tolerance = Tolerance.from_records(policy, share, measured)
         instants = np.arange(len(measured))
         site = SiteReliability(ensemble, tolerance, n_replicates, max(1, len(measured) // _WINDOW_SHARE))
         found = site.update(instants, measured).reliability
-        known = oracle(model, fresh, measured, tolerance.at(instants, measured)) if checked else None
+        known = oracle(model, fresh, measured, tolerance.evaluate(instants, measured)) if checked else None
         return Case(is_bad, share, policy, found, known)
 
     pairs = [(is_bad, share) for is_bad in (False, True) for share in TOLERANCES]
     cases = tuple(case(*pair, policy, checked=True) for pair in pairs)
-    literal = tuple(case(*pair, Policy.LITERAL) for pair in pairs if policy is not Policy.LITERAL)
+    literal = tuple(case(*pair, TolerancePolicy.LITERAL) for pair in pairs if policy is not TolerancePolicy.LITERAL)
     thresholds = tuple(case(False, share, policy) for share in THRESHOLDS)
     return ReliabilityStudy(name, ensemble, good, bad, cases, literal, thresholds)
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from monitor.reliability.curves import Reliability
+from monitor.reliability.curves import Reliability, product_of_sites
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
-from monitor.reliability.several_sites import JointReliability, product
+from monitor.reliability.joint import JointReliability
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, of_records
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay import Progress, silent
 from replay.studies.thermal.limit import temperatures
 from sim.identification.fit import fit
@@ -74,7 +74,9 @@ class Sites:
     def judge(self, tolerance: float) -> Judgement:
         """Return the reliabilities with a share of the measured temperature in degC as tolerance."""
         measured = {name: np.ascontiguousarray(runs.temperature[1:]) for name, runs in self.runs.items()}
-        eps = {name: of_records(Policy.LITERAL, tolerance, each) for name, each in measured.items()}
+        eps = {
+            name: Tolerance.from_records(TolerancePolicy.LITERAL, tolerance, each) for name, each in measured.items()
+        }
         instants = np.arange(len(next(iter(measured.values()))))
         sites = {
             name: SiteReliability(ensemble, eps[name], measured[name].shape[1]).update(instants, measured[name])
@@ -84,7 +86,7 @@ class Sites:
         numbers = [each.shape[1] for each in measured.values()]
         joint = JointReliability(list(self.ensembles.values()), list(eps.values()), numbers)
         together = joint.update(instants, list(measured.values()))
-        return Judgement(tolerance, reliabilities, product(list(reliabilities.values())), together)
+        return Judgement(tolerance, reliabilities, product_of_sites(list(reliabilities.values())), together)
 
     def fraction_below(self) -> dict[str, Samples]:
         """Return what share of the specimens is cooler than each experiment at its last instant, (n_experiments,)."""

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reliability.curves import Curve, Reliability
+from monitor.reliability.curves import Reliability, ReliabilityCurve, product_of_sites
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.several_sites import JointReliability, product
+from monitor.reliability.joint import JointReliability
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Policy, Tolerance
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from tests.oracles import reliability as oracle
 
 KINDS = ("instantaneous", "first_passage", "accumulated")
@@ -34,7 +34,7 @@ class Sites:
             measured[rng.random((12, n)) < failing] = np.nan
             self.ensembles.append(sort_ensemble(0.1 * INSTANTS, response))
             self.measured.append(measured)
-            self.tolerances.append(Tolerance(Policy.ABSOLUTE, rng.choice([0.5, 1.5])))
+            self.tolerances.append(Tolerance(TolerancePolicy.ABSOLUTE, rng.choice([0.5, 1.5])))
 
     @property
     def known(self):
@@ -63,7 +63,7 @@ REPLICATES = st.lists(st.integers(1, 3), min_size=1, max_size=3)
 @given(seed=st.integers(0, 9999), n_replicates=REPLICATES)
 def test_the_product_is_the_sum_over_all_combinations(seed, n_replicates):
     sites = Sites(seed, n_replicates)
-    found = product(sites.alone())
+    found = product_of_sites(sites.alone())
     for kind in KINDS:
         reliability = getattr(oracle, kind)
         expected = oracle.over_combinations(sites.within, lambda within, of=reliability: of(within).value)
@@ -82,8 +82,8 @@ def test_the_error_of_a_product(curves):
     squares = [value**2 for value, _ in curves]
     chosen = list(itertools.product((0, 1), repeat=len(curves)))
     variance = sum(np.prod(term) for term, choice in zip(terms, chosen, strict=True) if any(choice))
-    sites = [Reliability(*[Curve(np.array([value]), np.array([error]))] * 4) for value, error in curves]
-    found = product(sites).accumulated
+    sites = [Reliability(*[ReliabilityCurve(np.array([value]), np.array([error]))] * 4) for value, error in curves]
+    found = product_of_sites(sites).accumulated
     np.testing.assert_allclose(found.standard_error**2, variance, rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(found.value**2, np.prod(squares), rtol=1e-12, atol=1e-300)
 
@@ -92,8 +92,11 @@ def test_the_error_of_a_product_is_how_products_scatter():
     rng = np.random.default_rng(3)
     values, errors = np.array([0.8, 0.5, 0.9]), np.array([0.05, 0.1, 0.02])
     drawn = np.prod(values + errors * rng.normal(size=(200_000, 3)), axis=1)
-    sites = [Reliability(*[Curve(np.array([v]), np.array([s]))] * 4) for v, s in zip(values, errors, strict=True)]
-    np.testing.assert_allclose(product(sites).accumulated.standard_error, drawn.std(), rtol=0.01)
+    sites = [
+        Reliability(*[ReliabilityCurve(np.array([v]), np.array([s]))] * 4)
+        for v, s in zip(values, errors, strict=True)
+    ]
+    np.testing.assert_allclose(product_of_sites(sites).accumulated.standard_error, drawn.std(), rtol=0.01)
 
 
 @given(seed=st.integers(0, 9999), n_replicates=REPLICATES, failing=st.sampled_from([0.0, 0.1]))
@@ -136,23 +139,25 @@ def test_sites_that_rise_and_fall_together_are_likelier_jointly_than_as_a_produc
     joint = JointReliability(sites.ensembles * 2, sites.tolerances * 2, [1, 1])
     found, alone = joint.update(INSTANTS, sites.measured * 2), sites.alone()[0]
     np.testing.assert_array_equal(found.first_passage.value, alone.first_passage.value)
-    np.testing.assert_allclose(product([alone, alone]).first_passage.value, alone.first_passage.value**2, rtol=1e-14)
+    np.testing.assert_allclose(
+        product_of_sites([alone, alone]).first_passage.value, alone.first_passage.value**2, rtol=1e-14
+    )
 
 
 def test_what_comes_read_only_or_as_lists_compiles_nothing_anew():
-    from monitor.reliability import several_sites
+    from monitor.reliability import joint as module
 
     sites = Sites(1, [2, 1])
     expected = sites.joint().update(INSTANTS, sites.measured).accumulated.value
-    before = len(several_sites._scan.signatures)
+    before = len(module._scan.signatures)
     frozen = [np.frombuffer(y.tobytes()).reshape(y.shape) for y in sites.measured]
     for measured in (frozen, [y.tolist() for y in sites.measured], [np.asfortranarray(y) for y in sites.measured]):
         np.testing.assert_array_equal(sites.joint().update(INSTANTS, measured).accumulated.value, expected)
-    assert len(several_sites._scan.signatures) == before
+    assert len(module._scan.signatures) == before
 
 
 ENSEMBLE = sort_ensemble(np.arange(3.0), np.zeros((3, 5)), name="tip")
-WIDE = Tolerance(Policy.ABSOLUTE, 1.0)
+WIDE = Tolerance(TolerancePolicy.ABSOLUTE, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +168,8 @@ WIDE = Tolerance(Policy.ABSOLUTE, 1.0)
         ([ENSEMBLE], [WIDE], [0], "0 replicates"),
         ([ENSEMBLE, sort_ensemble(np.arange(3.0), np.zeros((3, 4)))], [WIDE] * 2, [1, 1], "5 realizations"),
         ([ENSEMBLE, sort_ensemble(np.arange(2.0), np.zeros((2, 5)))], [WIDE] * 2, [1, 1], "3 instants"),
-        ([ENSEMBLE], [Tolerance(Policy.PEAK, 0.1, np.ones(2))], [3], r"\(2,\)"),
-        ([ENSEMBLE], [Tolerance(Policy.VARYING, profile=np.ones(2))], [1], r"\(2,\)"),
+        ([ENSEMBLE], [Tolerance(TolerancePolicy.PEAK, 0.1, np.ones(2))], [3], r"\(2,\)"),
+        ([ENSEMBLE], [Tolerance(TolerancePolicy.VARYING, profile=np.ones(2))], [1], r"\(2,\)"),
     ],
 )
 def test_sites_that_do_not_fit(ensembles, tolerances, n_replicates, words):
@@ -193,14 +198,20 @@ def test_measurements_that_do_not_fit(instants, measured, words):
 def test_a_product_of_nothing_and_of_unequal_stretches():
     sites = Sites(2, [1, 1]).alone()
     with pytest.raises(ValueError, match="no product"):
-        product([])
+        product_of_sites([])
     with pytest.raises(ValueError, match=r"\[3, 12\]"):
-        product([sites[0], sites[1].at(np.ones(12, dtype=bool)), Reliability(*[Curve(np.ones(3), np.ones(3))] * 4)])
+        product_of_sites(
+            [
+                sites[0],
+                sites[1].reindexed(np.ones(12, dtype=bool)),
+                Reliability(*[ReliabilityCurve(np.ones(3), np.ones(3))] * 4),
+            ]
+        )
 
 
 def test_a_refused_call_of_several_sites_leaves_nothing_behind():
     ensemble = sort_ensemble(np.arange(3.0), np.zeros((3, 4)))
-    tolerances = [Tolerance(Policy.ABSOLUTE, 1.0)] * 2
+    tolerances = [Tolerance(TolerancePolicy.ABSOLUTE, 1.0)] * 2
     joint = JointReliability([ensemble, ensemble], tolerances, [1, 2])
     with pytest.raises(ValueError, match="measured has shape"):
         joint.update([0], [[[0.0]], [[0.0]]])
