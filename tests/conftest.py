@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
+from collections.abc import Generator
 
 import numpy as np
 import pytest
@@ -18,10 +20,29 @@ settings.register_profile("random", deadline=None, max_examples=100, print_blob=
 settings.load_profile("same")
 
 
-def pytest_collection_finish() -> None:
-    # what is imported stays, and every later look for garbage would go through all of it
+def _freeze_objects() -> None:
+    """Exclude all objects that exist now from later garbage collections, which would go through them every time."""
+    if "PySide6.QtWidgets" in sys.modules:
+        from tests.gui.hands import delete_later, top_level_widgets
+
+        # a widget that waits for its deletion would never be deleted once it is frozen
+        delete_later()
+        if top_level_widgets():
+            return
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    _freeze_objects()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """Freeze what a file of tests leaves: modules, compiled kernels, session fixtures."""
+    yield
+    if nextitem is not None and nextitem.path != item.path:
+        _freeze_objects()
 
 
 # a shell that runs the tests in the background has Ctrl-C ignored, also by all that they start
@@ -43,8 +64,7 @@ def warm_kernels() -> None:
     from monitor.engine.monitor import warm_up
 
     warm_up()
-    gc.collect()
-    gc.freeze()
+    _freeze_objects()
 
 
 @pytest.fixture(scope="session")

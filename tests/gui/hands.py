@@ -171,13 +171,22 @@ class Hands:
         self.program = self.window = self.view = self.watch = None
 
 
-def left_over() -> list[str]:
-    """Return what a program that was left has forgotten to take with it."""
+def delete_later() -> None:
+    """Delete the objects whose deletion is deferred, and those that only they kept alive."""
     for _ in range(3):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         QApplication.processEvents()
         gc.collect()
-    found = [repr(widget) for widget in QApplication.topLevelWidgets()]
+
+
+def top_level_widgets() -> list[str]:
+    return [repr(widget) for widget in QApplication.topLevelWidgets()]
+
+
+def left_over() -> list[str]:
+    """Return what a program that was left has forgotten to take with it."""
+    delete_later()
+    found = top_level_widgets()
     found += [thread.name for thread in threading.enumerate() if thread.name in ("feed", "run-detail_0", "export_0")]
     return found + [f"process {pid}" for pid in children()]
 
