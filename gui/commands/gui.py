@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
 
     from gui.window.launch import Opening
     from monitor.config import Settings
-    from monitor.transport.zeromq.endpoint import check
+    from monitor.transport.zeromq.endpoint import check_endpoint
 
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
     if len(given) > 1:
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
             raise ValueError(f"{path}: is a folder, give a file" if path.is_dir() else f"{path}: no such file")
     for url in (arguments.connect, arguments.serve):
         if url:
-            check(url, bind=False)
+            check_endpoint(url, bind=False)
     if arguments.keys and not arguments.connect:
         raise ValueError("--keys belongs to --connect; a service that the window starts has its keys in the settings")
     if arguments.alarm and not arguments.serve:

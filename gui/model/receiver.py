@@ -103,7 +103,7 @@ class ResultLink:
         TransportError : the endpoint is malformed.
         KeyFileError : the keys are missing or not safe.
         """
-        from monitor.transport.security.key_files import keys_of
+        from monitor.transport.zeromq.key_files import keys_of
         from monitor.transport.zeromq.results import ResultSubscriber
 
         kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))

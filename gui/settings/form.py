@@ -205,12 +205,12 @@ def _endpoint_problem(field: SettingField, value: Any) -> str:
         return ""
     # here, so that the window starts without the sockets
     from monitor.transport.base import TransportError
-    from monitor.transport.zeromq.endpoint import check
+    from monitor.transport.zeromq.endpoint import check_endpoint
 
     for url in value if isinstance(value, tuple) else (value,):
         try:
             if url and url != "none":
-                check(url, bind=field.opens == "bind")
+                check_endpoint(url, bind=field.opens == "bind")
         except TransportError as problem:
             return str(problem)
     return ""

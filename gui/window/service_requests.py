@@ -25,7 +25,7 @@ from monitor.messages.requests import (
     ResetRequest,
     ShelveRequest,
 )
-from monitor.transport.security.key_files import keys_of
+from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import RequestClient, requests_url, user_name
 
 Asked = TypeVar("Asked")

@@ -11,7 +11,7 @@ from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
-from monitor.transport.zeromq.handshake import rejection_reason
+from monitor.transport.zeromq.endpoint import rejection_reason
 from monitor.transport.zeromq.results import Published
 
 _KEPT_EVENTS = 1000

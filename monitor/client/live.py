@@ -18,7 +18,7 @@ from monitor.messages.blocks import Event, ResultBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
 from monitor.system.default_endpoints import RESULTS
-from monitor.transport.security.key_files import keys_of
+from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, ask
 from monitor.transport.zeromq.results import Kind, Published, ResultSubscriber
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from monitor.messages.blocks import Channel, Role, Samples, SignalBlock, Stream
-from monitor.transport.security.key_files import keys_of
+from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.signals import SignalPublisher
 
 DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
@@ -117,7 +117,7 @@ class Rig:
 
     def idle(self) -> None:
         """Say that the rig is there though it has nothing to send; call it once a second or so in a pause."""
-        self._publisher.idle()
+        self._publisher.heartbeat_if_idle()
 
     def close(self, *, last: bool = True, linger: float = 5.0) -> None:
         """Close; with `last`, say that the stream has ended. A second call does nothing.

@@ -21,7 +21,7 @@ from monitor.system.default_endpoints import RESULTS
 if TYPE_CHECKING:
     from monitor.messages.alarms import Alarm, AlarmReport
     from monitor.messages.requests import AlarmRequest
-    from monitor.transport.security.key_files import Keys
+    from monitor.transport.zeromq.key_files import Keys
 
 
 _STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for, in the order remove, client, admit, list."""
-    from monitor.transport.security.key_folder import KeyFolder
+    from monitor.transport.zeromq.allow_list import KeyFolder
 
     changes = arguments.client or arguments.admit or arguments.remove
     folder = KeyFolder(arguments.folder)

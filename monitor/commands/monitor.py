@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.messages.health import Recording
     from monitor.recording.disk_space import DiskSpace
     from monitor.service.service import Service
-    from monitor.transport.base import Troubled
-    from monitor.transport.zeromq.results import ZmqResultSink
-    from monitor.transport.zeromq.signals import ZmqSource
+    from monitor.transport.base import FaultReporter
+    from monitor.transport.zeromq.results import ResultPublisher
+    from monitor.transport.zeromq.signals import SignalSubscriber
     from monitor.wire.native import Encoder
 
     say = (lambda _text: None) if arguments.quiet else _say
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         guard = stack.enter_context(open_guard(settings.security.keys, settings.security.rig_key, say))
         if plain := unencrypted_rigs(settings):
             say(plain)
-        source = ZmqSource(
+        source = SignalSubscriber(
             stream.connect,
             stream.bind,
             rig=stream.rig,
@@ -111,12 +111,12 @@ def run(arguments: argparse.Namespace) -> int:
         stack.callback(source.close)
         publish = settings.results
         encoder = Encoder()
-        results = ZmqResultSink(
+        results = ResultPublisher(
             publish.publish,
             signals=publish.signals,
             insecure=arguments.insecure,
             security=guard.keys,
-            apart=True,
+            own_process=True,
             clients=guard.clients,
             encoder=encoder,
         )
@@ -145,9 +145,9 @@ def run(arguments: argparse.Namespace) -> int:
         if manager is not None:
             stack.callback(manager.close)
         told = [] if manager is None else [manager]
-        troubled: list[Troubled] = [
+        reporters: list[FaultReporter] = [
             results,
-            *(each for each in viewers if isinstance(each, Troubled)),
+            *(each for each in viewers if isinstance(each, FaultReporter)),
             *([requests] if requests else []),
         ]
         # not before, or what a rig sends meanwhile would pile up until it is lost
@@ -163,7 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
             recording=Recording if recorder is None else lambda: _recording_state(recorder, disk, service.dropped),
             unpublished=lambda: results.dropped,
             broker=broker.look,
-            fault=lambda: "; ".join(filter(None, [guard.trouble(), *(each.trouble for each in troubled)])),
+            fault=lambda: "; ".join(filter(None, [guard.trouble(), *(each.fault for each in reporters)])),
             request_servers=[
                 *([requests] if requests is not None else []),
                 *(each.notes for each in kept),

@@ -11,7 +11,7 @@ from monitor.system.default_endpoints import RESULTS
 
 if TYPE_CHECKING:
     from monitor.messages.requests import Answer, Request
-    from monitor.transport.security.key_files import Keys
+    from monitor.transport.zeromq.key_files import Keys
 
 
 _ANSWER_TIMEOUT = 5.0  # s for a service to say how it is, and again for it to answer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monitor.reliability.decision import DecisionLimits
-    from monitor.transport.security.key_files import Keys
+    from monitor.transport.zeromq.key_files import Keys
 
 
 def add_setting(
@@ -167,7 +167,7 @@ def client_security(arguments: argparse.Namespace) -> Keys | None:
     ------
     KeyFileError : they are missing or not safe.
     """
-    from monitor.transport.security.key_files import keys_of
+    from monitor.transport.zeromq.key_files import keys_of
 
     return keys_of(arguments.keys or "")
 

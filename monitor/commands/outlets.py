@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.config import Settings, ViewerSettings
     from monitor.recording import Recorder
     from monitor.transport.base import RequestServer, Sink
-    from monitor.transport.mqtt.summary import Ending
+    from monitor.transport.mqtt.payloads import Ending
 
 
 _SCHEMES: dict[str, dict[str, object]] = {"": {}, "mqtt": {"tls": False}, "mqtts": {"tls": True}}
@@ -118,7 +118,7 @@ def _is_here(host: str) -> bool:
 def _ending(recorder: Recorder | None) -> Ending | None:
     if recorder is None:
         return None
-    from monitor.transport.mqtt.summary import Ending
+    from monitor.transport.mqtt.payloads import Ending
 
     return Ending(recorder.outcome, recorder.recorded, recorder.unrecorded)
 
@@ -141,14 +141,16 @@ def open_viewers(settings: ViewerSettings, insecure: bool, say: Callable[[str], 
     sinks: list[Sink] = []
     with ExitStack() as stack:
         if settings.plotjuggler:
-            from monitor.transport.viewers.plotjuggler import PlotJugglerSink
+            from monitor.transport.plotjuggler import PlotJugglerSink
 
-            feed = PlotJugglerSink(settings.plotjuggler, settings.plotjuggler_rate, insecure=insecure, apart=True)
+            feed = PlotJugglerSink(
+                settings.plotjuggler, settings.plotjuggler_rate, insecure=insecure, own_process=True
+            )
             stack.callback(feed.close)
             sinks.append(feed)
             say(f"PlotJuggler's feed on {feed.endpoint}")
         if settings.prometheus:
-            from monitor.transport.viewers.prometheus import PrometheusSink
+            from monitor.transport.prometheus import PrometheusSink
 
             page = PrometheusSink(settings.prometheus, insecure=insecure)
             stack.callback(page.close)

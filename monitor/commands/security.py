@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import zmq
 
     from monitor.config import Settings
-    from monitor.transport.security.key_files import Keys
+    from monitor.transport.zeromq.key_files import Keys
 
 _IO_THREADS = 4  # signals, results, requests and the authenticator do not wait for each other
 
@@ -51,9 +51,8 @@ def open_guard(folder: str, peer: str = "", say: Callable[[str], None] = lambda 
 
     import zmq
 
-    from monitor.transport.security.key_files import CLIENTS, SERVICE, service_keys
-    from monitor.transport.security.key_folder import AllowList
-    from monitor.transport.security.zap_authenticator import ZapAuthenticator
+    from monitor.transport.zeromq.allow_list import AllowList, ZapAuthenticator
+    from monitor.transport.zeromq.key_files import CLIENTS, SERVICE, service_keys
 
     keys = service_keys(Path(folder), Path(peer) if peer else None)
     # who holds the service's own secret is the service

@@ -14,18 +14,18 @@ from monitor.transport.base import RequestServer
 
 
 class SampleAccount:
-    """Samples by the rig's own numbers, to be held against what is counted as received, lost and recorded.
+    """Samples by the rig's own numbers, compared with the counts of received, lost and recorded samples.
 
-    What the numbers of a stream span is received or lost, and what is received is recorded, given up or waits for the
-    disk. What is missing from these sums is a loss that nothing else tells: a defect of the service.
+    A number within a stream is received or lost, and a received sample is recorded, dropped or waits for the disk.
+    A difference of these sums is a loss that is reported nowhere else: a defect of the service.
     """
 
     def __init__(self) -> None:
         self._numbered = 0
         self._next = 0
 
-    def take(self, update: Update) -> None:
-        """Count by their numbers the samples that a block brought, and those missing before them."""
+    def count(self, update: Update) -> None:
+        """Count by their numbers the samples of a block, and those missing before it."""
         block = update.signals
         if block is None:
             return
@@ -34,22 +34,23 @@ class SampleAccount:
         self._numbered += block.index + len(block) - self._next
         self._next = block.index + len(block)
 
-    def missing(self, counts: Counts, left: int, kept: Recording) -> int:
-        """Return how many samples are in none of the counts, or in two of them; 0 where all add up.
+    def missing(self, counts: Counts, unread: int, recording: Recording) -> int:
+        """Return how many samples are in none of the counts, or in two of them; 0 where the sums agree.
 
         Parameters
         ----------
-        left : samples that are counted as lost, of which no number is known: those left when the service stopped.
-        kept : of which an empty path says that nothing is recorded.
+        unread : samples counted as lost whose numbers are unknown: those unread when the service stopped.
+        recording : with an empty path where nothing is recorded.
         """
-        missing = abs(self._numbered - counts.received - (counts.lost - left))
-        if kept.path:
-            missing += abs(counts.received + left - kept.recorded - kept.unrecorded - kept.waiting)
+        missing = abs(self._numbered - counts.received - (counts.lost - unread))
+        if recording.path:
+            written = recording.recorded + recording.unrecorded + recording.waiting
+            missing += abs(counts.received + unread - written)
         return missing
 
 
-_LAGS = 15  # looks over which the trend is told
-# which count an event raises, and whether by its own count or by one
+_LAGS = 15  # reports over which the trend is computed
+# the count that an event raises, and whether by the event's own count or by one
 _COUNTED = {
     EventKind.GAP: ("lost", True),
     EventKind.DUPLICATE: ("duplicates", True),
@@ -62,36 +63,36 @@ _COUNTED = {
 
 
 class HealthStatistics:
-    """What has happened so far; every time is given, s on one monotonic clock.
+    """Counts, rates and latencies of the service; all times are s on one monotonic clock.
 
     Parameters
     ----------
-    began : when the service did.
+    start : of the service.
     stale_after : s of silence after which the stream is called stale.
-    fixed : what does not change, such as the length of the window.
+    fixed : fields that do not change, such as the length of the window.
     """
 
-    def __init__(self, began: float, stale_after: float, fixed: Health) -> None:
+    def __init__(self, start: float, stale_after: float, fixed: Health) -> None:
         self._stale_after = stale_after
         self._fixed = fixed
         self._newest: SignalBlock | None = None
-        self._heard: float | None = None
-        self._last_report = (began, 0)
+        self._last_arrival: float | None = None
+        self._last_report = (start, 0)
         self._rate = self._latency = self._latency_sum = self._idle = 0.0
         self._lag = 0.0
         self._lags: deque[tuple[float, float]] = deque(maxlen=_LAGS)
         self._latencies = [0] * (len(LATENCY_BOUNDS) + 1)
-        # samples received come with every block, the others seldom
+        # received changes with every block, the others seldom
         self._received, self._counts = 0, Counts()
 
     @property
     def counts(self) -> Counts:
-        """What has happened so far."""
+        """Counts of samples and events so far."""
         return replace(self._counts, received=self._received)
 
     @property
     def last_report_time(self) -> float:
-        """When a look was last taken."""
+        """When the last report was made."""
         return self._last_report[0]
 
     @property
@@ -108,8 +109,8 @@ class HealthStatistics:
         return newest.time, newest.index
 
     def count_samples(self, block: SignalBlock, arrived: float) -> None:
-        """Count the accepted samples."""
-        self._newest, self._heard = block, arrived
+        """Count accepted samples."""
+        self._newest, self._last_arrival = block, arrived
         self._received += len(block)
 
     def add_latency(self, latency: float) -> None:
@@ -119,15 +120,15 @@ class HealthStatistics:
         self.set_lag(latency)
 
     def set_lag(self, latency: float) -> None:
-        """Take note of how late results are, s, also where there are none."""
+        """Set how late results are, s, also where none are computed."""
         self._latency, self._lag = max(self._latency, latency), latency
 
     def add_idle(self, seconds: float) -> None:
-        """Count the time in which there was nothing to do."""
+        """Add time in which the service waited."""
         self._idle += seconds
 
     def count_event(self, event: Event) -> None:
-        """Count what happened to the stream."""
+        """Count an event of the stream."""
         if event.kind is EventKind.GAP:
             self._counts = replace(self._counts, gaps=self._counts.gaps + 1)
         if event.kind in _COUNTED:
@@ -136,9 +137,9 @@ class HealthStatistics:
             self._counts = replace(self._counts, **{name: raised})
 
     def report(
-        self, now: float, rig: str, kept: Recording, request_servers: Sequence[RequestServer], broker: Broker
+        self, now: float, rig: str, recording: Recording, request_servers: Sequence[RequestServer], broker: Broker
     ) -> Health:
-        """Return how things are; rates and the longest latency are those since the last look."""
+        """Return the health; rates and the longest latency are those since the last report."""
         then, received = self._last_report
         load = 0.0
         if now > then:
@@ -154,19 +155,19 @@ class HealthStatistics:
             counts=self.counts,
             sample_rate=0.0 if self._newest is None else self._newest.stream.sample_rate,
             measured_rate=self._rate,
-            age=0.0 if self._heard is None else now - self._heard,
+            age=0.0 if self._last_arrival is None else now - self._last_arrival,
             latency=self._latency,
             latency_counts=tuple(self._latencies),
             latency_sum=self._latency_sum,
             load=load,
             lag=self._lag,
             lag_trend=(self._lag - before) / (now - then) if now > then else 0.0,
-            recording=kept.path,
-            recorded=kept.recorded,
-            unrecorded=kept.unrecorded,
-            disk_free=kept.disk_free,
-            unwritten_age=kept.unwritten_age,
-            recording_breaks=kept.recording_breaks,
+            recording=recording.path,
+            recorded=recording.recorded,
+            unrecorded=recording.unrecorded,
+            disk_free=recording.disk_free,
+            unwritten_age=recording.unwritten_age,
+            recording_breaks=recording.recording_breaks,
             requests_refused=sum(server.refused for server in request_servers),
             broker=broker,
         )
@@ -174,8 +175,8 @@ class HealthStatistics:
         return health
 
     def _state(self, now: float) -> str:
-        if self._heard is None:
+        if self._last_arrival is None:
             return "waiting"
         if self.ended:
             return "ended"
-        return "stale" if now - self._heard > self._stale_after else "receiving"
+        return "stale" if now - self._last_arrival > self._stale_after else "receiving"

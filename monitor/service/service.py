@@ -13,22 +13,21 @@ from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Broker, Counts, Health, Recording
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request
-from monitor.service.distribution import Distribution, LoadShedding
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
-from monitor.service.intake import RestartLimiter, StopDeadlines, joined
-from monitor.transport.base import LiveSource, RequestServer, Sink
+from monitor.service.load import FanOut, LoadShedding, RestartLimiter, StopDeadlines, join_blocks
+from monitor.transport.base import RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
 
-_LONGEST_WAIT = 0.1
-_HEALTH_INTERVAL = 0.2
-_REQUEST_INTERVAL = 0.05
-_HURRIED = 1.2  # times the rig's rate
-_FAULT_NOTES = 5, 0.1  # notes of fault at once, and a second
-_AT_ONCE = 1 << 13  # numbers between two looks at requests and health: a tenth of a second of work at most
+_RECEIVE_TIMEOUT = 0.1  # s
+_HEALTH_INTERVAL = 0.2  # s
+_REQUEST_INTERVAL = 0.05  # s
+_FASTER_THAN_REAL_TIME = 1.2  # times the rig's rate
+_FAULT_NOTES = 5, 0.1  # burst, and per second
+_MAX_VALUES = 1 << 13  # between two polls of requests and health: a tenth of a second of work at most
 
 
 class Service:
-    """Carry what the source brings through the engine to the sinks.
+    """Pass blocks from the source through the engine to the sinks.
 
     Parameters
     ----------
@@ -36,21 +35,21 @@ class Service:
     monitor : the engine.
     sinks : served in this order. The first is the one that clients wait for: it gets the results of a block before
         its signals, the others after them.
-    viewers : sinks for other programs, which get a part only of what there is when time is short.
-    alarms : judges what is published; by default it watches nothing.
-    rig : the rig that is followed; empty: the first that speaks. Blocks of other rigs are refused.
+    viewers : sinks for other programs, which get only a part of the blocks when time is short.
+    alarms : evaluates limits on what is published; by default there are none.
+    rig : the rig that is followed; empty: the first that sends. Blocks of other rigs are rejected.
     stale_after : s of silence after which the stream is called stale.
-    recording : asked how the recording is doing.
-    broker : asked how the connection to a broker is doing.
-    unpublished : asked how many messages were sent to no subscriber.
-    fault : asked what is wrong with the service itself, in one line, which is noted; empty: nothing.
-    request_servers : asked for requests twenty times a second at most; clients are told the endpoint of the first.
+    recording : returns the state of the recording.
+    broker : returns the state of the connection to a broker.
+    unpublished : returns how many messages were dropped before any subscriber got them.
+    fault : returns what is wrong with the service itself, in one line, which becomes a note; empty: nothing.
+    request_servers : polled twenty times a second at most; the endpoint of the first is published in the health.
     clock : s, monotonic.
     """
 
     def __init__(
         self,
-        source: LiveSource,
+        source: SignalSource,
         monitor: Monitor,
         sinks: Sequence[Sink],
         *,
@@ -68,7 +67,7 @@ class Service:
         self._source = source
         self._monitor = monitor
         self._shedding = LoadShedding(monitor.settings.measures)
-        self._distribution = Distribution(sinks, viewers, self._shedding, clock)
+        self._fan_out = FanOut(sinks, viewers, self._shedding, clock)
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
@@ -81,7 +80,7 @@ class Service:
         self._restart_limiter = RestartLimiter(clock)
         self._now = self._served = self._arrived = clock()
         self._items = 0
-        self._uncomputed, self._judged = 0, math.inf
+        self._uncomputed, self._computed_arrival = 0, math.inf
         self.dropped = 0
         settings, requests = monitor.settings, request_servers[0].endpoint if request_servers else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
@@ -90,52 +89,52 @@ class Service:
 
     @property
     def counts(self) -> Counts:
-        """What has happened to the stream so far."""
+        """Counts of samples and events so far."""
         return self._statistics.counts
 
     def run(self, stop: Callable[[], bool], *, once: bool = False) -> None:
-        """Work until `stop` says so or the source has ended; with `once`, until the stream's last block.
+        """Run until `stop` returns True or the source has ended; with `once`, until the stream's last block.
 
-        Told to stop, it takes what has arrived: at last without results, and what there is no time for is `dropped`.
+        After a stop it reads what has arrived, at last without results; what there is no time for is `dropped`.
         """
         deadlines = StopDeadlines(stop)
         self._publish_health()
         while (
             not deadlines.stopping(self._clock()) and not self._source.ended and not (once and self._statistics.ended)
         ):
-            # one part at a time: what comes meanwhile waits for it
-            self._receive(0.0 if self._monitor.work() else _LONGEST_WAIT, deadlines)
+            # one slice of the slow measures at a time: blocks that come meanwhile wait for it
+            self._receive(0.0 if self._monitor.work() else _RECEIVE_TIMEOUT, deadlines)
         if deadlines.stopping(self._clock()):
             self._receive(0.0, deadlines)
-            while not self._source.ended and not deadlines.over(self._now):
-                on_the_way = deadlines.on_the_way(self._now)
-                if not self._source.waiting and not on_the_way:
+            while not self._source.ended and not deadlines.expired(self._now):
+                in_flight = deadlines.in_flight_time(self._now)
+                if not self._source.waiting and not in_flight:
                     break
-                self._receive(on_the_way, deadlines)
+                self._receive(in_flight, deadlines)
             self._report_backlog()
         self._serve()
-        if count := self._restart_limiter.take_rejected_count(at_once=True):
+        if count := self._restart_limiter.take_rejected_count(force=True):
             self._report_restarts(count)
         self._publish_health()
 
     def _receive(self, timeout: float, deadlines: StopDeadlines) -> None:
-        began = self._clock()
+        start = self._clock()
         items = self._source.receive(timeout)
         received = self._now = self._clock()
-        self._statistics.add_idle(received - began)
+        self._statistics.add_idle(received - start)
         self._items += len(items)
-        for item, waited in joined(zip(items, self._source.waited, strict=True)):
+        for item, waited in join_blocks(zip(items, self._source.waited, strict=True)):
             if isinstance(item, SignalBlock):
                 self._arrived = received - waited
-                for part in item.parts(1 + _AT_ONCE // (1 + len(item.stream.channels))):
-                    self._process(part, compute=deadlines.compute(self._now))
+                for part in item.parts(1 + _MAX_VALUES // (1 + len(item.stream.channels))):
+                    self._process(part, compute=deadlines.may_compute(self._now))
                     self._do_periodic_work()
             else:
                 self._publish_event(item)
         self._do_periodic_work()
 
     def _do_periodic_work(self) -> None:
-        """Serve and tell when it is time, however much waits to be taken."""
+        """Serve requests and publish the health when due, however many blocks wait."""
         self._now = self._clock()
         if self._now - self._served >= _REQUEST_INTERVAL:
             self._serve()
@@ -155,31 +154,31 @@ class Service:
         try:
             update = self._monitor.update(block) if compute else self._monitor.keep(block)
         except UnfitSettingsError as problem:
-            # say so, and keep the samples all the same
+            # the samples are published and recorded all the same
             self._publish_event(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = problem.update
         if update.signals is not None:
-            self._account.take(update)
+            self._account.count(update)
             self._statistics.count_samples(update.signals, self._now)
             self._publish(update.signals, update.results)
             if not compute:
                 self._uncomputed += len(update.signals)
-                self._statistics.set_lag(self._clock() - self._judged)
+                self._statistics.set_lag(self._clock() - self._computed_arrival)
         if update.transfer is not None:
-            self._distribution.transfer(update.transfer)
+            self._fan_out.transfer(update.transfer)
         for event in update.events:
             self._publish_event(event)
 
     def _publish(self, signals: SignalBlock, results: ResultBlock | None) -> None:
         begins = results is not None and results.stream is not self._columns
-        whole = begins or signals.last
-        # the first block of a stream goes on even if it is empty: it says what the columns are
+        unthinned = begins or signals.last
+        # the first block of a stream is published even if it is empty: it defines the columns
         publishable = results if results is not None and (len(results) > 0 or results.last or begins) else None
         if publishable is not None:
-            self._distribution.results_first(publishable, whole=whole)
-            self._judged = self._arrived
-            self._statistics.add_latency(self._clock() - self._judged)
-        self._distribution.block(signals, publishable, whole=whole)
+            self._fan_out.results_first(publishable, unthinned=unthinned)
+            self._computed_arrival = self._arrived
+            self._statistics.add_latency(self._clock() - self._computed_arrival)
+        self._fan_out.block(signals, publishable, unthinned=unthinned)
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream
@@ -201,7 +200,7 @@ class Service:
         elif isinstance(request, AlarmRequest):
             self._publish_transitions(self._alarms.carry_out(request, at, index))
         else:
-            raise ValueError("a monitor takes notes and what concerns alarms: this is for a replay")  # noqa: TRY004
+            raise ValueError("a monitor accepts requests about notes and alarms: this one is for a replay")  # noqa: TRY004
 
     def _publish_transitions(self, transitions: Sequence[Transition]) -> None:
         if not transitions:
@@ -211,48 +210,48 @@ class Service:
         alarms = self._alarms.alarms
         for first in range(0, len(transitions), MAX_TRANSITIONS):
             report = AlarmReport(alarms, tuple(transitions[first : first + MAX_TRANSITIONS]))
-            self._distribution.alarms(report)
+            self._fan_out.alarms(report)
 
     def _publish_event(self, event: Event) -> None:
         self._statistics.count_event(event)
-        self._distribution.event(event)
+        self._fan_out.event(event)
 
     def _report_restarts(self, count: int) -> None:
-        often = f"rig {self._rig!r} restarts too frequently: what it sends is refused for a while"
-        self._publish_event(Event(EventKind.REJECTED, *self._statistics.newest_sample, count, often))
+        message = f"rig {self._rig!r} restarts too frequently: its blocks are rejected for a while"
+        self._publish_event(Event(EventKind.REJECTED, *self._statistics.newest_sample, count, message))
 
     def _report_backlog(self) -> None:
-        """Say what of the samples that had arrived has no results, and about how many were left."""
+        """Report which samples have no results, and about how many were not read."""
         if self._uncomputed:
             behind = f"stopped while behind: the last {self._uncomputed} samples have no results"
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, behind))
-        if left := self._source.waiting + self._source.dropped_last:
-            # as many in each as in those that were received
-            self.dropped = max(1, round(left * self.counts.received / max(self._items, 1)))
-            why = "stopped while behind: about so many had arrived and are neither computed nor recorded"
+        if unread := self._source.waiting + self._source.dropped_at_end:
+            # as many samples in each message as in those received
+            self.dropped = max(1, round(unread * self.counts.received / max(self._items, 1)))
+            why = "stopped while behind: about so many samples had arrived and are neither computed nor recorded"
             self._publish_event(Event(EventKind.GAP, *self._statistics.newest_sample, self.dropped, why))
 
     def _publish_health(self) -> None:
-        # those that no other followed
+        # rejected blocks after which none came
         if count := self._restart_limiter.take_rejected_count():
             self._report_restarts(count)
-        # the newest words are not lost where they come too often: they are told later
+        # a fault above the rate limit is reported later, if it is still there
         if (fault := self._fault()) and fault != self._last_fault and self._fault_limit.take():
             self._last_fault = fault
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, fault))
         now = self._clock()
         passed = now - self._statistics.last_report_time
-        kept = self._recording()
+        recording = self._recording()
         health = replace(
-            self._statistics.report(now, self._rig, kept, self._request_servers, self._broker()),
-            unaccounted=self._account.missing(self.counts, self.dropped, kept),
+            self._statistics.report(now, self._rig, recording, self._request_servers, self._broker()),
+            unaccounted=self._account.missing(self.counts, self.dropped, recording),
             unpublished=self._unpublished(),
         )
-        hurried = health.measured_rate > _HURRIED * health.sample_rate
-        if text := self._shedding.update(now, health.lag, hurried=hurried):
+        faster = health.measured_rate > _FASTER_THAN_REAL_TIME * health.sample_rate
+        if text := self._shedding.update(now, health.lag, faster_than_real_time=faster):
             self._monitor.pause(self._shedding.paused)
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
         health = replace(health, shed=self._shedding.shed)
         self._publish_transitions(self._alarms.judge_health(health, *self._statistics.newest_sample, passed))
         report = AlarmReport(self._alarms.alarms)
-        self._distribution.health(health, report)
+        self._fan_out.health(health, report)

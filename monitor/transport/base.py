@@ -1,8 +1,9 @@
-"""What the service needs of a transport, and no more."""
+"""What the service needs of a transport, and its simplest form: a source and a sink in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import queue
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from monitor.messages.alarms import AlarmReport
@@ -16,70 +17,66 @@ class TransportError(OSError):
     """An endpoint is malformed or cannot be used; the text says which, why and what to do."""
 
 
-class Source(Protocol):
-    """Where blocks come from."""
+class SignalSource(Protocol):
+    """Where signal blocks come from; a live one does not wait for its receiver."""
 
     def receive(self, timeout: float) -> Sequence[SignalBlock | Event]:
-        """Return what has arrived, in order; wait up to `timeout` s for the first; empty if nothing came.
+        """Return what has arrived, in order; wait up to `timeout` s for the first item; empty if nothing came.
 
-        Events tell what the transport itself noticed: messages refused, a socket rebuilt.
+        Events report what the transport itself noticed: rejected messages, a reconnection.
         """
         ...
 
     @property
     def ended(self) -> bool:
-        """Nothing will come any more."""
+        """Nothing more will come."""
         ...
-
-    def close(self) -> None:
-        """Release what is held; a second call does nothing."""
-        ...
-
-
-class LiveSource(Source, Protocol):
-    """A source that does not wait for who receives."""
 
     @property
     def waiting(self) -> int:
-        """How many messages have come and were not received yet."""
+        """Messages that have arrived and are not received yet."""
         ...
 
     @property
-    def dropped_last(self) -> int:
-        """How many messages were dropped since the last that was kept: no gap in what comes tells of them."""
+    def dropped_at_end(self) -> int:
+        """Messages dropped after the last one that was queued: no later index shows this gap."""
         ...
 
     @property
     def waited(self) -> Sequence[float]:
-        """For how long each item of the last `receive` had waited for it, s."""
+        """How long each item of the last `receive` was queued, s."""
+        ...
+
+    def close(self) -> None:
+        """Release all resources; a second call does nothing."""
         ...
 
 
 class Sink(Protocol):
-    """Where signals, results and events go. None of the calls waits: a sink that is late drops and counts."""
+    """Where signals, results and events go. No call waits: a sink that is slow drops and counts."""
 
     def signals(self, block: SignalBlock) -> None:
-        """Take the accepted samples."""
+        """Accept samples that passed the checks of their order."""
         ...
 
     def results(self, block: ResultBlock) -> None:
-        """Take indicator values."""
+        """Accept indicator values."""
         ...
 
     def transfer(self, block: TransferBlock) -> None:
-        """Take transfer functions."""
+        """Accept transfer functions."""
         ...
 
     def event(self, event: Event) -> None:
-        """Take an event."""
+        """Accept an event."""
         ...
 
     def alarms(self, report: AlarmReport) -> None:
-        """Take all alarms; with transitions as soon as there are some, without as often as `health`."""
+        """Accept all alarms: at once where there are transitions, else as often as `health`."""
         ...
 
     def health(self, health: Health) -> None:
-        """Take a look at the service itself."""
+        """Accept the health of the service."""
         ...
 
     def close(self) -> None:
@@ -88,11 +85,11 @@ class Sink(Protocol):
 
 
 @runtime_checkable
-class Troubled(Protocol):
-    """What may be hampered without an end of its calls."""
+class FaultReporter(Protocol):
+    """A part of the service that can fail while its calls still return."""
 
     @property
-    def trouble(self) -> str:
+    def fault(self) -> str:
         """What is wrong, in one line; empty: nothing."""
         ...
 
@@ -107,13 +104,120 @@ class RequestServer(Protocol):
 
     @property
     def refused(self) -> int:
-        """How many requests were refused so far."""
+        """Requests refused so far."""
         ...
 
     def serve(self, carry_out: Callable[[Request], None]) -> None:
-        """Carry out and answer what has come; never wait. A ValueError from `carry_out` refuses the request."""
+        """Carry out and answer the requests that have come; never wait. A ValueError from `carry_out` refuses one."""
         ...
 
     def close(self) -> None:
-        """Release what is held; a second call does nothing."""
+        """Release all resources; a second call does nothing."""
         ...
+
+
+class MemorySource:
+    """Return blocks and events one at a time; for embedding and for tests.
+
+    Parameters
+    ----------
+    items : returned in this order, after which the source has ended.
+        Without them the source is fed by `put`, from any thread, and ends by `finish`.
+    """
+
+    def __init__(self, items: Iterable[SignalBlock | Event] | None = None) -> None:
+        self._queue: queue.SimpleQueue[SignalBlock | Event | None] = queue.SimpleQueue()
+        self._ended = False
+        self._received = 0
+        if items is not None:
+            for item in items:
+                self.put(item)
+            self.finish()
+
+    def put(self, item: SignalBlock | Event) -> None:
+        """Queue one item."""
+        self._queue.put(item)
+
+    def finish(self) -> None:
+        """Mark the end: nothing more will be put."""
+        self._queue.put(None)
+
+    def receive(self, timeout: float) -> tuple[SignalBlock | Event, ...]:
+        """Return the next item alone; nothing if none comes within `timeout` s."""
+        self._received = 0
+        if self._ended:
+            return ()
+        try:
+            item = self._queue.get(timeout=max(timeout, 0.0))
+        except queue.Empty:
+            return ()
+        self._ended = item is None
+        if item is None:
+            return ()
+        self._received = 1
+        return (item,)
+
+    @property
+    def ended(self) -> bool:
+        """Everything has been received and nothing more will come."""
+        return self._ended
+
+    @property
+    def waiting(self) -> int:
+        """Items that are queued."""
+        return 0 if self._ended else self._queue.qsize()
+
+    @property
+    def dropped_at_end(self) -> int:
+        """None: the queue is unbounded."""
+        return 0
+
+    @property
+    def waited(self) -> tuple[float, ...]:
+        """Zeros: an item counts as arrived when it is received."""
+        return (0.0,) * self._received
+
+    def close(self) -> None:
+        """End; what is still queued is discarded."""
+        self._ended = True
+
+
+class MemorySink:
+    """Store everything in lists, in order."""
+
+    def __init__(self) -> None:
+        self.signals_seen: list[SignalBlock] = []
+        self.results_seen: list[ResultBlock] = []
+        self.transfers_seen: list[TransferBlock] = []
+        self.events_seen: list[Event] = []
+        self.alarms_seen: list[AlarmReport] = []
+        self.health_seen: list[Health] = []
+        self.closed = False
+
+    def signals(self, block: SignalBlock) -> None:
+        """Store samples."""
+        self.signals_seen.append(block)
+
+    def results(self, block: ResultBlock) -> None:
+        """Store indicator values."""
+        self.results_seen.append(block)
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Store transfer functions."""
+        self.transfers_seen.append(block)
+
+    def event(self, event: Event) -> None:
+        """Store an event."""
+        self.events_seen.append(event)
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Store alarms."""
+        self.alarms_seen.append(report)
+
+    def health(self, health: Health) -> None:
+        """Store a health message."""
+        self.health_seen.append(health)
+
+    def close(self) -> None:
+        """Mark the sink as closed; the lists stay."""
+        self.closed = True

@@ -1,4 +1,4 @@
-"""How often something may happen: token bucket, exponential backoff, and a steady interval."""
+"""Rate limits: token bucket, exponential backoff, fixed interval."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ class TokenBucket:
 
     Parameters
     ----------
-    burst : times at once, after a pause.
-    rate : times a second in the long run.
+    burst : how many are allowed at once, after a pause.
+    rate : how many a second are allowed in the long run.
     clock : s, monotonic.
     """
 
     def __init__(self, burst: float, rate: float, clock: Callable[[], float] = monotonic) -> None:
         self._burst, self._rate, self._clock = burst, rate, clock
-        self._left = float(burst)
-        self._looked = clock()
+        self._tokens = float(burst)
+        self._updated = clock()
 
-    def take(self) -> bool:
-        """Take one; False if none is left."""
+    def allow(self) -> bool:
+        """Consume one token; return False if there is none."""
         now = self._clock()
-        self._left = min(self._left + self._rate * (now - self._looked), self._burst)
-        self._looked = now
-        if self._left < 1.0:
+        self._tokens = min(self._tokens + self._rate * (now - self._updated), self._burst)
+        self._updated = now
+        if self._tokens < 1.0:
             return False
-        self._left -= 1.0
+        self._tokens -= 1.0
         return True
 
 
 STABLE_AFTER = 30.0
-"""s after which a connection counts as a good one."""
+"""s after which a connection counts as stable."""
 
 
 class Backoff:
-    """Exponential, with full jitter: any wait between nothing and a bound that doubles.
+    """Exponential backoff with full jitter: each wait is uniform between 0 and a bound that doubles.
 
     Parameters
     ----------
-    first, most : s, the bound of the first wait and that of all.
+    first, most : s, bound of the first wait and largest bound.
     draw : uniform in [0, 1).
     """
 
@@ -50,8 +50,8 @@ class Backoff:
         self._first, self._most, self._draw = first, most, draw
         self._bound = first
 
-    def succeeded(self, lasted: float) -> None:
-        """Begin with short waits again if a connection has lasted."""
+    def disconnected(self, lasted: float) -> None:
+        """Reset the bound if the connection has lasted for `STABLE_AFTER`."""
         if lasted >= STABLE_AFTER:
             self._bound = self._first
 
@@ -62,16 +62,16 @@ class Backoff:
         return wait
 
     def long_wait(self) -> float:
-        """Return a long wait: a broker that refuses will not soon think better of it."""
+        """Return a long wait [s], after a rejection that will not soon change."""
         return (0.5 + 0.5 * self._draw()) * self._most
 
 
-class SteadyInterval:
-    """Tell how long to sleep until the next turn.
+class FixedInterval:
+    """Return how long to sleep until the next of a series of equidistant instants; those missed are skipped.
 
     Parameters
     ----------
-    interval : s from one turn to the next.
+    interval : s between two instants.
     clock : s, monotonic.
     """
 
@@ -80,7 +80,7 @@ class SteadyInterval:
         self._due = clock()
 
     def remaining(self) -> float:
-        """Return the s until the next turn; those that are past are left out."""
+        """Return the s until the next instant."""
         now = self._clock()
         self._due = max(self._due + self._interval, now)
         return self._due - now

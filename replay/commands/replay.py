@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _set_up(
     arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[ControlledSource, SignalPublisher, ZmqRequestServer | None]:
-    from monitor.transport.security.key_files import keys_of
+    from monitor.transport.zeromq.key_files import keys_of
     from monitor.transport.zeromq.signals import SignalPublisher
     from replay.faults import parse_faults
     from replay.playback.controlled_source import ControlledSource
@@ -158,8 +158,8 @@ def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: boo
         _say("waiting for a monitor to connect ...")
         while not publisher.wait_for_subscriber(0.5):
             stop.check()
-            if publisher.refused:
-                raise ValueError(f"{publisher.endpoint}: {publisher.refused}")
+            if publisher.rejection:
+                raise ValueError(f"{publisher.endpoint}: {publisher.rejection}")
     sent = 0
     while not source.ended:
         stop.check()
@@ -167,7 +167,7 @@ def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: boo
             if isinstance(item, SignalBlock):
                 publisher.send(item)
                 sent += len(item)
-        publisher.idle()
+        publisher.heartbeat_if_idle()
     _say(f"{sent} samples sent")
     publisher.close(_LINGER)
 

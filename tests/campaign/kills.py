@@ -6,7 +6,7 @@ from functools import partial
 from time import monotonic, sleep
 
 from monitor.messages.health import Health
-from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.results import ResultSubscriber
 from tests.campaign.account import Kept, kept_in
 from tests.campaign.bench import Bench, Trial, alive, recording_process

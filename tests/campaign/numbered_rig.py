@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.signals import SignalPublisher
 from tests.e2e.running import ANY_PORT, PATIENCE, HangError
 
@@ -89,7 +89,7 @@ class NumberedRig:
             while self.next < due and not self._end.is_set():
                 self.send()
             self._end.wait(_TURN)
-            self._publisher.idle()
+            self._publisher.heartbeat_if_idle()
 
     def send(self, *, last: bool = False) -> None:
         """Send the next block; its numbers are used up whether there was room for it or not."""

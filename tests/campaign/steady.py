@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from monitor.transport.security.key_files import Keys, client_keys
-from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.zeromq.allow_list import KeyFolder
+from monitor.transport.zeromq.key_files import Keys, client_keys
 from tests.campaign.account import Kept, LastWords, balance, kept_in
 from tests.campaign.bench import Bench
 from tests.campaign.numbered_rig import NumberedRig

@@ -12,8 +12,8 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.transport.security.key_folder import KeyFolder
-from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.allow_list import KeyFolder
+from monitor.transport.zeromq.results import ResultPublisher
 from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -77,14 +77,14 @@ def test_a_rig_that_is_ready(warm_kernels, start, rig, tmp_path, free_url):
     assert done.err.splitlines()[-1] == "no failures, no warnings"
     assert list((tmp_path / "runs").iterdir()) == []
     # nobody holds it any more
-    ZmqResultSink(free_url).close()
+    ResultPublisher(free_url).close()
 
 
 def test_what_fails_and_what_only_may_go_wrong(warm_kernels, capsys, rig, tmp_path, free_url):
     code, said = checked(capsys, "--connect", rig, "--requests", free_url)
     assert code == 0
     assert [subject for subject, findings in said.items() if findings[0][0] == "warn"] == ["alarm file", "record"]
-    taken = ZmqResultSink(free_url)
+    taken = ResultPublisher(free_url)
     code, said = checked(
         capsys,
         *("--connect", rig, "--requests", free_url, "--alarm", "nrsme=1"),

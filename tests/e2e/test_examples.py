@@ -18,7 +18,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
-from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.results import ResultPublisher
 from monitor.wire.native import Decoder, Encoder
 from monitor.wire.plain import PlainAssembler, decode_plain
 
@@ -236,7 +236,7 @@ def _publish_until(process: subprocess.Popen[str], send: Callable[[int], None]) 
 
 
 def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str]) -> None:
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
     sent: list[int] = []
 
     def send(number: int) -> None:
@@ -267,7 +267,7 @@ def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str])
 
 
 def test_the_c_program_says_which_names_there_are(subscribe_results_c: list[str]) -> None:
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
     words = [*subscribe_results_c, sink.endpoint, "broadband_dely"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -307,7 +307,7 @@ def test_the_c_program_says_that_it_hears_nothing(subscribe_results_c: list[str]
 def test_the_c_program_passes_over_what_it_cannot_read(
     subscribe_results_c: list[str],
 ) -> None:
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
     topic, head, position, payload = Encoder().encode(_results(1))
     wrong = [
         [topic],
@@ -344,7 +344,7 @@ def test_the_c_program_passes_over_what_it_cannot_read(
 
 
 def test_the_python_program_prints_what_was_published() -> None:
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
 
     def send(number: int) -> None:
         sink.results(_results(abs(number), last=number < 0))

@@ -41,7 +41,7 @@ def test_a_service_with_keys_from_the_shell(start, tmp_path: Path, warm_kernels)
     )
     stranger = start(*played)
     stranger.wait(2)
-    assert "asks for keys" in stranger.err
+    assert "requires keys" in stranger.err
     replay = start(
         "replay", "hybrid", "--duration", 2, "--speed", "max", "--connect", monitor.listening, "--keys", rig
     )
@@ -60,7 +60,7 @@ def test_a_service_with_keys_from_the_shell(start, tmp_path: Path, warm_kernels)
     inside.wait()
     own.wait()
     outside.wait(2)
-    assert "asks for keys" in outside.err and outside.err.count("\n") == 1
+    assert "requires keys" in outside.err and outside.err.count("\n") == 1
 
     assert said("keys", house, "--remove", "rig")[0] == 0
     gone = start(*played, "--keys", rig)

@@ -19,7 +19,7 @@ from monitor.messages.health import Health
 from monitor.messages.requests import Answer, NoteRequest
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient, requests_url
-from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -181,7 +181,7 @@ def test_off_host_requests_need_to_be_said(capsys) -> None:
 @pytest.fixture
 def says_health() -> Iterator[Callable[[Health], str]]:
     """Publish a look at a service again and again; returns the endpoint."""
-    sink, over = ZmqResultSink(ANY_PORT), threading.Event()
+    sink, over = ResultPublisher(ANY_PORT), threading.Event()
     threads: list[threading.Thread] = []
 
     def publish(health: Health) -> str:

@@ -33,7 +33,7 @@ from monitor.messages.requests import (
     encode,
 )
 from monitor.transport.zeromq.request_client import RequestClient
-from monitor.transport.zeromq.signals import ZmqSource
+from monitor.transport.zeromq.signals import SignalSubscriber
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -85,9 +85,9 @@ class Player:
 
 
 @pytest.fixture
-def listen() -> Iterator[Callable[[str], ZmqSource]]:
+def listen() -> Iterator[Callable[[str], SignalSubscriber]]:
     with ExitStack() as stack:
-        yield lambda url: stack.enter_context(closing(ZmqSource([url])))
+        yield lambda url: stack.enter_context(closing(SignalSubscriber([url])))
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def play() -> Iterator[Callable[..., Player]]:
         assert "Fatal" not in said
 
 
-def take(source: ZmqSource, enough: Callable[[list[SignalBlock]], bool]) -> list[SignalBlock]:
+def take(source: SignalSubscriber, enough: Callable[[list[SignalBlock]], bool]) -> list[SignalBlock]:
     blocks: list[SignalBlock] = []
     deadline = monotonic() + PATIENCE
     while not enough(blocks):

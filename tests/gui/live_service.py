@@ -18,8 +18,8 @@ from monitor.messages.health import Recording
 from monitor.recording import RunWriter
 from monitor.service.service import Service
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.results import ZmqResultSink
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.results import ResultPublisher
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 RATE = 200.0
 FREQUENCY = 4.0
@@ -93,9 +93,9 @@ class LiveService:
     def start(self) -> None:
         self._stop.clear()
         stack = ExitStack()
-        source = ZmqSource((self._rig.publisher.endpoint,))
+        source = SignalSubscriber((self._rig.publisher.endpoint,))
         stack.callback(source.close)
-        sink = ZmqResultSink(self.url)
+        sink = ResultPublisher(self.url)
         stack.callback(sink.close, linger=0.0)
         inlet = ZmqRequestServer(ANY_PORT)
         stack.callback(inlet.close)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from monitor.messages.blocks import Channel, Event, Role, SignalBlock, Stream
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 Counting = Callable[..., SignalBlock]
 DESCRIPTORS = Path("/proc/self/fd")
@@ -54,7 +54,7 @@ def gather() -> Callable[..., list[SignalBlock | Event]]:
 
 
 @pytest.fixture
-def subscribed(gather) -> Callable[[SignalPublisher, ZmqSource], None]:
+def subscribed(gather) -> Callable[[SignalPublisher, SignalSubscriber], None]:
     """Receive until the publisher knows of the subscription."""
     return lambda publisher, source: gather(source, lambda _: publisher.subscribed) and None
 

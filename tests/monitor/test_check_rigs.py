@@ -15,7 +15,7 @@ from monitor.commands.checks.endpoints import outlets
 from monitor.commands.checks.rigs import RigProbe
 from monitor.commands.security import Guard
 from monitor.config import Settings
-from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.request_server import ZmqRequestServer
 from monitor.transport.zeromq.signals import SignalPublisher
 
@@ -142,7 +142,7 @@ def test_a_rig_that_asks_for_keys_fails_for_who_has_none():
     findings = heard(rigs_of(connect=(publisher.endpoint,)), 2.0)
     publisher.close(linger=0.0)
     assert [each.level for each in findings] == [Level.FAIL]
-    assert "it asks for keys, so give --keys" in findings[0].detail
+    assert "the server requires keys, so give --keys" in findings[0].detail
 
 
 def test_two_rigs_of_which_one_would_be_followed_are_a_warning(rig, counting):

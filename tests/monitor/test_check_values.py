@@ -18,7 +18,7 @@ from monitor.config import IndicatorSettings, Settings
 from monitor.engine.monitor import Monitor
 from monitor.ensembles.plan_files import open_plan
 from monitor.messages.blocks import Channel, Column, Role, SignalBlock, Stream
-from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.zeromq.allow_list import KeyFolder
 
 ROOT = Path(__file__).parents[2]
 CHANNELS = tuple(

@@ -30,9 +30,9 @@ from monitor.messages.requests import (
     ShelveRequest,
 )
 from monitor.transport.base import TransportError
-from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.zeromq.allow_list import KeyFolder
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.results import ResultPublisher
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -55,8 +55,8 @@ def block(first: int, rows: int = 3, stream: ResultStream = STREAM, last: bool =
 
 
 @pytest.fixture
-def sink() -> Iterator[ZmqResultSink]:
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+def sink() -> Iterator[ResultPublisher]:
+    sink = ResultPublisher("tcp://127.0.0.1:*")
     yield sink
     sink.close()
 
@@ -70,7 +70,7 @@ def until(done: Callable[[], object], meanwhile: Callable[[], object] = lambda: 
 
 
 @contextmanager
-def listening(sink: ZmqResultSink, health: Health | None = None, **options) -> Iterator[Live]:
+def listening(sink: ResultPublisher, health: Health | None = None, **options) -> Iterator[Live]:
     """Connect, and wait until what is published arrives."""
     with connect(sink.endpoint, **options) as live:
         health = health or Health(rig="lab", state="receiving")
@@ -78,7 +78,7 @@ def listening(sink: ZmqResultSink, health: Health | None = None, **options) -> I
         yield live
 
 
-def test_three_lines_give_every_value_by_actuator_and_name(sink: ZmqResultSink) -> None:
+def test_three_lines_give_every_value_by_actuator_and_name(sink: ResultPublisher) -> None:
     with listening(sink) as live:
         sink.results(block(0))
         sink.results(block(3, 2, last=True))
@@ -102,7 +102,7 @@ def test_three_lines_give_every_value_by_actuator_and_name(sink: ZmqResultSink) 
     assert list(live) == []
 
 
-def test_async_for_gives_the_same(sink: ZmqResultSink) -> None:
+def test_async_for_gives_the_same(sink: ResultPublisher) -> None:
     async def run() -> list[Row]:
         rows = []
         async with connect(sink.endpoint) as live:
@@ -126,7 +126,7 @@ def test_async_for_gives_the_same(sink: ZmqResultSink) -> None:
     assert all(row["north"]["fdb_delay"] == row.index / 10 for row in rows)
 
 
-def test_a_task_that_is_cancelled_loses_nothing(sink: ZmqResultSink) -> None:
+def test_a_task_that_is_cancelled_loses_nothing(sink: ResultPublisher) -> None:
     async def run(live: Live) -> list[int]:
         found = []
         sink.results(block(0, 1))
@@ -141,7 +141,7 @@ def test_a_task_that_is_cancelled_loses_nothing(sink: ZmqResultSink) -> None:
         assert asyncio.run(run(live)) == [0, 10]
 
 
-def test_whole_blocks_and_everything_that_comes(sink: ZmqResultSink) -> None:
+def test_whole_blocks_and_everything_that_comes(sink: ResultPublisher) -> None:
     event = Event(EventKind.GAP, 0.5, 500, 3, "3 samples lost")
     with listening(sink) as live:
         sink.event(event)
@@ -160,7 +160,7 @@ def test_whole_blocks_and_everything_that_comes(sink: ZmqResultSink) -> None:
     np.testing.assert_array_equal(values[:, 0], [0.0, 1.0, 2.0, 3.0, 4.0])
 
 
-def test_a_loop_of_its_own_asks_for_the_newest(sink: ZmqResultSink) -> None:
+def test_a_loop_of_its_own_asks_for_the_newest(sink: ResultPublisher) -> None:
     with listening(sink) as live:
         assert live.newest() is None
         sink.results(block(0))
@@ -172,7 +172,7 @@ def test_a_loop_of_its_own_asks_for_the_newest(sink: ZmqResultSink) -> None:
         assert live.newest() is newest[-1]
 
 
-def test_other_rigs_are_not_let_through(sink: ZmqResultSink) -> None:
+def test_other_rigs_are_not_let_through(sink: ResultPublisher) -> None:
     other = replace(STREAM, rig="lab-2")
     with listening(sink, Health(), rig="lab") as live:
         sink.results(block(0, stream=other))
@@ -180,7 +180,7 @@ def test_other_rigs_are_not_let_through(sink: ZmqResultSink) -> None:
         assert [row.index for row in live] == [70]
 
 
-def test_a_restart_goes_on_in_the_same_loop(sink: ZmqResultSink) -> None:
+def test_a_restart_goes_on_in_the_same_loop(sink: ResultPublisher) -> None:
     again = ResultStream("lab", 2, 1000.0, 10, COLUMNS[2:])
     with listening(sink) as live:
         sink.results(block(5, 1))
@@ -192,13 +192,13 @@ def test_a_restart_goes_on_in_the_same_loop(sink: ZmqResultSink) -> None:
     ]
 
 
-def test_a_stream_that_had_ended_before_has_no_rows(sink: ZmqResultSink) -> None:
+def test_a_stream_that_had_ended_before_has_no_rows(sink: ResultPublisher) -> None:
     with listening(sink, Health(rig="lab", state="ended")) as live:
         sink.health(Health(rig="lab", state="ended"))
         assert list(live) == []
 
 
-def test_who_follows_gets_the_next_run_too(sink: ZmqResultSink) -> None:
+def test_who_follows_gets_the_next_run_too(sink: ResultPublisher) -> None:
     with listening(sink, follow=True) as live:
         sink.results(block(0, 1, last=True))
         sink.health(Health(rig="lab", state="ended"))
@@ -206,7 +206,7 @@ def test_who_follows_gets_the_next_run_too(sink: ZmqResultSink) -> None:
         assert [next(live).stream.epoch, next(live).stream.epoch] == [1, 2]
 
 
-def test_a_lost_service_is_told_and_may_come_back(sink: ZmqResultSink) -> None:
+def test_a_lost_service_is_told_and_may_come_back(sink: ResultPublisher) -> None:
     with listening(sink, timeout=0.3) as live:
         with pytest.raises(ServiceLostError, match=r"no data from the service at tcp://.* for 0.3 s"):
             next(live)
@@ -217,7 +217,7 @@ def test_a_lost_service_is_told_and_may_come_back(sink: ZmqResultSink) -> None:
             asyncio.run(asyncio.wait_for(anext(live), 30.0))
 
 
-def test_a_service_that_waits_for_its_rig_is_not_lost(sink: ZmqResultSink) -> None:
+def test_a_service_that_waits_for_its_rig_is_not_lost(sink: ResultPublisher) -> None:
     with listening(sink, Health(), timeout=0.3) as live:
         stop = threading.Event()
 
@@ -236,7 +236,7 @@ def test_a_service_that_waits_for_its_rig_is_not_lost(sink: ZmqResultSink) -> No
             speaker.join()
 
 
-def test_close_ends_a_loop_in_another_thread(sink: ZmqResultSink) -> None:
+def test_close_ends_a_loop_in_another_thread(sink: ResultPublisher) -> None:
     with listening(sink, timeout=None) as live:
         rows: list[Row] = []
         reader = threading.Thread(target=lambda: rows.extend(live))
@@ -250,7 +250,7 @@ def test_close_ends_a_loop_in_another_thread(sink: ZmqResultSink) -> None:
 
 
 @contextmanager
-def answering(sink: ZmqResultSink, live: Live) -> Iterator[list[Request]]:
+def answering(sink: ResultPublisher, live: Live) -> Iterator[list[Request]]:
     """A service that carries out what is asked, but for what is called 'wrong'."""
     carried_out: list[Request] = []
     stop = threading.Event()
@@ -278,7 +278,7 @@ def answering(sink: ZmqResultSink, live: Live) -> Iterator[list[Request]]:
         server.join()
 
 
-def test_a_word_back(sink: ZmqResultSink) -> None:
+def test_a_word_back(sink: ResultPublisher) -> None:
     # asked at once, before anything has come
     with connect(sink.endpoint) as live, answering(sink, live) as carried_out:
         live.note("valve  opened")
@@ -301,7 +301,7 @@ def test_a_word_back(sink: ZmqResultSink) -> None:
 
 
 def test_a_service_that_takes_no_requests_or_is_not_there(
-    sink: ZmqResultSink, monkeypatch: pytest.MonkeyPatch
+    sink: ResultPublisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with listening(sink) as live, pytest.raises(TransportError, match="takes no requests"):
         live.note("valve opened")
@@ -326,7 +326,7 @@ for row in connect(sys.argv[1]):
 
 
 @pytest.mark.parametrize("broken_off", [False, True])
-def test_three_lines_are_a_program_that_ends(sink: ZmqResultSink, broken_off: bool) -> None:
+def test_three_lines_are_a_program_that_ends(sink: ResultPublisher, broken_off: bool) -> None:
     words = [sys.executable, "-W", "error", "-c", PROGRAM, sink.endpoint, *(["break"] if broken_off else [])]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -353,14 +353,14 @@ def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path
     folder.prepare()
     mine = folder.client("ann")
     with open_guard(str(tmp_path / "keys")) as guard:
-        sink = ZmqResultSink("tcp://127.0.0.1:*", security=guard.keys, context=guard.context)
+        sink = ResultPublisher("tcp://127.0.0.1:*", security=guard.keys, context=guard.context)
         try:
             with listening(sink, keys=str(mine)) as live:
                 sink.results(block(0, 1, last=True))
                 assert [row.index for row in live] == [0]
             # told at once, long before patience is over; who goes on waits again
             with connect(sink.endpoint, timeout=60.0) as stranger:
-                with pytest.raises(ServiceLostError, match=r"it asks for keys, so give keys=,"):
+                with pytest.raises(ServiceLostError, match=r"the server requires keys, so give keys=,"):
                     next(stranger)
                 assert stranger.health is None
             theirs = KeyFolder(tmp_path / "others")
@@ -376,7 +376,7 @@ def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path
             sink.close()
 
 
-def test_who_asks_for_the_newest_keeps_nothing_else(sink: ZmqResultSink) -> None:
+def test_who_asks_for_the_newest_keeps_nothing_else(sink: ResultPublisher) -> None:
     with listening(sink) as live:
         for number in range(200):
             sink.event(Event(EventKind.NOTE, 0.0, 0, 0, str(number)))
@@ -384,7 +384,7 @@ def test_who_asks_for_the_newest_keeps_nothing_else(sink: ZmqResultSink) -> None
         assert not live._waiting
 
 
-def test_close_between_a_look_and_a_taking_is_the_end(sink: ZmqResultSink) -> None:
+def test_close_between_a_look_and_a_taking_is_the_end(sink: ResultPublisher) -> None:
     with connect(sink.endpoint) as live:
 
         class Cleared(type(live._waiting)):

@@ -10,7 +10,7 @@ import pytest
 
 from monitor import Channel, Rig, Role
 from monitor.messages.blocks import Event, SignalBlock
-from monitor.transport.zeromq.signals import ZmqSource
+from monitor.transport.zeromq.signals import SignalSubscriber
 
 DOCS = Path(__file__).parents[2] / "docs" / "clients.md"
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -25,13 +25,13 @@ def rig():
 
 @pytest.fixture
 def source(rig):
-    listening = ZmqSource((rig.endpoint,), ())
+    listening = SignalSubscriber((rig.endpoint,), ())
     assert rig.wait_for_subscriber(30.0)
     yield listening
     listening.close()
 
 
-def received(source: ZmqSource, count: int) -> list[SignalBlock]:
+def received(source: SignalSubscriber, count: int) -> list[SignalBlock]:
     blocks: list[SignalBlock] = []
     for _ in range(300):
         blocks += [item for item in source.receive(0.1) if not isinstance(item, Event)]
@@ -75,7 +75,7 @@ def test_a_restart_is_a_larger_epoch_that_begins_at_the_first_sample(rig, source
 
 def test_a_program_that_breaks_off_does_not_say_that_the_stream_has_ended() -> None:
     with pytest.raises(RuntimeError), Rig(ANY_PORT, channels=CHANNELS, sample_rate=1000.0) as rig:
-        source = ZmqSource((rig.endpoint,), ())
+        source = SignalSubscriber((rig.endpoint,), ())
         assert rig.wait_for_subscriber(30.0)
         rig.send(np.zeros((2, 4)))
         raise RuntimeError
@@ -115,7 +115,7 @@ def test_the_example_of_the_documentation_sends(capsys) -> None:
     with Rig(ANY_PORT, channels=CHANNELS, sample_rate=1.0) as free:
         endpoint = free.endpoint
     program = code[1].replace("Rig(", f"Rig({endpoint!r}, ").replace("range(60 * 50)", "range(100)")
-    source = ZmqSource((endpoint,), ())
+    source = SignalSubscriber((endpoint,), ())
     try:
         exec(compile(program, str(DOCS), "exec"), {})
         blocks = received(source, 50)

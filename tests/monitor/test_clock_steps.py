@@ -16,8 +16,8 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import Recording
 from monitor.recording import RunReader, RunWriter
 from monitor.service.service import Service
-from monitor.transport.memory import MemorySink
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.base import MemorySink
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, ROWS, BLOCKS = 1000.0, 50, 60
@@ -39,7 +39,7 @@ def block(number: int) -> SignalBlock:
 def watched(path: Path) -> MemorySink:
     """Return what a service says of the blocks, sent over a socket."""
     publisher = SignalPublisher("tcp://127.0.0.1:*")
-    source, sink = ZmqSource((publisher.endpoint,)), MemorySink()
+    source, sink = SignalSubscriber((publisher.endpoint,)), MemorySink()
     writer = RunWriter(path, {}, flush_interval=0.05)
     service = Service(
         source,

@@ -17,14 +17,13 @@ from monitor.messages.blocks import Event, EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import NoteRequest
 from monitor.transport.base import TransportError
-from monitor.transport.security.key_files import Keys, client_keys, read_public, service_keys
-from monitor.transport.security.key_folder import AllowList, KeyFolder
-from monitor.transport.security.zap_authenticator import ZapAuthenticator
+from monitor.transport.zeromq.allow_list import AllowList, KeyFolder, ZapAuthenticator
 from monitor.transport.zeromq.endpoint import host_and_port
+from monitor.transport.zeromq.key_files import Keys, client_keys, read_public, service_keys
 from monitor.transport.zeromq.request_client import RequestClient
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"
@@ -60,8 +59,8 @@ def house(no_leftovers, tmp_path: Path) -> Iterator[House]:
 
 
 @pytest.fixture
-def sink(house: House) -> Iterator[ZmqResultSink]:
-    sink = ZmqResultSink(LOOPBACK, security=house.keys, context=house.context)
+def sink(house: House) -> Iterator[ResultPublisher]:
+    sink = ResultPublisher(LOOPBACK, security=house.keys, context=house.context)
     yield sink
     sink.close(0.0)
 
@@ -99,18 +98,18 @@ def test_a_key_that_is_not_on_the_list_is_told_so(house, sink):
     desk = house.client("desk")
     house.folder.remove("desk")
     (note,) = heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
-    assert note.detail == f"{sink.endpoint}: refused: this key is not on the list of who is let in there"
+    assert note.detail == f"{sink.endpoint}: refused: this key is not on the list of clients of the server"
     assert any(desk.public.decode() in text for text in house.said)
     assert house.authenticator.refused >= 1
 
 
 def test_no_key_is_told_so(house, sink):
     note, *_ = heard(sink.endpoint, None, lambda: sink.health(Health()), refused)
-    assert "asks for keys" in note.detail and "\n" not in note.detail
+    assert "requires keys" in note.detail and "\n" not in note.detail
 
 
 def test_a_key_is_of_no_use_where_none_is_asked_for(house):
-    plain = ZmqResultSink(LOOPBACK)
+    plain = ResultPublisher(LOOPBACK)
 
     def named(found: list) -> bool:
         """The cause is certain: where the server closes before its greeting is read, a likely one is told first."""
@@ -157,7 +156,7 @@ def test_without_an_authenticator_nobody_new_gets_in(house, sink, monkeypatch, h
         sink.health(Health())
     released = threading.Event()
     own = zmq.Context() if how == "never there" else None
-    target = sink if own is None else ZmqResultSink(LOOPBACK, security=house.keys, context=own)
+    target = sink if own is None else ResultPublisher(LOOPBACK, security=house.keys, context=own)
     if how == "closed":
         house.authenticator.close()
     elif how == "killed":
@@ -223,8 +222,8 @@ def test_bare_zeromq_lets_in_any_key_where_nobody_looks():
 @pytest.mark.parametrize("made", ["sink", "source", "publisher", "inlet"])
 def test_other_machines_may_come_with_keys_and_not_without(house, made):
     make = {
-        "sink": lambda url, **more: ZmqResultSink(url, **more),
-        "source": lambda url, **more: ZmqSource(bind=[url], **more),
+        "sink": lambda url, **more: ResultPublisher(url, **more),
+        "source": lambda url, **more: SignalSubscriber(bind=[url], **more),
         "publisher": lambda url, **more: SignalPublisher(url, **more),
         "inlet": lambda url, **more: ZmqRequestServer(url, **more),
     }[made]
@@ -235,24 +234,24 @@ def test_other_machines_may_come_with_keys_and_not_without(house, made):
 
 
 def test_a_bound_source_takes_signals_from_who_is_listed_only(house, counting, gather, subscribed):
-    source = ZmqSource(bind=[LOOPBACK], security=house.keys, context=house.context)
+    source = SignalSubscriber(bind=[LOOPBACK], security=house.keys, context=house.context)
     (url,) = source.endpoints
     desk, gone = house.client("desk"), house.client("gone")
     house.folder.remove("gone")
     strangers = [SignalPublisher(connect=url, security=gone), SignalPublisher(connect=url)]
     rig = SignalPublisher(connect=url, security=desk)
     subscribed(rig, source)
-    gather(source, lambda _: all(stranger.refused for stranger in strangers))
-    assert "not on the list" in strangers[0].refused and "asks for keys" in strangers[1].refused
+    gather(source, lambda _: all(stranger.rejection for stranger in strangers))
+    assert "not on the list" in strangers[0].rejection and "requires keys" in strangers[1].rejection
     for stranger in strangers:
         # and it does not go on as if somebody heard it, nor wait for ever
-        with pytest.raises(TransportError, match=r"not on the list|asks for keys"):
+        with pytest.raises(TransportError, match=r"not on the list|requires keys"):
             stranger.send(counting(0, rig="stranger"))
     for index in range(20):
         rig.send(counting(index))
     found = gather(source, lambda found: found and found[-1].index == 19)
     assert [(item.stream.rig, item.index) for item in found] == [("rig", index) for index in range(20)]
-    assert not rig.refused
+    assert not rig.rejection
     for each in (source, rig, *strangers):
         each.close() if each is source else each.close(0.0)
 
@@ -265,7 +264,7 @@ def test_a_rig_with_keys_of_its_own_lets_the_service_in(house, tmp_path, countin
     authenticator = ZapAuthenticator(context, AllowList(tmp_path / "rig" / "clients"))
     rig = SignalPublisher(LOOPBACK, security=service_keys(tmp_path / "rig"), context=context)
     keys = service_keys(tmp_path / "keys", rig_folder.public)
-    source = ZmqSource([rig.endpoint], security=keys, context=house.context)
+    source = SignalSubscriber([rig.endpoint], security=keys, context=house.context)
     subscribed(rig, source)
     rig.send(counting(0))
     (block,) = gather(source, bool)
@@ -372,7 +371,7 @@ class Relay:
 def test_a_session_that_is_replayed_byte_for_byte_is_not_heard(house, counting, gather, subscribed):
     desk = house.client("desk")
     with ExitStack() as stack:
-        source = ZmqSource(bind=[LOOPBACK], security=house.keys, context=house.context)
+        source = SignalSubscriber(bind=[LOOPBACK], security=house.keys, context=house.context)
         stack.callback(source.close)
         relay = Relay(source.endpoints[0])
         stack.callback(relay.close)

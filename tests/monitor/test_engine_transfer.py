@@ -12,7 +12,7 @@ from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.indicators.transfer_function import TransferFunction
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.messages.transfer import QUANTITIES
-from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, SEGMENT, N = 200.0, 2.0, 2400
@@ -90,7 +90,7 @@ def test_a_dead_actuator_does_not_silence_the_other(samples):
 
 def test_it_travels_over_the_wire(samples, gather):
     told = next(update.transfer for update in updates(settings(), samples) if update.transfer is not None)
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
     subscriber = ResultSubscriber(sink.endpoint, kinds=("transfer",))
     try:
         (first, *_) = gather(subscriber, bool, meanwhile=lambda: sink.transfer(told))

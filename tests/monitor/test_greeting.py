@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 import zmq
 
-from monitor.transport.zeromq.handshake import server_mechanism
+from monitor.transport.zeromq.endpoint import server_mechanism
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from monitor.service.service import Service
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.transport.base import MemorySink, MemorySource
 from monitor.wire.native import MAX_COLUMNS
 
 
@@ -84,7 +84,7 @@ def test_an_authenticator_that_has_died_is_noted_once():
 
 def test_what_was_dropped_at_the_end_and_no_gap_shows_is_counted_at_a_stop() -> None:
     class Dropping(MemorySource):
-        dropped_last = 3
+        dropped_at_end = 3
 
     sink = MemorySink()
     source = Dropping()

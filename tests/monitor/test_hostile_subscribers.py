@@ -17,10 +17,10 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import SignalBlock
-from monitor.service.intake import RestartLimiter
+from monitor.service.load import RestartLimiter
 from monitor.transport.zeromq import publisher_socket
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
-from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
+from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 N = 1500
@@ -65,8 +65,8 @@ def program(text: str, *words: object) -> Iterator[subprocess.Popen[bytes]]:
 class Publishing:
     """A sink with one good subscriber, which must get all of it."""
 
-    def __init__(self, counting, *, apart: bool = False) -> None:
-        self.sink = ZmqResultSink("tcp://127.0.0.1:*", apart=apart)
+    def __init__(self, counting, *, own_process: bool = False) -> None:
+        self.sink = ResultPublisher("tcp://127.0.0.1:*", own_process=own_process)
         self.url = self.sink.endpoint
         self._counting = counting
         self._good = ResultSubscriber(self.url, kinds=("signals",))
@@ -138,7 +138,7 @@ def test_a_flood_of_subscriptions_is_cut_off_and_told(publishing, length):
     with program(FLOOD, publishing.url, 100_000, length) as flood:
         deadline = monotonic() + PATIENCE
         # a topic that is too long ends the connection before it is counted
-        while length < publisher_socket.MAX_SUBSCRIPTION and not publishing.sink.trouble:
+        while length < publisher_socket.MAX_SUBSCRIPTION and not publishing.sink.fault:
             assert monotonic() < deadline
             publishing.send(10)
         flood.kill()
@@ -148,7 +148,7 @@ def test_a_flood_of_subscriptions_is_cut_off_and_told(publishing, length):
     assert publishing.asked < 2 * publisher_socket.MAX_BYTES
     # who speaks was never held up by it
     assert publishing.slowest < 0.5
-    assert ("asked for too many topics" in publishing.sink.trouble) is (length < publisher_socket.MAX_SUBSCRIPTION)
+    assert ("asked for too many topics" in publishing.sink.fault) is (length < publisher_socket.MAX_SUBSCRIPTION)
     if SELF.exists():
         assert resident() - before < 400.0
 
@@ -171,7 +171,7 @@ def test_a_flood_from_many_connections_is_cut_off_too(publishing):
     with program(MANY, publishing.url, 20) as flood:
         deadline = monotonic() + PATIENCE
         # none of them asks for too much; all together do
-        while not publishing.sink.trouble:
+        while not publishing.sink.fault:
             assert monotonic() < deadline
             publishing.send(10)
         flood.kill()
@@ -181,11 +181,11 @@ def test_a_flood_from_many_connections_is_cut_off_too(publishing):
 
 
 def test_a_flood_is_the_business_of_the_process_that_publishes(no_leftovers, counting):
-    publishing = Publishing(counting, apart=True)
+    publishing = Publishing(counting, own_process=True)
     before = resident() if SELF.exists() else 0.0
     with program(FLOOD, publishing.url, 100_000, 400) as flood:
         deadline = monotonic() + PATIENCE
-        while "asked for too many topics" not in publishing.sink.trouble:
+        while "asked for too many topics" not in publishing.sink.fault:
             assert monotonic() < deadline
             publishing.send(10)
         flood.kill()
@@ -219,7 +219,7 @@ def test_one_that_changes_its_mind_often_is_not_cut_off(publishing):
             client.unsubscribe(b"%0400d" % number)
     publishing.send(10)
     publishing.all_came()
-    assert not publishing.sink.trouble
+    assert not publishing.sink.fault
 
 
 def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
@@ -251,7 +251,7 @@ def test_clients_that_come_and_go_are_not_cut_off(publishing):
                 client.connect(publishing.url)
                 publishing.send(5)
     publishing.all_came()
-    assert not publishing.sink.trouble
+    assert not publishing.sink.fault
 
 
 def test_one_that_never_reads_and_one_that_is_stopped_lose_their_own_only(publishing):

@@ -1,4 +1,4 @@
-"""Blocks that wait are joined where nothing depends on it, and nowhere else."""
+"""Blocks that wait are join_blocks where nothing depends on it, and nowhere else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
-from monitor.service.intake import joined
+from monitor.service.load import join_blocks
 
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
 STREAM, OTHER = (Stream("rig", epoch, 1000.0, CHANNELS) for epoch in (1, 2))
@@ -45,7 +45,7 @@ def test_what_comes_is_what_came(steps):
         late, stream = 0.01 if what == "late" else 0.0, OTHER if what == "other" else STREAM
         items.append((block(index, rows, stream, late), float(number)))
         index += rows
-    found = list(joined(items))
+    found = list(join_blocks(items))
     assert sum(isinstance(item, Event) for item, _ in found) == sum(what == "note" for what, _ in steps)
 
     def samples(given):
@@ -71,7 +71,7 @@ def test_what_comes_is_what_came(steps):
 
 def test_small_messages_become_large_ones_and_the_last_stays_last():
     items = [(block(index, 1, last=index == 199), 1.0 / (index + 1)) for index in range(200)]
-    found = list(joined(items))
+    found = list(join_blocks(items))
     assert [len(item) for item, _ in found] == [50, 50, 50, 50]
     assert [item.last for item, _ in found] == [False, False, False, True]
     # that of the newest sample
@@ -87,4 +87,4 @@ def test_results_are_the_same_bits():
         return np.concatenate([monitor.update(item).results.values for item, _ in given])
 
     items = [(block(index, 1), 0.0) for index in range(700)]
-    assert rows(joined(items)).tobytes() == rows(items).tobytes()
+    assert rows(join_blocks(items)).tobytes() == rows(items).tobytes()

@@ -13,8 +13,8 @@ import zmq
 from zmq.utils import z85
 
 from monitor.commands import keys as command
-from monitor.transport.security import key_folder
-from monitor.transport.security.key_files import (
+from monitor.transport.zeromq.allow_list import AllowList, KeyFolder
+from monitor.transport.zeromq.key_files import (
     KeyFileError,
     client_keys,
     keys_of,
@@ -22,7 +22,6 @@ from monitor.transport.security.key_files import (
     read_secret,
     service_keys,
 )
-from monitor.transport.security.key_folder import AllowList, KeyFolder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are told otherwise there")
 
@@ -213,7 +212,7 @@ def test_strangers_do_not_make_it_look_at_every_one_of_them(folder, monkeypatch)
     clients = folder.secret.parent / "clients"
     desk = z85.decode(client_keys(folder.client("desk")).public)
     looks = []
-    monkeypatch.setattr(key_folder, "check_folder", looks.append)
+    monkeypatch.setattr(allow_list, "check_folder", looks.append)
     allowed = AllowList(clients, clock=lambda: now[0])
     for _ in range(1000):
         assert allowed.name_of(bytes(32)) is None
@@ -240,14 +239,14 @@ def test_what_could_not_be_read_once_is_read_again(folder, monkeypatch):
 
 
 def test_a_list_that_is_too_long_or_has_files_of_other_names_says_so(folder, monkeypatch):
-    monkeypatch.setattr(key_folder, "_MAX_FILES", 2)
+    monkeypatch.setattr(allow_list, "_MAX_FILES", 2)
     clients = folder.secret.parent / "clients"
     said: list[str] = []
     for name in ("a", "c"):
         folder.client(name)
     # no UTF-8
     Path(os.fsdecode(bytes(clients / "b") + b"\xff.public")).write_bytes(zmq.curve_keypair()[0])
-    assert set(AllowList(clients, say=said.append).names.values()) == {"a"}
+    assert set(AllowList(clients, report=said.append).names.values()) == {"a"}
     assert any("more than 2 keys" in text for text in said)
     assert any("cannot name a client" in text for text in said)
 
@@ -256,7 +255,7 @@ def test_a_list_that_others_can_write_lets_nobody_in(folder):
     clients = folder.secret.parent / "clients"
     keys = {name: client_keys(folder.client(name)).public for name in ("a", "b", "c")}
     said: list[str] = []
-    allowed = AllowList(clients, say=said.append, clock=itertools.count().__next__)
+    allowed = AllowList(clients, report=said.append, clock=itertools.count().__next__)
     keys = {name: z85.decode(key) for name, key in keys.items()}
     (clients / "a.public").chmod(0o666)
     (clients / "b.public").rename(clients.parent / "elsewhere")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.service.distribution import LoadShedding
+from monitor.service.load import LoadShedding
 
 ALL = ("fdb", "broadband", "fei", "transfer")
 STEPS = ("viewers", "results", "broadband", "fei", "transfer")
@@ -33,7 +33,7 @@ def test_one_thing_after_the_other_is_left_out_and_taken_up_again():
     back = [text for text in back if text]
     assert len(back) == len(STEPS)
     assert back[0] == "follows again: transfer is computed again"
-    assert back[-1] == "follows again: the feeds of other programs are whole again"
+    assert back[-1] == "follows again: the feeds of other programs are complete again"
     assert now >= began + 49.0
     assert not (shedding.thins_viewers or shedding.thins_results or shedding.paused)
 
@@ -54,7 +54,7 @@ def test_a_lag_that_falls_needs_no_more():
 def test_a_replay_that_hurries_is_no_overload():
     shedding = LoadShedding(ALL)
     for step in range(100):
-        assert shedding.update(0.2 * step, 0.05 * step, hurried=True) == ""
+        assert shedding.update(0.2 * step, 0.05 * step, faster_than_real_time=True) == ""
 
 
 def test_only_what_is_computed_is_paused():

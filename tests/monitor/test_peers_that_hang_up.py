@@ -15,8 +15,8 @@ import pytest
 from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 PATIENCE = 30.0
 
@@ -27,15 +27,15 @@ from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.transport.zeromq.signals import SignalPublisher
 from monitor.transport.zeromq.request_server import ZmqRequestServer
-from monitor.transport.zeromq.results import ZmqResultSink
-from monitor.transport.zeromq.signals import ZmqSource
+from monitor.transport.zeromq.results import ResultPublisher
+from monitor.transport.zeromq.signals import SignalSubscriber
 
 ANY, role, url = "tcp://127.0.0.1:*", *sys.argv[1:]
 held = {
-    "bound source": lambda: ZmqSource(bind=[ANY], queue_seconds=0.005),
-    "connected source": lambda: ZmqSource([url], queue_seconds=0.005),
+    "bound source": lambda: SignalSubscriber(bind=[ANY], queue_seconds=0.005),
+    "connected source": lambda: SignalSubscriber([url], queue_seconds=0.005),
     "requests": lambda: ZmqRequestServer(ANY),
-    "results": lambda: ZmqResultSink(ANY, apart=True),
+    "results": lambda: ResultPublisher(ANY, own_process=True),
     "rig": lambda: SignalPublisher(ANY),
     "connected rig": lambda: SignalPublisher(connect=url),
 }[role]()
@@ -50,7 +50,7 @@ for line in sys.stdin:
         for _ in range(20):
             held.serve(print)
             sleep(0.01)
-        said = held.refused
+        said = held.rejection
     elif role == "results":
         held.health(Health())
         sleep(0.02)
@@ -173,23 +173,23 @@ def test_not_one_message_is_lost_that_came_before_the_reset():
 
 
 def test_who_publishes_elsewhere_goes_on_when_that_is_killed(gather):
-    sink = ZmqResultSink("tcp://127.0.0.1:*", apart=True)
+    sink = ResultPublisher("tcp://127.0.0.1:*", own_process=True)
     client = ResultSubscriber(sink.endpoint, kinds=["health"])
     url = sink.endpoint
     for number in range(2):
         sent = Health(rig=f"rig {number}")
         gather(client, lambda found, sent=sent: sent in found, 30.0, lambda sent=sent: sink.health(sent))
-        assert bool(sink.trouble) is bool(number)
+        assert bool(sink.fault) is bool(number)
         sink._publisher._publisher._process.kill()
     assert sink.endpoint == url
-    assert "had to be started again (1 times)" in sink.trouble
+    assert "had to be started again (1 times)" in sink.fault
     client.close()
     sink.close()
 
 
 @pytest.mark.usefixtures("no_leftovers")
 def test_who_publishes_elsewhere_delivers_what_was_said_last_and_leaves_nothing(gather):
-    sink = ZmqResultSink("tcp://127.0.0.1:*", apart=True)
+    sink = ResultPublisher("tcp://127.0.0.1:*", own_process=True)
     client = ResultSubscriber(sink.endpoint, kinds=["health"])
     gather(client, bool, meanwhile=lambda: sink.health(Health(rig="first")))
     for number in range(200):
@@ -203,13 +203,13 @@ def test_who_publishes_elsewhere_delivers_what_was_said_last_and_leaves_nothing(
 @pytest.mark.parametrize(("bind", "why"), [("tcp://*:*", "--insecure"), ("5555", "not an endpoint")])
 def test_an_endpoint_that_cannot_be_had_elsewhere_is_told_here(bind, why):
     with pytest.raises(TransportError, match=why):
-        ZmqResultSink(bind, apart=True)
+        ResultPublisher(bind, own_process=True)
 
 
 def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monkeypatch, counting, gather):
     monkeypatch.setattr("monitor.transport.zeromq.subscriber._OVERLOAD_LIMIT", -1.0)
     monkeypatch.setattr("monitor.transport.zeromq.subscriber._READ_BATCH", 5)
-    source = ZmqSource(bind=["tcp://127.0.0.1:*"])
+    source = SignalSubscriber(bind=["tcp://127.0.0.1:*"])
     (url,) = source.endpoints
     host, port = url.removeprefix("tcp://").split(":")
     peer = Peer(socket.create_connection((host, int(port))), b"PUB")

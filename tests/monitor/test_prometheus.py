@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health
 from monitor.transport.base import TransportError
-from monitor.transport.viewers.prometheus import PrometheusSink, metrics_of
+from monitor.transport.prometheus import PrometheusSink, metrics_of
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -255,7 +255,7 @@ def test_the_service_goes_on_while_a_page_is_written(sink: PrometheusSink, monke
             began.set()
             assert go_on.wait(30.0)
 
-    monkeypatch.setattr("monitor.transport.viewers.prometheus.metrics_of", slowly)
+    monkeypatch.setattr("monitor.transport.prometheus.metrics_of", slowly)
     sink.health(HEALTH)
     pages: list[str] = []
     reader = threading.Thread(target=lambda: pages.append(scrape(sink)))

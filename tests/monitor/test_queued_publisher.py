@@ -31,7 +31,7 @@ def until(condition) -> None:
 class Failing:
     """An inner with a fault."""
 
-    url, trouble = "tcp://127.0.0.1:1", ""
+    url, fault = "tcp://127.0.0.1:1", ""
     closed = False
 
     def try_send(self, _frames):
@@ -54,7 +54,7 @@ def test_what_ends_publishing_is_told_and_what_comes_then_is_counted():
     publisher = QueuedPublisher(inner)
     publisher.send([b"first"])
     until(lambda: inner.closed)
-    assert "nothing is published at tcp://127.0.0.1:1 any more: KeyError: 'a fault'" in publisher.trouble
+    assert "nothing is published at tcp://127.0.0.1:1 any more: KeyError: 'a fault'" in publisher.fault
     assert publisher.dropped == 1
     publisher.send([b"second"])
     assert publisher.dropped == 2
@@ -70,13 +70,13 @@ def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
     monkeypatch.setattr(inlet, "_receive_frame", fail)
     import zmq
 
-    assert inlet.trouble == ""
+    assert inlet.fault == ""
     with zmq.Context() as context, context.socket(zmq.REQ) as client:
         client.linger = 0
         client.connect(inlet.endpoint)
         client.send(encode(NoteRequest("a word")))
-        until(lambda: inlet.trouble)
-    assert f"no requests are taken at {inlet.endpoint} any more: KeyError" in inlet.trouble
+        until(lambda: inlet.fault)
+    assert f"no requests are taken at {inlet.endpoint} any more: KeyError" in inlet.fault
     inlet.close()
 
 
@@ -92,11 +92,11 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatc
     with monkeypatch.context() as full:
         full.setattr(subprocess, "Popen", refuse)
         process.kill()
-        until(lambda: publisher.trouble)
-        assert "did not start: [Errno" in publisher.trouble
-        assert "started again" not in publisher.trouble
-    until(lambda: "had to be started again (1 times)" in publisher.trouble)
-    assert "did not start" not in publisher.trouble
+        until(lambda: publisher.fault)
+        assert "did not start: [Errno" in publisher.fault
+        assert "started again" not in publisher.fault
+    until(lambda: "had to be started again (1 times)" in publisher.fault)
+    assert "did not start" not in publisher.fault
     publisher.close()
 
 

@@ -19,7 +19,7 @@ from monitor.messages.health import Counts, Recording
 from monitor.recording import RunWriter
 from monitor.service.health_statistics import SampleAccount
 from monitor.service.service import Service
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.transport.base import MemorySink, MemorySource
 
 # no actuator: what is counted does not depend on what is computed
 STREAM = Stream("rig", 1, 100.0, (Channel("x", Role.AUXILIARY),))
@@ -49,7 +49,7 @@ def test_received_and_lost_are_what_the_numbers_span_whatever_comes(steps) -> No
     stretches: list[list[int]] = []
     for each in sent:
         update = monitor.update(each)
-        account.take(update)
+        account.count(update)
         if update.signals is None:
             continue
         if any(event.kind in (EventKind.STARTED, EventKind.RESTART) for event in update.events):
@@ -77,8 +77,8 @@ def test_received_and_lost_are_what_the_numbers_span_whatever_comes(steps) -> No
 )
 def test_what_is_in_no_count_or_in_two_is_seen(counts: Counts, left: int, kept: Recording, missing: int) -> None:
     account = SampleAccount()
-    account.take(Update(block(7, 20), None, (Event(EventKind.STARTED, 0.0, 7),)))
-    account.take(Update(block(37, 30), None, (Event(EventKind.GAP, 0.0, 27, 10),)))
+    account.count(Update(block(7, 20), None, (Event(EventKind.STARTED, 0.0, 7),)))
+    account.count(Update(block(37, 30), None, (Event(EventKind.GAP, 0.0, 27, 10),)))
     assert account.missing(counts, left, kept) == missing
 
 

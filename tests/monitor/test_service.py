@@ -14,7 +14,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role
 from monitor.messages.health import Counts, Health, Recording, decode, encode
 from monitor.messages.requests import NoteRequest, Request
 from monitor.service.service import Service
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.transport.base import MemorySink, MemorySource
 
 RATE = 100.0
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
@@ -48,7 +48,7 @@ class Script:
     at: Iterator[float | SignalBlock | Event] = field(init=False)
     ended: bool = False
     waiting: int = 0
-    dropped_last: int = 0
+    dropped_at_end: int = 0
     waited: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import Request
 from monitor.service.service import Service
-from monitor.transport.memory import MemorySink
+from monitor.transport.base import MemorySink
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
@@ -41,7 +41,7 @@ class Rig:
     clock: Clock
     cost: float = 0.0
     sent: int = 0
-    dropped_last: int = 0
+    dropped_at_end: int = 0
     waited: list[float] = field(default_factory=list)
     ended: bool = False
     start: float = field(init=False)
@@ -185,7 +185,7 @@ def test_what_there_is_no_time_for_at_a_stop_is_counted_as_lost() -> None:
     assert left > 500
     assert service.dropped == service.counts.lost == pytest.approx(left, abs=200)
     (gap,) = (event for event in sink.events_seen if event.kind is EventKind.GAP)
-    assert gap.detail.startswith("stopped while behind: about so many had arrived")
+    assert gap.detail.startswith("stopped while behind: about so many samples had arrived")
     assert sink.looks[-1][1].counts.lost == service.dropped
     assert "lost_data.warn" in alarmed(sink)
 

@@ -5,8 +5,8 @@ import zmq
 
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq import endpoint
-from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -34,7 +34,7 @@ MALFORMED = [
 @pytest.mark.parametrize("how", ["connect", "bind"])
 def test_a_malformed_endpoint_is_told_in_one_line(url, how):
     with pytest.raises(TransportError) as caught:
-        ZmqSource(**{how: [url]})
+        SignalSubscriber(**{how: [url]})
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 
@@ -50,7 +50,11 @@ def test_a_port_in_use_names_the_port_and_the_way_out():
         taken = context.socket(zmq.PUB)
         port = taken.bind_to_random_port("tcp://127.0.0.1")
         url = f"tcp://127.0.0.1:{port}"
-        for make in (lambda: ZmqSource(bind=[url]), lambda: ZmqResultSink(url), lambda: SignalPublisher(url)):
+        for make in (
+            lambda: SignalSubscriber(bind=[url]),
+            lambda: ResultPublisher(url),
+            lambda: SignalPublisher(url),
+        ):
             with pytest.raises(TransportError) as caught:
                 make()
             text = f"{url} is in use: stop the other program or choose another"
@@ -59,23 +63,23 @@ def test_a_port_in_use_names_the_port_and_the_way_out():
 
 def test_an_address_of_another_machine_cannot_be_bound():
     with pytest.raises(TransportError, match="not an address of this machine"):
-        ZmqSource(bind=["tcp://192.0.2.1:5555"], insecure=True)
+        SignalSubscriber(bind=["tcp://192.0.2.1:5555"], insecure=True)
 
 
 def test_an_ipc_path_without_its_folder_is_told(tmp_path):
     with pytest.raises(TransportError, match=r"folder does not exist|cannot be used"):
-        ZmqSource(bind=[f"ipc://{tmp_path}/nowhere/socket"])
+        SignalSubscriber(bind=[f"ipc://{tmp_path}/nowhere/socket"])
 
 
 @pytest.mark.parametrize("url", ["tcp://*:*", "tcp://0.0.0.0:*", "tcp://192.0.2.1:*", "tcp://eth0:*"])
 def test_other_machines_are_kept_out_unless_said(url):
-    for make in (lambda: ZmqSource(bind=[url]), lambda: ZmqResultSink(url), lambda: SignalPublisher(url)):
+    for make in (lambda: SignalSubscriber(bind=[url]), lambda: ResultPublisher(url), lambda: SignalPublisher(url)):
         with pytest.raises(TransportError, match="--insecure"):
             make()
 
 
 def test_insecure_opens_to_other_machines():
-    sink = ZmqResultSink("tcp://*:*", insecure=True)
+    sink = ResultPublisher("tcp://*:*", insecure=True)
     assert sink.endpoint.startswith("tcp://0.0.0.0:")
     sink.close()
 
@@ -99,7 +103,7 @@ def test_what_is_local(url, local):
 
 def test_nothing_to_listen_to_is_told():
     with pytest.raises(TransportError, match="nothing to listen to"):
-        ZmqSource()
+        SignalSubscriber()
 
 
 def test_a_publisher_binds_or_connects():
@@ -109,12 +113,12 @@ def test_a_publisher_binds_or_connects():
 
 
 def test_a_bad_second_endpoint_releases_the_first():
-    source = ZmqSource(bind=["tcp://127.0.0.1:*"])
+    source = SignalSubscriber(bind=["tcp://127.0.0.1:*"])
     (url,) = source.endpoints
     source.close()
     with pytest.raises(TransportError):
-        ZmqSource(bind=[url], connect=["nonsense"])
-    again = ZmqSource(bind=[url])
+        SignalSubscriber(bind=[url], connect=["nonsense"])
+    again = SignalSubscriber(bind=[url])
     assert again.endpoints == (url,)
     again.close()
 
@@ -122,7 +126,7 @@ def test_a_bad_second_endpoint_releases_the_first():
 def test_it_runs_in_a_context_of_the_caller(counting, subscribed, gather):
     with ZmqContext() as context:
         publisher = SignalPublisher("inproc://signals", context=context)
-        source = ZmqSource(["inproc://signals"], context=context)
+        source = SignalSubscriber(["inproc://signals"], context=context)
         subscribed(publisher, source)
         publisher.send(counting(5))
         (block,) = gather(source, bool)

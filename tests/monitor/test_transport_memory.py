@@ -4,8 +4,7 @@ import threading
 
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.health import Health
-from monitor.transport.base import Sink, Source
-from monitor.transport.memory import MemorySink, MemorySource
+from monitor.transport.base import MemorySink, MemorySource, Sink, Source
 
 
 def test_a_list_is_handed_out_one_at_a_time_in_order(counting):

@@ -11,8 +11,8 @@ import zmq
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Counts, Health
 from monitor.transport.base import Sink
-from monitor.transport.zeromq.results import ResultSubscriber, ZmqResultSink
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 from monitor.wire import native as wire
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -25,7 +25,7 @@ def result(row: int, stream: ResultStream = STREAM) -> ResultBlock:
     return ResultBlock(stream, 10 * row, row / 100.0, values)
 
 
-def heard(sink: ZmqResultSink, gather, subscriber: ResultSubscriber) -> None:
+def heard(sink: ResultPublisher, gather, subscriber: ResultSubscriber) -> None:
     """Publish health until the subscriber hears it, then until no more of it is on its way."""
     marker = Health(rig="rig", state="marker")
     gather(subscriber, bool, meanwhile=lambda: sink.health(marker))
@@ -34,7 +34,7 @@ def heard(sink: ZmqResultSink, gather, subscriber: ResultSubscriber) -> None:
 
 
 def test_everything_published_comes_out_as_it_went_in(counting, gather):
-    sink = ZmqResultSink(LOOPBACK)
+    sink = ResultPublisher(LOOPBACK)
     as_protocol: Sink = sink
     client = ResultSubscriber(sink.endpoint)
     assert client.endpoint == sink.endpoint
@@ -57,7 +57,7 @@ def test_everything_published_comes_out_as_it_went_in(counting, gather):
 
 
 def test_signals_stay_at_home_when_not_wanted(counting, gather):
-    sink = ZmqResultSink(LOOPBACK, signals=False)
+    sink = ResultPublisher(LOOPBACK, signals=False)
     client = ResultSubscriber(sink.endpoint)
     heard(sink, gather, client)
     sink.signals(counting(0))
@@ -69,7 +69,7 @@ def test_signals_stay_at_home_when_not_wanted(counting, gather):
 
 
 def test_a_client_chooses_its_rig_and_its_kinds(gather):
-    sink = ZmqResultSink(LOOPBACK)
+    sink = ResultPublisher(LOOPBACK)
     client = ResultSubscriber(sink.endpoint, rig="rig", kinds=["results", "health"])
     heard(sink, gather, client)
     sink.results(result(0, ResultStream("rig-2", 7, 1000.0, 10, STREAM.columns)))
@@ -84,7 +84,7 @@ def test_a_client_chooses_its_rig_and_its_kinds(gather):
 
 
 def test_an_event_without_a_time_still_arrives(gather):
-    sink = ZmqResultSink(LOOPBACK)
+    sink = ResultPublisher(LOOPBACK)
     client = ResultSubscriber(sink.endpoint)
     heard(sink, gather, client)
     sink.event(Event(EventKind.REJECTED, float("nan"), 0, 4))
@@ -94,7 +94,7 @@ def test_an_event_without_a_time_still_arrives(gather):
 
 
 def test_a_client_counts_junk_and_goes_on(gather):
-    sink = ZmqResultSink(LOOPBACK)
+    sink = ResultPublisher(LOOPBACK)
     client = ResultSubscriber(sink.endpoint)
     heard(sink, gather, client)
     junk = [
@@ -119,7 +119,7 @@ def test_a_client_counts_junk_and_goes_on(gather):
 
 
 def test_a_stalled_client_changes_nothing_for_another(gather):
-    sink = ZmqResultSink(LOOPBACK, queue_seconds=0.05)
+    sink = ResultPublisher(LOOPBACK, queue_seconds=0.05)
     with zmq.Context() as context, context.socket(zmq.SUB) as stalled:
         stalled.linger, stalled.rcvhwm, stalled.rcvbuf = 0, 1, 4096
         stalled.subscribe(b"")
@@ -149,12 +149,12 @@ def test_a_stalled_client_changes_nothing_for_another(gather):
 
 
 def test_a_service_that_comes_back_is_heard_again(gather):
-    sink = ZmqResultSink(LOOPBACK)
+    sink = ResultPublisher(LOOPBACK)
     client = ResultSubscriber(sink.endpoint)
     heard(sink, gather, client)
     sink.close()
     client.receive(0.1)
-    sink = ZmqResultSink(client.endpoint)
+    sink = ResultPublisher(client.endpoint)
     found = gather(client, lambda found: any(isinstance(i, Event) for i in found))
     found += gather(client, bool, meanwhile=lambda: sink.results(result(4)))
     assert found[0].kind is EventKind.RECONNECTED
@@ -164,7 +164,7 @@ def test_a_service_that_comes_back_is_heard_again(gather):
 
 
 def test_after_closing_a_sink_counts_what_it_drops():
-    sink = ZmqResultSink(LOOPBACK)
+    sink = ResultPublisher(LOOPBACK)
     sink.close()
     sink.close()
     sink.results(result(0))
@@ -176,7 +176,7 @@ def test_waiting_for_a_subscriber_ends_either_way():
     start = monotonic()
     assert not publisher.wait_for_subscriber(0.05)
     assert monotonic() - start < 2.0
-    source = ZmqSource([publisher.endpoint])
+    source = SignalSubscriber([publisher.endpoint])
     assert publisher.wait_for_subscriber(5.0)
     assert publisher.wait_for_subscriber(0.0)
     source.close()
@@ -197,11 +197,11 @@ def test_a_subscription_to_something_else_is_not_one():
 
 def test_heartbeats_carry_the_next_index(counting, gather, subscribed):
     publisher = SignalPublisher(LOOPBACK)
-    source = ZmqSource([publisher.endpoint])
+    source = SignalSubscriber([publisher.endpoint])
     subscribed(publisher, source)
     assert not publisher.heartbeat()
     publisher.send(counting(40, 10))
-    assert not publisher.idle()
+    assert not publisher.heartbeat_if_idle()
     received = gather(source, lambda found: len(found) == 2, meanwhile=publisher.idle)
     assert (received[1].index, len(received[1])) == (50, 0)
     assert received[1].time == pytest.approx(0.05)
@@ -213,7 +213,7 @@ def test_heartbeats_carry_the_next_index(counting, gather, subscribed):
 
 def test_a_rig_never_waits_for_a_slow_reader_who_tells_what_it_dropped(counting):
     publisher = SignalPublisher(LOOPBACK)
-    source = ZmqSource([publisher.endpoint], queue_bytes=10 << 20)
+    source = SignalSubscriber([publisher.endpoint], queue_bytes=10 << 20)
     assert publisher.wait_for_subscriber(5.0)
     rows = 10_000
     start = monotonic()
@@ -240,7 +240,7 @@ def test_a_rig_never_waits_for_a_slow_reader_who_tells_what_it_dropped(counting)
 
 def test_closing_delivers_what_is_on_its_way(counting):
     publisher = SignalPublisher(LOOPBACK, reliable=True)
-    source = ZmqSource([publisher.endpoint])
+    source = SignalSubscriber([publisher.endpoint])
     assert publisher.wait_for_subscriber(5.0)
     for index in range(500):
         publisher.send(counting(index, 100, last=index == 499))
@@ -256,7 +256,7 @@ def test_closing_delivers_what_is_on_its_way(counting):
 
 def test_a_replay_that_does_not_wait_is_told_that_there_is_no_room_and_loses_nothing(counting):
     publisher = SignalPublisher(LOOPBACK, reliable=True, queue_seconds=0.01)
-    source = ZmqSource([publisher.endpoint], queue_seconds=0.01)
+    source = SignalSubscriber([publisher.endpoint], queue_seconds=0.01)
     assert publisher.wait_for_subscriber(5.0)
     rows, index, refused = 10_000, 0, 0
     received = []
@@ -275,7 +275,7 @@ def test_a_replay_that_does_not_wait_is_told_that_there_is_no_room_and_loses_not
 
 def test_heartbeats_that_find_no_room_do_not_wait_and_cost_no_sample(counting):
     publisher = SignalPublisher(LOOPBACK, reliable=True, queue_seconds=0.01)
-    source = ZmqSource([publisher.endpoint], queue_seconds=0.01)
+    source = SignalSubscriber([publisher.endpoint], queue_seconds=0.01)
     assert publisher.wait_for_subscriber(5.0)
     assert publisher.send(counting(0, 10), wait=False)
     # nobody reads, so that in the end there is no room even for these

@@ -10,7 +10,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Event, EventKind, SignalBlock
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 from monitor.wire.native import Encoder
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -30,11 +30,11 @@ def test_a_hundred_thousand_samples_flat_out_to_a_slow_reader(counting, source_b
     """Small queues on both sides make the sender wait; nothing is lost, doubled or moved."""
     total, rows = 100_000, 20
     if source_binds:
-        source = ZmqSource(bind=[LOOPBACK], queue_seconds=0.05)
+        source = SignalSubscriber(bind=[LOOPBACK], queue_seconds=0.05)
         publisher = SignalPublisher(connect=source.endpoints[0], reliable=True, queue_seconds=0.05)
     else:
         publisher = SignalPublisher(LOOPBACK, reliable=True, queue_seconds=0.05)
-        source = ZmqSource([publisher.endpoint], queue_seconds=0.05)
+        source = SignalSubscriber([publisher.endpoint], queue_seconds=0.05)
     sent = []
 
     def send():
@@ -60,7 +60,7 @@ def test_a_hundred_thousand_samples_flat_out_to_a_slow_reader(counting, source_b
 
 def test_two_rigs_on_two_endpoints_and_one_port(counting, gather, subscribed):
     with_port = SignalPublisher(LOOPBACK)
-    source = ZmqSource([with_port.endpoint], [LOOPBACK])
+    source = SignalSubscriber([with_port.endpoint], [LOOPBACK])
     bound, connected = source.endpoints
     assert connected == with_port.endpoint
     assert bound.rsplit(":", 1)[1].isdigit()
@@ -78,7 +78,7 @@ def test_two_rigs_on_two_endpoints_and_one_port(counting, gather, subscribed):
 
 
 def test_plain_senders_need_nothing_but_a_socket(gather):
-    source = ZmqSource(bind=[LOOPBACK], rig="bench")
+    source = SignalSubscriber(bind=[LOOPBACK], rig="bench")
     with zmq.Context() as context, context.socket(zmq.PUB) as sender:
         sender.linger = 0
         sender.connect(source.endpoints[0])
@@ -94,7 +94,7 @@ def test_plain_senders_need_nothing_but_a_socket(gather):
 
 def test_receive_keeps_to_its_timeout(counting):
     publisher = SignalPublisher(LOOPBACK)
-    source = ZmqSource([publisher.endpoint])
+    source = SignalSubscriber([publisher.endpoint])
     for timeout in (0.0, 0.001, 0.05, 0.3):
         start = monotonic()
         assert source.receive(timeout) == []
@@ -112,7 +112,7 @@ def test_receive_keeps_to_its_timeout(counting):
 
 def test_a_flood_of_junk_is_counted_and_hides_nothing(counting, gather):
     """Every kind of bad message between good ones: all bad ones counted, all good ones delivered."""
-    source = ZmqSource(bind=[LOOPBACK])
+    source = SignalSubscriber(bind=[LOOPBACK])
     encoder = Encoder()
     good = encoder.encode(counting(0))
     topic, head, position, payload = good
@@ -163,7 +163,7 @@ def test_a_flood_of_junk_is_counted_and_hides_nothing(counting, gather):
 def test_closing_leaves_nothing_and_may_be_repeated(counting, subscribed):
     publisher = SignalPublisher(LOOPBACK)
     for _ in range(10):
-        source = ZmqSource([publisher.endpoint], [LOOPBACK])
+        source = SignalSubscriber([publisher.endpoint], [LOOPBACK])
         subscribed(publisher, source)
         publisher.send(counting(0))
         source.close()
@@ -176,17 +176,17 @@ def test_closing_leaves_nothing_and_may_be_repeated(counting, subscribed):
 
 def test_a_port_is_free_again_after_closing():
     ports = chain.from_iterable(
-        (source.endpoints, source.close())[0] for source in [ZmqSource(bind=[LOOPBACK]) for _ in range(3)]
+        (source.endpoints, source.close())[0] for source in [SignalSubscriber(bind=[LOOPBACK]) for _ in range(3)]
     )
     for url in ports:
-        again = ZmqSource(bind=[url])
+        again = SignalSubscriber(bind=[url])
         assert again.endpoints == (url,)
         again.close()
 
 
 def test_until_it_listens_nothing_piles_up(counting, gather):
     publisher = SignalPublisher(LOOPBACK)
-    source = ZmqSource([publisher.endpoint], listening=False)
+    source = SignalSubscriber([publisher.endpoint], listening=False)
     assert not publisher.wait_for_subscriber(0.5)
     for index in range(10):
         publisher.send(counting(index))
@@ -202,7 +202,7 @@ def test_until_it_listens_nothing_piles_up(counting, gather):
 @pytest.mark.parametrize(("messages", "rows"), [(600, 5), (6, 100_000)])
 def test_it_tells_whether_more_was_waiting_and_takes_no_more_than_so_much_in_one_go(counting, messages, rows):
     publisher = SignalPublisher(LOOPBACK, reliable=True)
-    source = ZmqSource([publisher.endpoint])
+    source = SignalSubscriber([publisher.endpoint])
     assert publisher.wait_for_subscriber(10.0)
     assert source.receive(0.0) == [] and not source.waiting
     for number in range(messages):
@@ -225,7 +225,7 @@ def test_it_tells_whether_more_was_waiting_and_takes_no_more_than_so_much_in_one
 
 def test_it_tells_for_how_long_each_block_had_waited_since_it_came(counting):
     publisher = SignalPublisher(LOOPBACK)
-    source = ZmqSource([publisher.endpoint])
+    source = SignalSubscriber([publisher.endpoint])
     assert publisher.wait_for_subscriber(10.0)
     pause, began = 0.3, monotonic()
     for number in range(3):

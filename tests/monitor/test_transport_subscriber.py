@@ -65,7 +65,7 @@ def test_what_was_dropped_since_the_last_that_was_kept_is_told_from_what_a_gap_s
     for frames, expected in ((long, (1, 1)), (long, (2, 2)), (short, (2, 0)), (long, (3, 1))):
         socket.frames.append(frames)
         reading._read(0.0)
-        assert (reading.dropped, reading.dropped_last) == expected
+        assert (reading.dropped, reading.dropped_at_end) == expected
     reading.close()
 
 

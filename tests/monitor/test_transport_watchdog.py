@@ -9,7 +9,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Event, EventKind, SignalBlock
-from monitor.transport.zeromq.signals import SignalPublisher, ZmqSource
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 from monitor.wire.native import Decoder
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -31,7 +31,7 @@ def test_bare_zeromq_dies_of_one_oversized_message_and_this_does_not(counting, g
         bare.subscribe(b"")
         bare.connect(publisher.endpoint)
         assert publisher.wait_for_subscriber(5.0)
-        source = ZmqSource([publisher.endpoint], max_message=10_000)
+        source = SignalSubscriber([publisher.endpoint], max_message=10_000)
         gather(source, blocks, meanwhile=lambda: publisher.send(counting(0)))
         for index in range(1, 10):
             publisher.send(counting(index))
@@ -53,7 +53,7 @@ def test_bare_zeromq_dies_of_one_oversized_message_and_this_does_not(counting, g
 
 
 def test_a_bound_port_outlives_an_oversized_message(counting, gather, subscribed):
-    source = ZmqSource(bind=[LOOPBACK], max_message=10_000)
+    source = SignalSubscriber(bind=[LOOPBACK], max_message=10_000)
     (url,) = source.endpoints
     publisher = SignalPublisher(connect=url)
     bystander = SignalPublisher(connect=url)
@@ -85,7 +85,7 @@ def test_a_bound_port_outlives_an_oversized_message(counting, gather, subscribed
     ],
 )
 def test_junk_on_a_bound_port_hurts_nobody(garbage, hangs_up, counting, gather, subscribed):
-    source = ZmqSource(bind=[LOOPBACK])
+    source = SignalSubscriber(bind=[LOOPBACK])
     (url,) = source.endpoints
     publisher = SignalPublisher(connect=url)
     subscribed(publisher, source)
@@ -111,7 +111,7 @@ def test_junk_on_a_bound_port_hurts_nobody(garbage, hangs_up, counting, gather, 
 )
 def test_a_stranger_at_the_endpoint_is_told_once_and_replaced_by_the_rig(garbage, counting, gather, subscribed):
     with _Stranger(garbage) as stranger:
-        source = ZmqSource([stranger.url], stale_after=0.3)
+        source = SignalSubscriber([stranger.url], stale_after=0.3)
         early = gather(source, lambda found: kinds(found, EventKind.NOTE))
         early += gather(source, lambda _: stranger.visits >= 5)
     assert len(kinds(early, EventKind.NOTE)) == 1
@@ -132,7 +132,7 @@ def test_a_socket_of_the_wrong_kind_is_told():
     with zmq.Context() as context, context.socket(zmq.PUSH) as wrong:
         wrong.linger = 0
         port = wrong.bind_to_random_port("tcp://127.0.0.1")
-        source = ZmqSource([f"tcp://127.0.0.1:{port}"])
+        source = SignalSubscriber([f"tcp://127.0.0.1:{port}"])
         found = []
         deadline = monotonic() + 5.0
         while not found and monotonic() < deadline:
@@ -144,7 +144,7 @@ def test_a_socket_of_the_wrong_kind_is_told():
 def test_a_restarted_publisher_is_heard_again(counting, gather, subscribed):
     publisher = SignalPublisher(LOOPBACK)
     url = publisher.endpoint
-    source = ZmqSource([url], stale_after=0.5)
+    source = SignalSubscriber([url], stale_after=0.5)
     received = []
     for start in (0, 100, 200):
         subscribed(publisher, source)
@@ -167,7 +167,7 @@ def test_a_restarted_publisher_is_heard_again(counting, gather, subscribed):
 def test_nobody_there_makes_no_events_and_a_late_rig_is_heard(counting, gather, subscribed):
     with socket.create_server(("127.0.0.1", 0)) as placeholder:
         port = placeholder.getsockname()[1]
-    source = ZmqSource([f"tcp://127.0.0.1:{port}"], stale_after=0.2)
+    source = SignalSubscriber([f"tcp://127.0.0.1:{port}"], stale_after=0.2)
     end = monotonic() + 1.5
     while monotonic() < end:
         assert source.receive(0.1) == []
@@ -183,7 +183,7 @@ def test_nobody_there_makes_no_events_and_a_late_rig_is_heard(counting, gather, 
 def test_a_quiet_rig_is_left_alone(counting, gather, subscribed):
     """Silence of a living connection is the sender's business: cutting it would lose what comes next."""
     publisher = SignalPublisher(LOOPBACK)
-    source = ZmqSource([publisher.endpoint], stale_after=0.2)
+    source = SignalSubscriber([publisher.endpoint], stale_after=0.2)
     subscribed(publisher, source)
     publisher.send(counting(0))
     received = gather(source, bool)

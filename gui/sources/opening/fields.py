@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.transport.base import TransportError
-from monitor.transport.security.key_files import KeyFileError, keys_of
-from monitor.transport.zeromq.endpoint import check, is_local
+from monitor.transport.zeromq.endpoint import check_endpoint, is_local
+from monitor.transport.zeromq.key_files import KeyFileError, keys_of
 
 _decoder = msgspec.json.Decoder(list[str])
 
@@ -112,7 +112,7 @@ class EndpointField(QWidget):
     def problem(self) -> str:
         """What is wrong with it; empty when nothing is."""
         try:
-            check(self.url, bind=self._bind)
+            check_endpoint(self.url, bind=self._bind)
         except TransportError as problem:
             return str(problem)
         if self._bind and not self._open_to_others and not is_local(self.url):

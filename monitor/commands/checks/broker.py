@@ -12,7 +12,7 @@ import aiomqtt
 from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.config import MqttSettings
 from monitor.transport.mqtt.connection import Connection, NoConnectionError, password, tls_context, url_of
-from monitor.transport.mqtt.topics import Place
+from monitor.transport.mqtt.outbox import Place
 
 CHECK = "check"
 """The topic beside ``status`` and the others that the message goes by; nothing stays there."""

@@ -11,7 +11,9 @@ from typing import Protocol
 from monitor.commands.checks.check_result import CheckResult, fail, found, ok, warn
 from monitor.commands.security import Guard, unencrypted_rigs
 from monitor.config import Settings
-from monitor.transport.security.key_files import (
+from monitor.transport.zeromq.allow_list import AllowList
+from monitor.transport.zeromq.endpoint import is_local
+from monitor.transport.zeromq.key_files import (
     CLIENTS,
     HAND_OVER,
     PUBLIC,
@@ -20,8 +22,6 @@ from monitor.transport.security.key_files import (
     read_public,
     service_keys,
 )
-from monitor.transport.security.key_folder import AllowList
-from monitor.transport.zeromq.endpoint import is_local
 
 
 def keys(settings: Settings) -> Iterator[CheckResult]:
@@ -33,7 +33,7 @@ def keys(settings: Settings) -> Iterator[CheckResult]:
     if read_public(public) != own.public:
         yield fail("keys", f"{public} does not belong to {SERVICE}{SECRET}: clients that have it are not let in")
     problems: list[str] = []
-    names = AllowList(folder / CLIENTS, say=problems.append).names
+    names = AllowList(folder / CLIENTS, report=problems.append).names
     yield from (fail("keys", problem) for problem in problems)
     if names:
         yield ok("keys", f"{folder}: let in are {', '.join(sorted(names.values()))}")
@@ -64,13 +64,13 @@ class _Bound(Protocol):
 
 def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) -> Iterator[CheckResult]:
     """Bind what the service binds, until `stack` is closed: two that want one port are seen, too."""
-    from monitor.transport.viewers.plotjuggler import PlotJugglerSink
-    from monitor.transport.viewers.prometheus import PrometheusSink
+    from monitor.transport.plotjuggler import PlotJugglerSink
+    from monitor.transport.prometheus import PrometheusSink
     from monitor.transport.zeromq.request_server import ZmqRequestServer
-    from monitor.transport.zeromq.results import ZmqResultSink
+    from monitor.transport.zeromq.results import ResultPublisher
 
     def results(url: str) -> _Bound:
-        return ZmqResultSink(url, insecure=insecure, security=guard.keys, context=guard.context)
+        return ResultPublisher(url, insecure=insecure, security=guard.keys, context=guard.context)
 
     def requests(url: str) -> _Bound:
         return ZmqRequestServer(url, insecure=insecure, security=guard.keys, context=guard.context)

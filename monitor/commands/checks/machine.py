@@ -16,7 +16,7 @@ from monitor.commands.process import allow_descriptors
 from monitor.commands.progress import compilation_progress
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import SignalBlock, Stream
-from monitor.service.intake import joined
+from monitor.service.load import join_blocks
 from monitor.wire.native import Decoder, Encoder
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _follow(monitor: Monitor, stream: Stream, first: int, rows: int, *, together
     messages = [_motion(stream, first + number * rows, rows) for number in range(_AT_ONCE)]
     came = [decoder.decode(encoder.encode(message)) for message in messages]
     blocks = ((block, 0.0) for block in came if isinstance(block, SignalBlock))
-    for block, _ in joined(blocks) if together else blocks:
+    for block, _ in join_blocks(blocks) if together else blocks:
         assert isinstance(block, SignalBlock)
         update = monitor.update(block)
         if update.results is not None:

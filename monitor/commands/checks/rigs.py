@@ -11,9 +11,8 @@ from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.commands.security import Guard
 from monitor.config import StreamSettings
 from monitor.messages.blocks import Event, EventKind, Stream
-from monitor.transport.zeromq.endpoint import host_and_port
-from monitor.transport.zeromq.handshake import server_mechanism
-from monitor.transport.zeromq.signals import ZmqSource
+from monitor.transport.zeromq.endpoint import host_and_port, server_mechanism
+from monitor.transport.zeromq.signals import SignalSubscriber
 
 LISTEN_TIME = 3.0
 """s for which rigs are listened to."""
@@ -27,7 +26,7 @@ class ListenedEndpoint:
 
     url: str
     bound: bool
-    source: ZmqSource
+    source: SignalSubscriber
     streams: dict[str, Stream] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)  # samples a message, of each rig
     faults: list[str] = field(default_factory=list)
@@ -62,7 +61,7 @@ class RigProbe:
         self._endpoints: list[ListenedEndpoint] = []
         for url, bound in [*((url, True) for url in settings.bind), *((url, False) for url in settings.connect)]:
             try:
-                source = ZmqSource(
+                source = SignalSubscriber(
                     () if bound else (url,),
                     (url,) if bound else (),
                     rig=settings.rig,
@@ -119,7 +118,7 @@ class RigProbe:
     def _fault(self, endpoint: ListenedEndpoint) -> str:
         # which of the two sides hangs up first is chance, and with it what a failed handshake tells
         if not self._secured and server_mechanism(endpoint.url) == "CURVE":
-            return f"{endpoint.url}: it asks for keys, so give --keys"
+            return f"{endpoint.url}: the server requires keys, so give --keys"
         return endpoint.faults[-1]
 
     def _silence(self, endpoint: ListenedEndpoint) -> str:

@@ -12,8 +12,7 @@ from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Column, ResultStream
 from monitor.messages.headline import QUANTITIES, first_indicator
 from monitor.transport.mqtt import payloads
-from monitor.transport.mqtt.outbox import Message
-from monitor.transport.mqtt.topics import INDICATORS, RELIABILITY, STATUS, Place, alarm
+from monitor.transport.mqtt.outbox import INDICATORS, RELIABILITY, STATUS, Message, Place
 
 MAX_SENSORS = 1000
 
@@ -84,7 +83,7 @@ class Discovery:
         return self._message("sensor", name, content)
 
     def _alarm(self, one: Alarm) -> Message:
-        topic = self._place.topic(alarm(one.name))
+        topic = self._place.topic(alarm_topic(one.name))
         content = {
             "name": one.name,
             "state_topic": topic,

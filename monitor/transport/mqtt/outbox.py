@@ -1,16 +1,69 @@
-"""What waits for the broker: bounded, in order, and removed only when the broker has said that it has it."""
+"""Topics at the broker, and the queue of messages to it: bounded, in order, removed when acknowledged."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from urllib.parse import quote, unquote
 
 from monitor.messages.alarms import MAX_ALARMS
 from monitor.messages.blocks import ResultBlock
 from monitor.transport.mqtt.payloads import as_refresh
-from monitor.transport.mqtt.topics import ANSWER, EVENT, STATUS
+
+ROOT = "synchroscope/v1"
+NO_NAME = "-"
+"""The level of an empty name."""
+
+STATUS, META, SUMMARY = "status", "meta", "summary"
+INDICATORS, RELIABILITY = "indicators", "reliability"
+ALARMS = "alarm/+"
+EVENT, COMMAND, ANSWER = "event", "command", "answer"
+
+# the wildcards and what separates levels, the sign that escapes, controls, and what UTF-8 forbids
+_UNSAFE = re.compile("[/+#%\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def topic_level(name: str) -> str:
+    """Return a name as one level of a topic: what may not stand there is percent-encoded, an empty name is ``-``."""
+    if name in ("", NO_NAME):
+        return NO_NAME if not name else "%2D"
+    return _UNSAFE.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), name)
+
+
+def name_from_level(level: str) -> str:
+    """Return the name that `level` was given."""
+    return "" if level == NO_NAME else unquote(level, errors="surrogatepass")
+
+
+def alarm_topic(name: str) -> str:
+    """Return the topic of an alarm, under that of its rig."""
+    return f"alarm/{topic_level(name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The topics of one rig.
+
+    Parameters
+    ----------
+    lab, rig : their names as they are; an empty rig is one that nobody knows yet.
+    """
+
+    lab: str
+    rig: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """What all its topics begin with."""
+        return f"{ROOT}/{topic_level(self.lab)}/{topic_level(self.rig)}"
+
+    def topic(self, under: str) -> str:
+        """Return the whole topic of ``status`` and the like."""
+        return f"{self.prefix}/{under}"
+
 
 MAX_WAITING_ALARMS, MAX_WAITING_EVENTS, MAX_WAITING_ANSWERS = 100_000, 10_000, 64
 _MAX_DUE = 4 * MAX_ALARMS

@@ -1,7 +1,9 @@
-"""The sink that tells a broker; its calls only put things where a thread of its own fetches them."""
+"""MQTT sink, and the handler of the commands that clients of the broker send."""
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable
 from time import monotonic
 
@@ -9,16 +11,25 @@ from monitor.config import MqttSettings
 from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Broker, Health
+from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, decode_request, encode
 from monitor.messages.transfer import TransferBlock
-from monitor.transport.mqtt import payloads, topics
-from monitor.transport.mqtt.command_handler import MqttCommandHandler
+from monitor.transport.mqtt import payloads
+from monitor.transport.mqtt.client import Session
 from monitor.transport.mqtt.connection import password, tls_context, url_of
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.outbox import Message, Outbox
-from monitor.transport.mqtt.session import Session
-from monitor.transport.mqtt.summary import Ending, Summary
-from monitor.transport.mqtt.topics import Place
-from monitor.transport.rate_limit import Backoff
+from monitor.transport.mqtt.outbox import (
+    INDICATORS,
+    META,
+    RELIABILITY,
+    STATUS,
+    SUMMARY,
+    Message,
+    Outbox,
+    Place,
+    alarm_topic,
+)
+from monitor.transport.mqtt.payloads import Ending, Summary
+from monitor.transport.rate_limit import Backoff, TokenBucket
 
 _STATUS_INTERVAL = 30.0
 _SUMMARY_INTERVAL = 10.0
@@ -114,16 +125,16 @@ class MqttSink:
             # one that is no more is told by what the transition itself knows
             alarm = known.get(transition.name) or Alarm(transition.name, "", "", transition.unit, transition.severity)
             payload = payloads.alarm(alarm, transition)
-            self.outbox.transition(Message(topics.alarm(alarm.name), payload, retain=True))
+            self.outbox.transition(Message(alarm_topic(alarm.name), payload, retain=True))
         told = {transition.name for transition in report.transitions}
         described = {name: _description(alarm) for name, alarm in known.items()}
         if described == self._alarms and told <= known.keys():
             return
         for name, alarm in known.items():
             if name not in told and self._alarms.get(name) != described[name]:
-                self.outbox.set_retained(Message(topics.alarm(name), payloads.alarm(alarm), retain=True))
+                self.outbox.set_retained(Message(alarm_topic(name), payloads.alarm(alarm), retain=True))
         for name in (self._alarms.keys() | told) - known.keys():
-            self.outbox.set_retained(Message(topics.alarm(name), b"", retain=True))
+            self.outbox.set_retained(Message(alarm_topic(name), b"", retain=True))
         self._alarms = described
         self._publish_discovery()
 
@@ -146,7 +157,7 @@ class MqttSink:
         self._closed = True
         self._publish_summary(self._ending())
         reason = "ended" if self._health.state == "ended" else "stopped"
-        self._set_retained(topics.STATUS, payloads.status("offline", reason=reason))
+        self._set_retained(STATUS, payloads.status("offline", reason=reason))
         self._session.close(linger)
 
     def _set_rig(self, rig: str) -> None:
@@ -157,12 +168,12 @@ class MqttSink:
 
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream
-        kinds = ((topics.INDICATORS, False), (topics.RELIABILITY, True))
+        kinds = ((INDICATORS, False), (RELIABILITY, True))
         window = self._health.window
         # in one piece: the session's thread reads it
         made = tuple((topic, payloads.Telemetry(stream, reliability=which, window=window)) for topic, which in kinds)
         self._telemetry = stream, made
-        self._set_retained(topics.META, payloads.meta(stream, self._settings.lab, window))
+        self._set_retained(META, payloads.meta(stream, self._settings.lab, window))
         self._publish_discovery()
 
     def _rows(self, block: ResultBlock) -> tuple[tuple[str, bytes], ...]:
@@ -179,11 +190,11 @@ class MqttSink:
         # told again now and then: another's will may have come after it
         if self._status is None or self._status[0] != health.state or now - self._status[1] >= _STATUS_INTERVAL:
             self._status = health.state, now
-            self._set_retained(topics.STATUS, payloads.status("online", state=health.state))
+            self._set_retained(STATUS, payloads.status("online", state=health.state))
 
     def _publish_summary(self, ending: Ending | None = None) -> None:
         self._summed = self._clock()
-        self._set_retained(topics.SUMMARY, self._summary.message(self._health, self._all, ending))
+        self._set_retained(SUMMARY, self._summary.message(self._health, self._all, ending))
 
     def _set_retained(self, topic: str, payload: bytes) -> None:
         self.outbox.set_retained(Message(topic, payload, retain=True))
@@ -206,3 +217,75 @@ class MqttSink:
 def _description(alarm: Alarm) -> _Description:
     """Return what of an alarm is not changed by its transitions."""
     return (alarm.value, alarm.actuator, alarm.unit, alarm.severity, alarm.low, alarm.high, alarm.advice)
+
+
+_QUEUE = 64
+_NOTES = 16
+_RATE, _BURST = 20.0, 50
+
+
+class MqttCommandHandler:
+    """Take what clients of the broker ask, carried out in the service's loop and answered by the broker.
+
+    What the session has to say of the connection is carried out as a note: it stands in the run with everything else.
+    At most 20 requests a second are carried out, 50 at once; 64 may wait, more are lost and counted.
+
+    Parameters
+    ----------
+    answer : takes the JSON of an answer.
+    clock : s, monotonic.
+    """
+
+    endpoint = ""
+    """None that a ZeroMQ client could connect to."""
+
+    def __init__(self, answer: Callable[[bytes], None], clock: Callable[[], float] = monotonic) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[bytes, bool]] = deque()
+        self._notes: deque[str] = deque(maxlen=_NOTES)
+        self._rate_limit = TokenBucket(_BURST, _RATE, clock)
+        self._send = answer
+        self.refused = 0
+
+    def take(self, payload: bytes, retained: bool) -> None:
+        """Queue a request; from any thread."""
+        with self._lock:
+            if len(self._waiting) < _QUEUE:
+                self._waiting.append((payload, retained))
+            else:
+                self.refused += 1
+
+    def note(self, text: str) -> None:
+        """Queue a line about the connection; from any thread."""
+        with self._lock:
+            self._notes.append(text)
+
+    def serve(self, carry_out: Callable[[Request], None]) -> None:
+        """Carry out and answer what has come; never wait. A ValueError from `carry_out` refuses the request."""
+        with self._lock:
+            waiting, notes = tuple(self._waiting), tuple(self._notes)
+            self._waiting.clear()
+            self._notes.clear()
+        for text in notes:
+            carry_out(NoteRequest(text=text.encode(errors="replace")[:MAX_NOTE].decode(errors="ignore")))
+        for payload, retained in waiting:
+            self._send(encode(self._answered(payload, retained, carry_out)))
+
+    def _answered(self, payload: bytes, retained: bool, carry_out: Callable[[Request], None]) -> Answer:
+        number = 0
+        try:
+            if retained:
+                raise RequestError("a retained request is not carried out: publish it without retain")
+            request = decode_request(payload)
+            number = request.id
+            if not self._rate_limit.allow():
+                raise RequestError(f"more than {_RATE:g} requests a second: wait, then send it again", number)
+            carry_out(request)
+        except ValueError as problem:
+            self.refused += 1
+            number = problem.number if isinstance(problem, RequestError) else number
+            return Answer(ok=False, reason=str(problem), id=number)
+        return Answer(ok=True, id=number)
+
+    def close(self) -> None:
+        """Do nothing: the connection is the sink's."""

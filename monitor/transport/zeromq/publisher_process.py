@@ -15,7 +15,7 @@ import msgspec
 
 from monitor.system.worker_process import MessageReader, WorkerProcess, pack_message, read_first_line
 from monitor.transport.base import TransportError
-from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.key_files import Keys
 from monitor.wire.native import Frames
 
 if TYPE_CHECKING:
@@ -82,9 +82,8 @@ def _limit_memory() -> None:
 def _open(settings: _Settings, stack: ExitStack) -> PublisherSocket:
     import zmq
 
-    from monitor.transport.security.key_files import SERVICE
-    from monitor.transport.security.key_folder import AllowList
-    from monitor.transport.security.zap_authenticator import ZapAuthenticator
+    from monitor.transport.zeromq.allow_list import AllowList, ZapAuthenticator
+    from monitor.transport.zeromq.key_files import SERVICE
     from monitor.transport.zeromq.publisher_socket import PublisherSocket
 
     context = stack.enter_context(zmq.Context())
@@ -121,7 +120,7 @@ def _publish(publisher: PublisherSocket, rest: bytes) -> None:
             publisher.send(frames)
         if publisher.cut != cut:
             cut = publisher.cut
-            os.write(1, publisher.trouble.encode() + b"\n")
+            os.write(1, publisher.fault.encode() + b"\n")
         if not poller.poll(_BUSY_INTERVAL if changed else _IDLE_INTERVAL):
             changed = publisher.maintain()
         elif not incoming.read(0):
@@ -191,7 +190,7 @@ class PublisherProcess:
         return process
 
     @property
-    def trouble(self) -> str:
+    def fault(self) -> str:
         """What became of it, or what subscribers have done, in one line; empty: nothing."""
         again = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
         return "; ".join(filter(None, (again if self._restarts else "", self._start_error, self._overloads)))

@@ -9,9 +9,9 @@ from time import monotonic, sleep
 import zmq
 
 from monitor.transport.base import TransportError
-from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
-from monitor.transport.zeromq.handshake import FAILED, SocketMonitor, rejection_reason
+from monitor.transport.zeromq.endpoint import FAILED, SocketMonitor, rejection_reason
+from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.subscriber_socket import HOLD
 from monitor.wire.native import Frames
 
@@ -134,7 +134,7 @@ class PublisherSocket:
         self.socket = self._context.socket(zmq.XPUB)
         self._subscriptions = Subscriptions(self.socket)
         try:
-            endpoint.prepare(self.socket, self._queue_seconds)
+            endpoint.set_options(self.socket, self._queue_seconds)
             # for good: libzmq 4.3.5 may crash where this is set while a connection ends (pipe_t::send_hwms_to_peer)
             self.socket.setsockopt(zmq.SNDHWM, min(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE))
             self.socket.setsockopt(zmq.MAXMSGSIZE, MAX_SUBSCRIPTION)
@@ -153,7 +153,7 @@ class PublisherSocket:
             raise
 
     @property
-    def trouble(self) -> str:
+    def fault(self) -> str:
         """What subscribers have done, in one line; empty: nothing."""
         text = f"subscribers at {self.url} asked for too many topics: all were cut off ({self.cut} times)"
         return text if self.cut else ""

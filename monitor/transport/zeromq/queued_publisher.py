@@ -46,10 +46,10 @@ class QueuedPublisher:
         return self._refused + self._unsent
 
     @property
-    def trouble(self) -> str:
+    def fault(self) -> str:
         """What subscribers have done, what ended it and whether all was sent, in one line; empty: nothing."""
         lost = f"some of what was to be published at {self.url} was dropped" if self.dropped else ""
-        return "; ".join(filter(None, (self._error, self._publisher.trouble, lost)))
+        return "; ".join(filter(None, (self._error, self._publisher.fault, lost)))
 
     def send(self, frames: Frames) -> None:
         """Send now where that does not wait, else soon; where too much waits already it is dropped and counted."""

@@ -12,8 +12,8 @@ import zmq
 from monitor.messages.health import Health
 from monitor.messages.requests import Answer, Request, RequestError, decode_answer, encode
 from monitor.transport.base import TransportError
-from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
+from monitor.transport.zeromq.key_files import Keys
 
 ANSWER_TIMEOUT = 5.0
 """s for a service to answer."""
@@ -107,7 +107,7 @@ class RequestClient:
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         try:
             socket = context.socket(zmq.DEALER)
-            endpoint.prepare(socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
+            endpoint.set_options(socket, _QUEUE / endpoint.MESSAGES_PER_SECOND)
             endpoint.attach(socket, self._url, bind=False, security=self._security)
         except BaseException:
             context.destroy(linger=0)

@@ -12,8 +12,8 @@ import zmq
 
 from monitor.messages.requests import MAX_REQUEST, Answer, Request, RequestError, decode_request, encode
 from monitor.transport.rate_limit import TokenBucket
-from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
+from monitor.transport.zeromq.key_files import Keys
 
 _QUEUE = 64  # requests that may wait for the service's loop
 _ANSWER_QUEUE = 2000  # of a client; libzmq learns only by halves that some have gone: a burst of 1000 has room
@@ -68,11 +68,11 @@ class ZmqRequestServer:
         self._rate = rate
         self._rate_limit = TokenBucket(_BURST, rate, clock)
         self._rejected_early = self._rejected_late = 0
-        self.trouble = ""
+        self.fault = ""
         """Why no requests are read any more; empty while they are."""
         self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
         try:
-            endpoint.prepare(self._socket, _ANSWER_QUEUE / endpoint.MESSAGES_PER_SECOND)
+            endpoint.set_options(self._socket, _ANSWER_QUEUE / endpoint.MESSAGES_PER_SECOND)
             self._socket.setsockopt(zmq.MAXMSGSIZE, 2 * MAX_REQUEST)
             self.endpoint = endpoint.attach(self._socket, bind, bind=True, insecure=insecure, security=security)
             between = f"inproc://synchroscope-requests-{next(_numbers)}"
@@ -125,7 +125,7 @@ class ZmqRequestServer:
             self._read()
         except Exception as problem:  # noqa: BLE001  told to who asks, instead of a silence
             why = f"{type(problem).__name__}: {problem}"
-            self.trouble = f"no requests are taken at {self.endpoint} any more: {why}; start the service again"
+            self.fault = f"no requests are taken at {self.endpoint} any more: {why}; start the service again"
 
     def _read(self) -> None:
         poller = zmq.Poller()
@@ -169,7 +169,7 @@ class ZmqRequestServer:
             if len(body) != 1:
                 raise RequestError("a request has one frame")
             number = decode_request(body[0]).id
-            if not self._rate_limit.take():
+            if not self._rate_limit.allow():
                 raise RequestError(f"more than {self._rate:g} requests a second: wait, then send it again", number)
         except RequestError as problem:
             self._rejected_early += 1

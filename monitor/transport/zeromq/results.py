@@ -19,7 +19,7 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import POSSIBLE
-from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.queued_publisher import QueuedPublisher
@@ -29,7 +29,7 @@ from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
 
 
-class ZmqResultSink:
+class ResultPublisher:
     """Publish; never wait.
 
     A subscriber that lags loses messages of its own and nobody else's; it sees the hole in the indices.
@@ -42,7 +42,7 @@ class ZmqResultSink:
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
-    apart : in a process of its own, which subscribers may end or fill, and not this one.
+    own_process : in a process of its own, which subscribers may end or fill, and not this one.
     clients : folder of the public keys of who is let in there, where there are keys.
     encoder : shared with others who send the same blocks.
 
@@ -60,12 +60,12 @@ class ZmqResultSink:
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
-        apart: bool = False,
+        own_process: bool = False,
         clients: Path | None = None,
         encoder: Encoder | None = None,
     ) -> None:
         publisher: PublisherSocket | PublisherProcess
-        if apart and POSSIBLE:
+        if own_process and POSSIBLE:
             publisher = PublisherProcess(
                 bind, queue_seconds=queue_seconds, insecure=insecure, security=security, clients=clients
             )
@@ -89,9 +89,9 @@ class ZmqResultSink:
         return self._publisher.dropped
 
     @property
-    def trouble(self) -> str:
+    def fault(self) -> str:
         """What subscribers have done, in one line; empty: nothing."""
-        return self._publisher.trouble
+        return self._publisher.fault
 
     def signals(self, block: SignalBlock) -> None:
         """Publish the accepted samples, where that is wanted."""
@@ -187,7 +187,7 @@ class ResultSubscriber(Subscriber[Published]):
     connect : endpoint of the service.
     rig : the only rig that is let through; empty for all.
     kinds : what to subscribe to.
-    stale_after, queue_seconds, context : as for `ZmqSource`.
+    stale_after, queue_seconds, context : as for `SignalSubscriber`.
     security : keys of the client, where the service asks for them.
 
     Raises

@@ -8,7 +8,7 @@ from time import monotonic
 import zmq
 
 from monitor.messages.blocks import SignalBlock
-from monitor.transport.security.key_files import Keys
+from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
@@ -82,7 +82,7 @@ class SignalDecoder:
         return assembler.accept(message)
 
 
-class ZmqSource(Subscriber[SignalBlock]):
+class SignalSubscriber(Subscriber[SignalBlock]):
     """Subscribe to rigs, native or plain, and stay subscribed.
 
     Parameters
@@ -187,7 +187,7 @@ class SignalPublisher:
         return any(prefix.startswith(_SIGNALS) or _SIGNALS.startswith(prefix) for prefix in asked)
 
     @property
-    def refused(self) -> str:
+    def rejection(self) -> str:
         """Why whoever is connected to refuses these signals for good, in one line; empty while nobody does."""
         return self._socket.rejection
 
@@ -225,7 +225,7 @@ class SignalPublisher:
         """
         return self._next is not None and self.send(self._next, wait=False)
 
-    def idle(self) -> bool:
+    def heartbeat_if_idle(self) -> bool:
         """Send a heartbeat if nothing was sent for 0.5 s; for a loop to call when it has nothing to do."""
         return monotonic() - self._last_sent >= _IDLE and self.heartbeat()
 

@@ -86,7 +86,7 @@ class Subscriber(Generic[Item]):
         self._bytes_in = self._bytes_out = 0
         self.dropped = 0
         """Messages dropped for want of room."""
-        self.dropped_last = 0
+        self.dropped_at_end = 0
         """Messages dropped since the last that was kept: none after them shows that they are missing."""
         self._holding = False
         self._last_check = -_CHECK_INTERVAL
@@ -277,9 +277,9 @@ class Subscriber(Generic[Item]):
         size = _size(frames)
         if self._bytes_in + size - self._bytes_out > self._max_bytes:
             self.dropped += 1
-            self.dropped_last += 1
+            self.dropped_at_end += 1
             return
-        self.dropped_last = 0
+        self.dropped_at_end = 0
         self._bytes_in += size
         self._queue.put(_Arrival(frames, socket, arrived))
 

@@ -16,9 +16,9 @@ import zmq
 
 from monitor.messages.blocks import EventKind
 from monitor.transport.base import TransportError
-from monitor.transport.security.key_files import Keys
 from monitor.transport.zeromq import endpoint
-from monitor.transport.zeromq.handshake import FAILED, SocketMonitor, likely_cause, rejection_reason
+from monitor.transport.zeromq.endpoint import FAILED, SocketMonitor, likely_cause, rejection_reason
+from monitor.transport.zeromq.key_files import Keys
 from monitor.wire import native as wire
 from monitor.wire.native import Frames
 
@@ -98,7 +98,7 @@ class SubscriberSocket:
         self._monitor: SocketMonitor | None = None
         self._socket = self._context.socket(zmq.SUB)
         try:
-            endpoint.prepare(self._socket, self._settings.queue_seconds, self._settings.stale_after)
+            endpoint.set_options(self._socket, self._settings.queue_seconds, self._settings.stale_after)
             self._socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message)
             if self._listening:
                 self._subscribe()

@@ -28,7 +28,7 @@ from monitor.messages.blocks import (
 from monitor.messages.health import Health
 from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.results import ResultPublisher
 
 STREAM = Stream("rig", 1, 1000.0, (Channel("count", Role.AUXILIARY),))
 RESULTS = ResultStream("rig", 1, 1000.0, 1, (Column("x", "s", "a"),))
@@ -248,7 +248,7 @@ def test_silence_and_age_are_those_of_the_link(subscription):
 
 
 def test_a_real_service_is_heard_without_loss():
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
     feed = ReceiverThread(lambda: ResultLink.connect(sink.endpoint, signals=True))
     history = History(1 << 22)
     try:

@@ -16,7 +16,7 @@ from monitor.messages.blocks import (
     Stream,
 )
 from monitor.messages.health import Health
-from monitor.transport.zeromq.results import ZmqResultSink
+from monitor.transport.zeromq.results import ResultPublisher
 
 RESULTS = ResultBlock(ResultStream("rig", 1, 100.0, 1, (Column("x", "s", "a"),)), 0, 0.0, np.ones((2, 1)))
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
@@ -73,7 +73,7 @@ def test_silence_is_that_of_the_service_and_age_that_of_the_results():
 
 @pytest.mark.parametrize("signals", [False, True])
 def test_a_real_service_is_heard(signals):
-    sink = ZmqResultSink("tcp://127.0.0.1:*")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
     link = ResultLink.connect(sink.endpoint, signals=signals)
     try:
         arrivals = ReceivedMessages()

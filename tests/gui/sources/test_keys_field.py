@@ -8,7 +8,7 @@ from PySide6.QtCore import QSettings
 from gui.sources.opening.connect_dialog import ConnectDialog, WatchForm
 from gui.sources.processes.session import ConnectToService
 from gui.widgets.theme import LIGHT
-from monitor.transport.security.key_folder import KeyFolder
+from monitor.transport.zeromq.allow_list import KeyFolder
 
 
 @pytest.fixture

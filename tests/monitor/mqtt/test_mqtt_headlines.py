@@ -11,9 +11,8 @@ import pytest
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.payloads import Telemetry
-from monitor.transport.mqtt.summary import Summary
-from monitor.transport.mqtt.topics import Place
+from monitor.transport.mqtt.outbox import Place
+from monitor.transport.mqtt.payloads import Summary, Telemetry
 
 NAN = math.nan
 NAMES = ("delay", "delay_sd", "ratio", "ratio_sd")

@@ -21,12 +21,12 @@ from monitor.messages.alarms import AlarmAction, AlarmState
 from monitor.messages.blocks import Column, Event, EventKind
 from monitor.messages.health import Health
 from monitor.messages.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
-from monitor.transport.mqtt import connection, payloads, topics
-from monitor.transport.mqtt.command_handler import MqttCommandHandler
+from monitor.transport.mqtt import connection, outbox, payloads
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.summary import Ending, Summary
-from monitor.transport.mqtt.topics import Place
-from monitor.transport.rate_limit import Backoff, SteadyInterval
+from monitor.transport.mqtt.outbox import Place
+from monitor.transport.mqtt.payloads import Ending, Summary
+from monitor.transport.mqtt.sink import MqttCommandHandler
+from monitor.transport.rate_limit import Backoff, FixedInterval
 from tests.monitor.mqtt.conftest import ALARM, STREAM, rows, transition
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=20)
@@ -38,19 +38,19 @@ ANY = st.text(st.characters(exclude_categories=()), max_size=20)
 @example("a/b", "a%2Fb")
 @example("\ud800", "%ED%A0%80")
 def test_names_become_levels_and_back(one: str, other: str) -> None:
-    level = topics.level(one)
-    assert topics.name_of(level) == one
+    level = outbox.topic_level(one)
+    assert outbox.name_from_level(level) == one
     assert level
     assert not re.search("[/+#\x00-\x1f\x7f]", level)
     level.encode()
-    assert (level == topics.level(other)) == (one == other)
+    assert (level == outbox.topic_level(other)) == (one == other)
 
 
 def test_a_place_has_five_levels_whatever_its_names() -> None:
     place = Place("lab/1", "+")
     assert place.topic("status") == "synchroscope/v1/lab%2F1/%2B/status"
     assert Place("lab").topic("status") == "synchroscope/v1/lab/-/status"
-    assert place.topic(topics.alarm("a/b")) == "synchroscope/v1/lab%2F1/%2B/alarm/a%2Fb"
+    assert place.topic(outbox.alarm_topic("a/b")) == "synchroscope/v1/lab%2F1/%2B/alarm/a%2Fb"
 
 
 def test_two_rigs_never_share_a_topic_however_long_their_names() -> None:
@@ -127,16 +127,16 @@ def test_the_summary_has_the_recording_s_word_at_the_end() -> None:
 def test_waits_are_jittered_doubled_bounded_and_begin_anew(draws) -> None:
     backoff = Backoff(0.5, 60.0, iter(draws).__next__)
     assert [backoff.wait() for _ in range(9)] == [d * min(0.5 * 2**i, 60.0) for i, d in enumerate(draws[:9])]
-    backoff.succeeded(5.0)
+    backoff.disconnected(5.0)
     assert backoff.wait() == draws[9] * 60.0
     assert 30.0 <= backoff.long_wait() <= 60.0
-    backoff.succeeded(31.0)
+    backoff.disconnected(31.0)
     assert backoff.wait() == draws[11] * 0.5
 
 
 def test_an_even_pace_leaves_out_what_it_missed() -> None:
     now = 10.0
-    interval = SteadyInterval(0.2, lambda: now)
+    interval = FixedInterval(0.2, lambda: now)
     assert interval.remaining() == pytest.approx(0.2)
     now = 10.25
     assert interval.remaining() == pytest.approx(0.15)

@@ -14,7 +14,7 @@ from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.health import Counts, Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
-from monitor.transport.mqtt import connection, payloads, session
+from monitor.transport.mqtt import client, connection, payloads
 from monitor.transport.rate_limit import Backoff
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, free_port, report, rows, transition
 from tests.monitor.mqtt.watcher import until
@@ -240,14 +240,14 @@ def test_a_command_that_is_too_long_is_refused_and_the_next_is_carried_out(broke
         taken(payload, retained),
     )
     # over the limit by a byte, and by more than is read at once
-    for size in (session._MAX_PAYLOAD + 1, 2_000_000):
+    for size in (client._MAX_PAYLOAD + 1, 2_000_000):
         watcher.send(f"{HERE}/command", b"x" * size)
     watcher.send(f"{HERE}/command", encode(NoteRequest(text="again", id=3)))
     said = []
     until(lambda: sink.inlet.serve(said.append) or len(watcher.on("/answer")) == 3)
     answers = [one.json for one in watcher.on("/answer")]
     assert [each["ok"] for each in answers] == [False, False, True]
-    assert max(kept) <= session._MAX_PAYLOAD
+    assert max(kept) <= client._MAX_PAYLOAD
     # the connection has lasted
     assert [each.text for each in said][1:] == ["again"]
 
@@ -281,14 +281,14 @@ def test_what_nobody_foresaw_is_told_once_and_the_next_attempt_made(broker, watc
 
 
 def test_a_connection_that_cannot_be_made_is_told_and_tried_again(broker, tell, monkeypatch) -> None:
-    whole, wrong = session.Connection, [ValueError("no such topic")]
+    whole, wrong = client.Connection, [ValueError("no such topic")]
 
     def make(*given: object) -> connection.Connection:
         if wrong:
             raise wrong.pop()
         return whole(*given)
 
-    monkeypatch.setattr(session, "Connection", make)
+    monkeypatch.setattr(client, "Connection", make)
     sink = tell(broker.port)
     connected(sink)
     said = []

@@ -24,9 +24,8 @@ from monitor.transport.mqtt.connection import (
     tls_context,
     url_of,
 )
-from monitor.transport.mqtt.outbox import Message, Outbox
-from monitor.transport.mqtt.topics import ALARMS, COMMAND, META, STATUS, Place
-from monitor.transport.rate_limit import Backoff, SteadyInterval
+from monitor.transport.mqtt.outbox import ALARMS, COMMAND, META, STATUS, Message, Outbox, Place
+from monitor.transport.rate_limit import Backoff, FixedInterval
 
 POLL_INTERVAL = 0.05
 """s between two looks at what there is to do."""
@@ -140,7 +139,7 @@ class Conversation:
         await connection.publish(topic, message.payload, qos=1, retain=message.retain)
 
     async def _publish_rows(self, connection: Connection, place: Place) -> None:
-        interval = SteadyInterval(1.0 / self._settings.rate)
+        interval = FixedInterval(1.0 / self._settings.rate)
         while True:
             block = self._outbox.take_row() if self._place() == place else None
             for topic, payload in self._rows(block) if block is not None else ():
@@ -277,7 +276,7 @@ class Session:
         finally:
             self.connected = False
             connection.abandon()
-            self._backoff.succeeded(monotonic() - began)
+            self._backoff.disconnected(monotonic() - began)
         return self._disconnected(trouble, self._backoff.wait()) if trouble else 0.0
 
     def _disconnected(self, reason: str, wait: float) -> float:

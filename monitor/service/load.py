@@ -1,0 +1,287 @@
+"""Load control: short blocks joined, restarts limited, work shed, results fanned out, deadlines after a stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from time import monotonic
+
+import numpy as np
+
+from monitor.catalogue import CATALOGUE
+from monitor.config import Measure
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock, Stream
+from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
+from monitor.transport.base import Sink
+from monitor.transport.rate_limit import TokenBucket
+
+_MAX_ROWS, _MAX_SECONDS = 64, 0.05  # of a joined block, so that health and requests do not wait for it
+_ROUNDING = 8.0  # units in the last place: times that differ by less are equal
+
+
+def join_blocks(items: Iterable[tuple[SignalBlock | Event, float]]) -> Iterator[tuple[SignalBlock | Event, float]]:
+    """Yield items with the time that each has waited; short blocks that are contiguous are joined into one.
+
+    A joined block has waited as long as the last of its parts. The results are the same, bit for bit.
+    """
+    parts: list[SignalBlock] = []
+    rows, since = 0, 0.0
+    for item, waited in items:
+        if parts and not (isinstance(item, SignalBlock) and _is_contiguous(parts[0], rows, item)):
+            yield _concatenate(parts), since
+            parts, rows = [], 0
+        if isinstance(item, SignalBlock):
+            parts.append(item)
+            rows, since = rows + len(item), waited
+        else:
+            yield item, waited
+    if parts:
+        yield _concatenate(parts), since
+
+
+def _is_contiguous(first: SignalBlock, rows: int, block: SignalBlock) -> bool:
+    if block.stream is not first.stream or block.index != first.index + rows or not rows or not len(block):
+        return False
+    if rows + len(block) > min(_MAX_ROWS, _MAX_SECONDS * first.stream.sample_rate):
+        return False
+    time = first.time + rows * first.stream.dt
+    return abs(block.time - time) <= _ROUNDING * float(np.spacing(abs(first.time) + abs(time - first.time)))
+
+
+def _concatenate(parts: list[SignalBlock]) -> SignalBlock:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return SignalBlock(
+        first.stream, first.index, first.time, np.concatenate([part.samples for part in parts]), parts[-1].last
+    )
+
+
+_RESTARTS = 50, 2.0  # burst, and per second
+_LAYOUTS = 20, 1.0 / 60.0
+_REPORT_INTERVAL = 1.0  # s
+
+
+class RestartLimiter:
+    """Limit how often a rig restarts: 50 times, then 2/s; with other channels 20 times, then once a minute.
+
+    Parameters
+    ----------
+    clock : s, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._restarts, self._layouts = TokenBucket(*_RESTARTS, clock), TokenBucket(*_LAYOUTS, clock)
+        self._reports = TokenBucket(1, 1.0 / _REPORT_INTERVAL, clock)
+        self._layout: object = None
+        self._rejected = 0
+
+    def allow(self, stream: Stream) -> bool:
+        """Return whether `stream` may begin now, after another one."""
+        layout = stream.rig, stream.sample_rate, stream.channels
+        if not self._restarts.allow() or (layout != self._layout and not self._layouts.allow()):
+            self._rejected += 1
+            return False
+        self._layout = layout
+        return True
+
+    def take_rejected_count(self, *, force: bool = False) -> int:
+        """Return the number of blocks rejected since the last report; 0 within a second of it unless forced."""
+        if not self._rejected or not (force or self._reports.allow()):
+            return 0
+        rejected, self._rejected = self._rejected, 0
+        return rejected
+
+
+_COSTS = {name: entry.cost for name, entry in CATALOGUE.items() if entry.cost}
+COSTLY = tuple(sorted(_COSTS, key=_COSTS.__getitem__, reverse=True))
+"""Measures that evaluate whole windows, the costliest first."""
+
+_VIEWERS, _RESULTS = "viewers", "results"
+_OVERLOAD_LAG = 0.3  # s of lag above which something more is shed
+_OVERLOAD_UPDATES = 2  # in a row: a backlog from before the stream began is soon worked off
+_NORMAL_LAG = 0.05  # s of lag below which the service keeps up
+_STEP_INTERVAL = 1.0  # s between two steps, so that the effect of the last one shows
+_RECOVERY_TIME = 10.0  # s without lag after which the last step is undone
+
+
+class LoadShedding:
+    """Decide by the lag of the results what is left out.
+
+    Parameters
+    ----------
+    measures : those computed; the ones among `COSTLY` can be paused.
+    """
+
+    def __init__(self, measures: Collection[Measure]) -> None:
+        self._steps = (_VIEWERS, _RESULTS, *(measure for measure in COSTLY if measure in measures))
+        self._level = 0
+        self._last_step = self._last_lag = -math.inf
+        self._lag, self._overloaded = 0.0, 0  # the last lag; updates in a row at which it was too large and rising
+
+    @property
+    def shed(self) -> tuple[str, ...]:
+        """What is left out, in the order in which it was shed."""
+        return self._steps[: self._level]
+
+    @property
+    def thins_viewers(self) -> bool:
+        """Viewers get only a part of the blocks."""
+        return _VIEWERS in self.shed
+
+    @property
+    def thins_results(self) -> bool:
+        """Subscribers get only a part of the blocks."""
+        return _RESULTS in self.shed
+
+    @property
+    def paused(self) -> frozenset[str]:
+        """Measures that are not computed."""
+        return frozenset(self.shed) & frozenset(COSTLY)
+
+    def update(self, now: float, lag: float, *, faster_than_real_time: bool = False) -> str:
+        """Update with the lag [s] at `now` [s, monotonic]; return what changed, in one line, else an empty string.
+
+        Parameters
+        ----------
+        faster_than_real_time : samples come faster than the rig's clock, as from a replay, which waits where needed.
+        """
+        overloaded = lag > _OVERLOAD_LAG and lag >= self._lag and not faster_than_real_time
+        self._overloaded = self._overloaded + 1 if overloaded else 0
+        self._lag = lag
+        if lag > _NORMAL_LAG:
+            self._last_lag = now
+        may_shed = now - self._last_step >= _STEP_INTERVAL and self._level < len(self._steps)
+        if self._overloaded >= _OVERLOAD_UPDATES and may_shed:
+            self._last_step, self._level = now, self._level + 1
+            return f"overloaded, {lag:.2g} s behind: {_shed_text(self._steps[self._level - 1])}"
+        if self._level and now - max(self._last_lag, self._last_step) >= _RECOVERY_TIME:
+            self._last_step, self._level = now, self._level - 1
+            return f"follows again: {_restored_text(self._steps[self._level])}"
+        return ""
+
+
+def _shed_text(step: str) -> str:
+    if step == _VIEWERS:
+        return "the feeds of other programs are thinned"
+    if step == _RESULTS:
+        return "published signals and results are thinned, what is recorded is not"
+    return f"{step} is paused"
+
+
+def _restored_text(step: str) -> str:
+    if step == _VIEWERS:
+        return "the feeds of other programs are complete again"
+    if step == _RESULTS:
+        return "all signals and results are published again"
+    return f"{step} is computed again"
+
+
+_THINNED_INTERVAL = 0.1  # s between the blocks that are passed on when time is short
+
+
+class FanOut:
+    """Pass results on to all sinks; under load viewers and subscribers get a part, a recording and alarms everything.
+
+    Parameters
+    ----------
+    sinks : served in this order. The first is the one that clients wait for: it gets the results of a block before
+        its signals, the others after them. All but the first get every block.
+    viewers : sinks for other programs, served last.
+    shedding : decides who is thinned.
+    clock : s, monotonic.
+    """
+
+    def __init__(
+        self, sinks: Sequence[Sink], viewers: Sequence[Sink], shedding: LoadShedding, clock: Callable[[], float]
+    ) -> None:
+        self._first, self._others, self._viewers = sinks[:1], tuple(sinks[1:]), tuple(viewers)
+        self._all = (*sinks, *viewers)
+        self._shedding = shedding
+        self._clock = clock
+        self._last_published = self._last_viewed = -math.inf
+
+    def results_first(self, results: ResultBlock, *, unthinned: bool) -> None:
+        """Pass results to the first sink, before everything that can wait; always if `unthinned`."""
+        if self._publishes(self._clock(), unthinned):
+            for sink in self._first:
+                sink.results(results)
+
+    def block(self, signals: SignalBlock, results: ResultBlock | None, *, unthinned: bool) -> None:
+        """Pass signals to all sinks, and results to those that have not got them; always if `unthinned`."""
+        now = self._clock()
+        if self._publishes(now, unthinned):
+            self._last_published = now
+            for sink in self._first:
+                sink.signals(signals)
+        viewers: tuple[Sink, ...] = ()
+        if unthinned or not self._shedding.thins_viewers or now - self._last_viewed >= _THINNED_INTERVAL:
+            self._last_viewed, viewers = now, self._viewers
+        for sink in (*self._others, *viewers):
+            sink.signals(signals)
+            if results is not None:
+                sink.results(results)
+
+    def _publishes(self, now: float, unthinned: bool) -> bool:
+        return unthinned or not self._shedding.thins_results or now - self._last_published >= _THINNED_INTERVAL
+
+    def transfer(self, transfer: TransferBlock) -> None:
+        """Pass on transfer functions."""
+        for sink in self._all:
+            sink.transfer(transfer)
+
+    def event(self, event: Event) -> None:
+        """Pass on an event."""
+        for sink in self._all:
+            sink.event(event)
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Pass on all alarms."""
+        for sink in self._all:
+            sink.alarms(report)
+
+    def health(self, health: Health, report: AlarmReport) -> None:
+        """Pass on the health and all alarms."""
+        for sink in self._all:
+            sink.health(health)
+            sink.alarms(report)
+
+
+_COMPUTE_TIME, _PASS_ON_TIME = 0.5, 3.0  # s after the stop
+_IN_FLIGHT_TIME = 0.15  # s
+
+
+class StopDeadlines:
+    """After a stop results are computed for 0.5 s; samples are then passed on without results, until 3 s.
+
+    Messages sent before the stop may be in flight through the kernel and libzmq, on a busy machine for a tenth of a
+    second: they are waited for.
+
+    Parameters
+    ----------
+    stop : returns whether to stop.
+    """
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self._stop = stop
+        self._since = math.inf
+
+    def stopping(self, now: float) -> bool:
+        """Return whether to stop, at `now` [s]."""
+        if self._since == math.inf and self._stop():
+            self._since = now
+        return self._since < math.inf
+
+    def may_compute(self, now: float) -> bool:
+        """Return whether there is time for results, at `now` [s]."""
+        return not self.stopping(now) or now < self._since + _COMPUTE_TIME
+
+    def in_flight_time(self, now: float) -> float:
+        """Return for how many s from `now` messages may still be in flight."""
+        return max(0.0, self._since + _IN_FLIGHT_TIME - now)
+
+    def expired(self, now: float) -> bool:
+        """Return whether no time is left at all, at `now` [s]."""
+        return now >= self._since + _PASS_ON_TIME

@@ -1,1 +1,0 @@
-"""CURVE keys: files, folders, the list of clients, ZAP."""

@@ -1,1 +1,0 @@
-"""Feeds for other programs: PlotJuggler and Prometheus."""
