@@ -236,7 +236,7 @@ class Service:
         if count := self._restart_limiter.take_rejected_count():
             self._report_restarts(count)
         # a fault above the rate limit is reported later, if it is still there
-        if (fault := self._fault()) and fault != self._last_fault and self._fault_limit.take():
+        if (fault := self._fault()) and fault != self._last_fault and self._fault_limit.allow():
             self._last_fault = fault
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, fault))
         now = self._clock()

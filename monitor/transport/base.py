@@ -17,8 +17,8 @@ class TransportError(OSError):
     """An endpoint is malformed or cannot be used; the text says which, why and what to do."""
 
 
-class SignalSource(Protocol):
-    """Where signal blocks come from; a live one does not wait for its receiver."""
+class BlockSource(Protocol):
+    """Where blocks come from."""
 
     def receive(self, timeout: float) -> Sequence[SignalBlock | Event]:
         """Return what has arrived, in order; wait up to `timeout` s for the first item; empty if nothing came.
@@ -31,6 +31,14 @@ class SignalSource(Protocol):
     def ended(self) -> bool:
         """Nothing more will come."""
         ...
+
+    def close(self) -> None:
+        """Release all resources; a second call does nothing."""
+        ...
+
+
+class SignalSource(BlockSource, Protocol):
+    """A source that queues what arrives, and reports the state of the queue."""
 
     @property
     def waiting(self) -> int:
@@ -45,10 +53,6 @@ class SignalSource(Protocol):
     @property
     def waited(self) -> Sequence[float]:
         """How long each item of the last `receive` was queued, s."""
-        ...
-
-    def close(self) -> None:
-        """Release all resources; a second call does nothing."""
         ...
 
 

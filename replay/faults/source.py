@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Event, SignalBlock
-from monitor.transport.base import Source
+from monitor.transport.base import BlockSource
 from replay.faults.disturbances import (
     DelayStep,
     Disturbance,
@@ -110,7 +110,7 @@ class FaultySource:
     The block that ends the stream is never lost, doubled or moved. For use in one thread.
     """
 
-    def __init__(self, source: Source, faults: Faults, seed: int = 0) -> None:
+    def __init__(self, source: BlockSource, faults: Faults, seed: int = 0) -> None:
         self._source = source
         self._seed = seed
         self._changes = 0

@@ -13,6 +13,7 @@ import zmq
 from zmq.utils import z85
 
 from monitor.commands import keys as command
+from monitor.transport.zeromq import allow_list
 from monitor.transport.zeromq.allow_list import AllowList, KeyFolder
 from monitor.transport.zeromq.key_files import (
     KeyFileError,
@@ -146,9 +147,7 @@ def test_a_full_disk_leaves_no_half_of_a_key(folder, monkeypatch):
 
 def test_half_a_pair_says_what_to_do(folder):
     folder.public.unlink()
-    with pytest.raises(
-        KeyFileError, match=r"service\.secret is there without .*service\.public: bring that back, or"
-    ):
+    with pytest.raises(KeyFileError, match=r"service\.secret exists without .*service\.public: restore that, or"):
         folder.prepare()
 
 
@@ -174,7 +173,7 @@ def test_what_is_no_file_of_ones_own_is_refused(folder, tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"x" * 39, b"x" * 41, b"~" * 40, b"#" * 40, b"\xff" * 40, b"a b" * 20])
 def test_what_is_no_key_is_refused(folder, content):
     folder.secret.write_bytes(content)
-    with pytest.raises(KeyFileError, match="holds no key"):
+    with pytest.raises(KeyFileError, match="contains no key"):
         service_keys(folder.secret.parent)
 
 
@@ -266,7 +265,7 @@ def test_a_list_that_others_can_write_lets_nobody_in(folder):
     assert len(said) == 3 and any("chmod go-w" in text for text in said)
     clients.chmod(0o777)
     assert allowed.name_of(keys["c"]) is None
-    assert "nobody is let in" in said[-1] and "chmod go-w" in said[-1]
+    assert "no client is let in" in said[-1] and "chmod go-w" in said[-1]
     clients.chmod(0o700)
     assert allowed.name_of(keys["c"]) == "c"
     clients.rename(clients.parent / "gone")

@@ -4,12 +4,12 @@ import threading
 
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.health import Health
-from monitor.transport.base import MemorySink, MemorySource, Sink, Source
+from monitor.transport.base import BlockSource, MemorySink, MemorySource, Sink
 
 
 def test_a_list_is_handed_out_one_at_a_time_in_order(counting):
     items = [counting(0), Event(EventKind.NOTE, 0.0, 1), counting(1)]
-    source: Source = MemorySource(items)
+    source: BlockSource = MemorySource(items)
     seen = []
     while not source.ended:
         received = source.receive(0.0)

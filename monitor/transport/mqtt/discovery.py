@@ -12,7 +12,7 @@ from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Column, ResultStream
 from monitor.messages.headline import QUANTITIES, first_indicator
 from monitor.transport.mqtt import payloads
-from monitor.transport.mqtt.outbox import INDICATORS, RELIABILITY, STATUS, Message, Place
+from monitor.transport.mqtt.outbox import INDICATORS, RELIABILITY, STATUS, Message, Place, alarm_topic
 
 MAX_SENSORS = 1000
 

@@ -30,8 +30,8 @@ from monitor.transport.zeromq.key_files import (
     write_pair,
 )
 
-_MAX_FILES = 4096  # files
-_CHECK_INTERVAL = 0.25  # s; a look costs as much as there are files, and strangers may come as often as they like
+_MAX_FILES = 4096
+_CHECK_INTERVAL = 0.25  # s; the cost of a check grows with the files, and unknown clients may come at any rate
 
 _Signature = tuple[tuple[str, int, int, int], ...]
 
@@ -39,14 +39,14 @@ _Signature = tuple[tuple[str, int, int, int], ...]
 class AllowList:
     """The public keys in the files ``NAME.public`` of a folder.
 
-    Files that others can write are left out, and a folder that others can write is as good as empty.
+    Files that others can write are ignored, and a folder that others can write counts as empty.
 
     Parameters
     ----------
-    folder : looked at when a key is asked for, for strangers four times a second at most, and read anew where
+    folder : checked when a key is looked up, for unknown keys four times a second at most, and read again where
         anything in it has changed.
-    always : names and keys that need no file.
-    say : is told what is left out, once.
+    always : names by public key that need no file.
+    report : called once with each line about what is ignored.
     clock : s, monotonic.
     """
 
@@ -54,12 +54,12 @@ class AllowList:
         self,
         folder: Path,
         always: dict[bytes, str] | None = None,
-        say: Callable[[str], None] = lambda _: None,
+        report: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.folder = folder
         self._always = {z85.decode(key): name for key, name in (always or {}).items()}
-        self._say = say
+        self._callback = report
         self._clock = clock
         self._next_check, self._folder_time = clock(), 0
         self._reported: set[str] = set()
@@ -68,10 +68,10 @@ class AllowList:
         self._raw_keys: dict[bytes, str] = {}
 
     def name_of(self, key: bytes) -> str | None:
-        """Return the name of the client with this public key (32 bytes); None: it is not on the list."""
+        """Return the name of the client with this public key (32 bytes); None if it is not on the list."""
         if name := self._always.get(key):
             return name
-        # who is on the list may cost a look, and is let in no more from the moment when it is taken off
+        # a listed key is checked every time, so that a removed client is rejected at once
         if key in self._raw_keys or self._clock() >= self._next_check or self._changed() != self._folder_time:
             self._refresh()
         return self._raw_keys.get(key)
@@ -96,7 +96,7 @@ class AllowList:
             seen = self._files()
         except (KeyFileError, OSError) as problem:
             self._seen, self._names, self._raw_keys = None, {}, {}
-            self._report(f"nobody is let in: {problem}")
+            self._report(f"no client is let in: {problem}")
             return
         if seen != self._seen:
             self._names, settled = self._read(seen)
@@ -111,18 +111,18 @@ class AllowList:
                     status = entry.stat(follow_symlinks=False)
                     found.append((entry.name, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
         if len(found) > _MAX_FILES:
-            self._report(f"{self.folder} holds more than {_MAX_FILES} keys: the last by their names are not let in")
+            self._report(f"{self.folder} holds more than {_MAX_FILES} keys: the last by name are not let in")
         return tuple(sorted(found)[:_MAX_FILES])
 
     def _read(self, seen: _Signature) -> tuple[dict[bytes, str], bool]:
-        """Return the names, and whether it would be the same if it were read again."""
+        """Return the names, and whether reading again would give the same."""
         names, settled = {}, True
         for file, *_ in seen:
             try:
                 name = check_name(file.removesuffix(PUBLIC))
                 names[read_public(self.folder / file)] = name
             except KeyFileError as problem:
-                # of the file itself, or of the system, which may soon have what it lacks now
+                # a fault of the system, such as too many open files, may pass
                 settled = settled and not isinstance(problem.__cause__, OSError)
                 self._report(f"not let in: {problem}")
         return names, settled
@@ -130,7 +130,7 @@ class AllowList:
     def _report(self, text: str) -> None:
         if text not in self._reported and len(self._reported) < _MAX_FILES:
             self._reported.add(text)
-            self._say(text)
+            self._callback(text)
 
 
 class KeyFolder:
@@ -140,7 +140,7 @@ class KeyFolder:
 
     Parameters
     ----------
-    folder : need not be there before `prepare`.
+    folder : created by `prepare` if necessary.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -149,12 +149,12 @@ class KeyFolder:
         self.public, self.secret = folder / f"{SERVICE}{PUBLIC}", folder / f"{SERVICE}{SECRET}"
 
     def prepare(self) -> bool:
-        """Make the folder and the service's pair; False where they are there and good."""
+        """Create the folder and the service's pair; return False where a valid pair exists."""
         for folder in (self._folder, self._clients):
             _make(folder)
         if self.secret.exists() != self.public.exists():
             half, other = (self.secret, self.public) if self.secret.exists() else (self.public, self.secret)
-            raise KeyFileError(f"{half} is there without {other}: bring that back, or remove this to make both anew")
+            raise KeyFileError(f"{half} exists without {other}: restore that, or remove this to create a new pair")
         if self.secret.exists():
             if read_public(self.public) != service_keys(self._folder).public:
                 raise KeyFileError(f"{self.public} does not belong to {self.secret}: remove the wrong one")
@@ -163,10 +163,10 @@ class KeyFolder:
         return True
 
     def client(self, name: str) -> Path:
-        """Make a client's pair and let it in; return the folder to hand over."""
+        """Create a client's pair and let it in; return the folder to hand over."""
         folder = self._hand_over / self._new(name)
         if folder.exists():
-            raise KeyFileError(f"{folder} is there already: remove it first")
+            raise KeyFileError(f"{folder} exists already: remove it first")
         _make(self._hand_over)
         _make(folder)
         listed = self._clients / f"{name}{PUBLIC}"
@@ -179,15 +179,15 @@ class KeyFolder:
         return folder
 
     def admit(self, name: str, file: Path) -> None:
-        """Let in whose public key is in `file`."""
+        """Let in the client whose public key is in `file`."""
         write_key(self._clients / f"{self._new(name)}{PUBLIC}", read_public(file))
 
     def remove(self, name: str) -> None:
-        """Take a client off the list; what may be left to hand over goes too."""
+        """Remove a client from the list, and its folder to hand over if it is still there."""
         try:
             (self._clients / f"{check_name(name)}{PUBLIC}").unlink()
         except FileNotFoundError:
-            known = ", ".join(sorted(self.listed().values())) or "nobody"
+            known = ", ".join(sorted(self.listed().values())) or "no client"
             raise KeyFileError(f"{name} is not on the list of {self._folder}; on it: {known}") from None
         except OSError as problem:
             raise KeyFileError(f"{name} cannot be removed: {problem.strerror}") from problem
@@ -197,7 +197,7 @@ class KeyFolder:
         """Return the names of those let in, by public key."""
         check_folder(self._clients)
         problems: list[str] = []
-        names = AllowList(self._clients, say=problems.append).names
+        names = AllowList(self._clients, report=problems.append).names
         if problems:
             raise KeyFileError("; ".join(problems))
         return names
@@ -212,35 +212,35 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True, parents=folder.name not in (CLIENTS, HAND_OVER))
     except OSError as problem:
-        raise KeyFileError(f"{folder} cannot be made: {problem.strerror}") from problem
+        raise KeyFileError(f"{folder} cannot be created: {problem.strerror}") from problem
     check_folder(folder)
 
 
 _ADDRESS = "inproc://zeromq.zap.01"
-_POLL_INTERVAL = 100  # ms between looks at whether to stop
-_REQUEST_FRAMES = 7  # frames
+_POLL_INTERVAL = 100  # ms between checks for a stop
+_REQUEST_FRAMES = 7
 _VERSION, _ACCEPTED, _REJECTED = b"1.0", b"200", b"400"
 
 
 class ZapAuthenticator:
-    """Answer for every socket of a context that is bound with keys, in a thread of its own.
+    """Authenticate the clients of all sockets of a context that are bound with keys, in a thread of its own.
 
-    There is one for a context. Where it is closed or its thread has died, nobody new gets in.
+    There is one per context. When it is closed or its thread has died, no new client gets in.
 
     Parameters
     ----------
-    context : of the sockets that are guarded; it must outlive this.
-    allowed : who is let in.
-    say : is told in one line who was not; called in the thread, five times at once and once in ten seconds.
+    context : of the sockets; it must outlive this.
+    allowed : the clients that are let in.
+    log : called in the thread with a line for a client that is refused, 5 times at once and then every 10 s.
     """
 
     def __init__(
         self,
         context: zmq.Context[zmq.Socket[bytes]],
         allowed: AllowList,
-        say: Callable[[str], None] = lambda _: None,
+        log: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._allowed, self._say = allowed, say
+        self._allowed, self._log_callback = allowed, log
         self._log_limit = TokenBucket(5, 0.1)
         self._stop = threading.Event()
         self.refused = 0
@@ -256,16 +256,16 @@ class ZapAuthenticator:
 
     @property
     def alive(self) -> bool:
-        """It answers."""
+        """Its thread runs."""
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """Let nobody in any more; a second call does nothing."""
+        """Let in no more clients; a second call does nothing."""
         self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
-        # a closed socket is an answer too: libzmq then refuses at once
+        # libzmq refuses every client at once when this socket is closed
         with self._socket:
             while not self._stop.is_set():
                 if self._socket.poll(_POLL_INTERVAL):
@@ -275,9 +275,9 @@ class ZapAuthenticator:
         frames = self._socket.recv_multipart()
         try:
             answer = self._answer(frames)
-        except Exception as problem:  # noqa: BLE001  one that cannot be judged is not let in, and the next one is judged
+        except Exception as problem:  # noqa: BLE001  a request that fails is refused, and the next one is served
             if self._log_limit.allow():
-                self._log(f"refused a client that could not be judged: {problem!r}")
+                self._log(f"refused a client, for the check of its key failed: {problem!r}")
             answer = self._rejection(frames)
         self._socket.send_multipart(answer)
 
@@ -305,6 +305,6 @@ class ZapAuthenticator:
         return name
 
     def _log(self, text: str) -> None:
-        # whoever listened may have gone, as standard error can
+        # the log may be closed, as standard error can be
         with suppress(Exception):
-            self._say(text)
+            self._log_callback(text)

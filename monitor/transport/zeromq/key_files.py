@@ -1,4 +1,4 @@
-"""CURVE keys: in a socket, and in files of one line of 40 characters each."""
+"""CURVE keys: applied to a socket, and stored in files of one line of 40 characters each."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ DOMAIN = b"synchroscope"
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A program's own pair, and the public key of whoever it connects to.
+    """A program's own pair, and the public key of the server that it connects to.
 
     Parameters
     ----------
     public, secret : 40 characters each, in Z85.
-    peer : public key of the program that is connected to; empty: connections are not encrypted.
+    peer : public key of the server; empty: connections are not encrypted.
     """
 
     public: bytes
@@ -39,10 +39,10 @@ class Keys:
     peer: bytes = b""
 
     def apply(self, socket: zmq.Socket[bytes], *, bind: bool) -> None:
-        """Prepare a socket that is to be bound or connected; before that.
+        """Set the keys of a socket, before it is bound or connected.
 
-        A bound socket lets in whom the `ZapAuthenticator` of its context lets in, and without one nobody: libzmq on
-        its own would let in any key.
+        A bound socket admits the clients that the `ZapAuthenticator` of its context admits, and none without an
+        authenticator: libzmq by default would admit any key.
         """
         if bind:
             socket.setsockopt(zmq.CURVE_SERVER, 1)
@@ -61,16 +61,16 @@ HAND_OVER = "hand-over"
 PUBLIC, SECRET = ".public", ".secret"
 
 _LENGTH = 40
-_MAX_BYTES = 256  # bytes looked at
+_MAX_BYTES = 256  # read of a file
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class KeyFileError(ValueError):
-    """A key file is missing, is no key, or is not safe; the text says which and what to do."""
+    """A key file is missing, invalid or not safe; the text says which and what to do."""
 
 
 def check_name(name: str) -> str:
-    """Return `name` if it can name a client, for its files bear it."""
+    """Return `name` if it can name a client and its files; else raise `KeyFileError`."""
     if not _NAME.fullmatch(name) or name == SERVICE:
         raise KeyFileError(
             f"{name!r} cannot name a client: use up to 64 letters, digits, dots, dashes and underscores, "
@@ -80,7 +80,7 @@ def check_name(name: str) -> str:
 
 
 def write_pair(public: Path, secret: Path) -> None:
-    """Make a pair of keys; no file is overwritten, and the secret one is for its owner alone from its first byte."""
+    """Create a pair of keys; no file is overwritten, and the secret file has mode 0600 from its first byte."""
     pair = zmq.curve_keypair()
     write_key(secret, pair[1], 0o600)
     try:
@@ -95,19 +95,19 @@ def write_key(path: Path, key: bytes, mode: int = 0o644) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:
-        raise KeyFileError(f"{path} is there already, and keys are never overwritten: remove it first") from None
+        raise KeyFileError(f"{path} exists already, and keys are never overwritten: remove it first") from None
     except OSError as problem:
         raise KeyFileError(f"{path} cannot be written: {problem.strerror}") from problem
     try:
         with os.fdopen(descriptor, "wb") as file:
             if os.name == "posix":
-                # whatever the umask says
+                # regardless of the umask
                 os.fchmod(descriptor, mode)
             file.write(key + b"\n")
             file.flush()
             os.fsync(descriptor)
     except BaseException as problem:
-        # no half a key
+        # no incomplete key file
         path.unlink()
         if isinstance(problem, OSError):
             raise KeyFileError(f"{path} cannot be written: {problem.strerror}") from problem
@@ -120,25 +120,25 @@ def read_public(path: Path) -> bytes:
 
 
 def read_secret(path: Path) -> bytes:
-    """Return a secret key, from a file that nobody but its owner can read."""
+    """Return a secret key, from a file that only its owner can read."""
     return _key(path, _content(path, GROUP_OTHER_ACCESS))
 
 
 def service_keys(folder: Path, peer: Path | None = None) -> Keys:
-    """Return the keys of the service whose folder this is; `peer`: public key file of who it connects to."""
+    """Return the keys of the service from its folder; `peer`: public key file of the server that it connects to."""
     if not folder.is_dir():
-        raise KeyFileError(f"{folder}: no such folder; `synchroscope keys {folder}` makes one")
+        raise KeyFileError(f"{folder}: no such folder; `synchroscope keys {folder}` creates one")
     keys = _pair(folder / f"{SERVICE}{SECRET}")
     return keys if peer is None else Keys(keys.public, keys.secret, read_public(peer))
 
 
 def client_keys(path: Path) -> Keys:
-    """Return the keys of a client: what was handed over to it, or what belongs to the service itself.
+    """Return the keys of a client, from the folder that was handed over to it or from that of the service itself.
 
     Parameters
     ----------
     path : a folder with one ``NAME.secret`` and ``service.public``, or that file ``NAME.secret`` with the other
-        beside it.
+        in the same folder.
     """
     secret = path
     if path.is_dir():
@@ -155,13 +155,13 @@ def client_keys(path: Path) -> Keys:
     return Keys(keys.public, keys.secret, read_public(secret.parent / f"{SERVICE}{PUBLIC}"))
 
 
-def keys_of(place: str) -> Keys | None:
-    """Return the keys of a client as `client_keys` does; None where no place is given."""
-    return client_keys(Path(place)) if place else None
+def keys_of(path: str) -> Keys | None:
+    """Return the keys of a client as `client_keys` does; None for an empty path."""
+    return client_keys(Path(path)) if path else None
 
 
 def check_folder(folder: Path) -> None:
-    """Raise `KeyFileError` where others than the owner could put something into `folder`."""
+    """Raise `KeyFileError` if users other than the owner could write into `folder`."""
     try:
         found = folder.stat()
     except OSError as problem:
@@ -187,7 +187,7 @@ def _content(path: Path, forbidden: int) -> bytes:
         with open_guarded(path, forbidden) as file:
             return file.read(_MAX_BYTES)
     except UnsafeFileError as problem:
-        # a cause that passes, as when there are too many open files, is to be told from one that does not
+        # the cause shows whether the fault may pass, as with too many open files
         raise KeyFileError(str(problem)) from (problem.__cause__ or problem)
     except OSError as problem:
         raise KeyFileError(f"{path} cannot be read: {problem.strerror}") from problem
@@ -198,7 +198,7 @@ def _key(path: Path, content: bytes) -> bytes:
     try:
         good = len(key) == _LENGTH and len(z85.decode(key)) == 32
     except (KeyError, struct.error):
-        # no character of Z85, or five of them that are more than 32 bits
+        # not a Z85 character, or five of them that exceed 32 bits
         good = False
     if not good:
         raise _no_key(path)
@@ -206,4 +206,4 @@ def _key(path: Path, content: bytes) -> bytes:
 
 
 def _no_key(path: Path) -> KeyFileError:
-    return KeyFileError(f"{path} holds no key: it should be one line of {_LENGTH} characters")
+    return KeyFileError(f"{path} contains no key: it should be one line of {_LENGTH} characters")
