@@ -19,7 +19,7 @@ from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
 from monitor.system.default_endpoints import RESULTS
 from monitor.transport.zeromq.key_files import keys_of
-from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, ask
+from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
 from monitor.transport.zeromq.results import Kind, Published, ResultSubscriber
 
 _TICK = 0.1  # s of one wait, after which it is seen whether somebody closed
@@ -249,4 +249,4 @@ class Live:
                 raise ServiceLostError(f"no data from the service at {self.url}: there is nobody to ask")
             if not self._receive(_TICK):
                 self._hearing.check()
-        ask(request, self.health, self.url, self._security)
+        send_request(request, self.health, self.url, self._security)

@@ -198,7 +198,7 @@ def test_a_service_that_takes_no_requests_is_told_of(fed):
     hands.until(lambda: hands.history.alarms)
     hands.ticks()
     hands.key("Shift+A")
-    hands.until(lambda: any("takes no requests" in line for line in hands.notices))
+    hands.until(lambda: any("accepts no requests" in line for line in hands.notices))
     # the banner leads to the list as well
     hands.click(hands.window.alarms)
     assert hands.focus is hands.window.desk.panel(EventsPanel).alarms.view

@@ -303,7 +303,7 @@ def test_a_word_back(sink: ResultPublisher) -> None:
 def test_a_service_that_takes_no_requests_or_is_not_there(
     sink: ResultPublisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with listening(sink) as live, pytest.raises(TransportError, match="takes no requests"):
+    with listening(sink) as live, pytest.raises(TransportError, match="accepts no requests"):
         live.note("valve opened")
     monkeypatch.setattr("monitor.client.live.ANSWER_TIMEOUT", 0.2)
     with connect(sink.endpoint) as live, pytest.raises(ServiceLostError, match="nobody to ask"):

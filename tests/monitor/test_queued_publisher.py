@@ -76,7 +76,7 @@ def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
         client.connect(inlet.endpoint)
         client.send(encode(NoteRequest("a word")))
         until(lambda: inlet.fault)
-    assert f"no requests are taken at {inlet.endpoint} any more: KeyError" in inlet.fault
+    assert f"no requests are accepted at {inlet.endpoint} any more: KeyError" in inlet.fault
     inlet.close()
 
 

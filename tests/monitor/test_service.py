@@ -99,7 +99,7 @@ def test_every_kind_of_loss_is_counted() -> None:
     items = [
         *(block(0), block(70), block(50, 20), block(70), block(120, 30)),
         Event(EventKind.REJECTED, 0.0, 0, 3, "not a message"),
-        Event(EventKind.RECONNECTED, 0.0, 0, 0, "the sender went away"),
+        Event(EventKind.RECONNECTED, 0.0, 0, 0, "the sender disconnected"),
         *(block(0, stream=later), jumped, block(100, stream=STREAM)),
     ]
     service, sink = serve(items)

@@ -158,7 +158,7 @@ def test_a_restarted_publisher_is_heard_again(counting, gather, subscribed):
     assert [b.index for b in blocks(received)] == [s + i for s in (0, 100, 200) for i in range(10)]
     events = kinds(received)
     assert len(events) == 3
-    assert all("the sender went away" in event.detail for event in events)
+    assert all("the sender disconnected" in event.detail for event in events)
     assert [event.index for event in events] == [9, 109, 209]
     publisher.close()
     source.close()

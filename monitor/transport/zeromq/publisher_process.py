@@ -1,4 +1,4 @@
-"""A publishing socket in a process of its own: the side of the service and the program of that process."""
+"""A publishing socket in a process of its own: its handle in the service, and the program of the process."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 _BLOCK_FRAMES = 4
 """Topic, header, position and payload."""
 _SAME_HEADER = b""
-"""Stands for the header that came last under a topic."""
+"""Sent instead of a header that is the same as the last under its topic."""
 
-_MAX_MEMORY = 2 << 30  # bytes; with more it ends and is started anew
-_IDLE_INTERVAL, _BUSY_INTERVAL = 50, 1  # ms between looks at subscriptions, and after one that found some
+_MAX_MEMORY = 2 << 30  # bytes; with more it ends and is restarted
+_IDLE_INTERVAL, _BUSY_INTERVAL = 50, 1  # ms between polls of subscriptions, and after one that found some
 
 
 class _Settings(msgspec.Struct, frozen=True):
-    """What the process is told first, on one line."""
+    """First line of the standard input of the process."""
 
     bind: str
     queue_seconds: float
@@ -44,14 +44,14 @@ class _Settings(msgspec.Struct, frozen=True):
 
 
 class _Opened(msgspec.Struct, frozen=True):
-    """Its answer: where it is bound, or why not."""
+    """First line of its standard output: where it is bound, or why not."""
 
     url: str = ""
     problem: str = ""
 
 
 def main() -> None:
-    """Publish what comes by standard input until that ends."""
+    """Publish the messages of standard input until it ends."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _limit_memory()
@@ -75,7 +75,7 @@ def _limit_memory() -> None:
         return
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY, _MAX_MEMORY))
-        # an end that was foreseen leaves no picture of the memory, which holds keys
+        # no core dump when the limit is reached: memory contains keys
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -110,7 +110,7 @@ def _log(text: str) -> None:
 def _publish(publisher: PublisherSocket, rest: bytes) -> None:
     poller = select.poll()
     poller.register(0, select.POLLIN)
-    incoming, cut = MessageReader(rest), 0
+    incoming, reported = MessageReader(rest), 0
     headers: dict[bytes, bytes] = {}
     changed = False
     while True:
@@ -118,8 +118,8 @@ def _publish(publisher: PublisherSocket, rest: bytes) -> None:
             if len(frames) == _BLOCK_FRAMES:
                 frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
             publisher.send(frames)
-        if publisher.cut != cut:
-            cut = publisher.cut
+        if publisher.disconnections != reported:
+            reported = publisher.disconnections
             os.write(1, publisher.fault.encode() + b"\n")
         if not poller.poll(_BUSY_INTERVAL if changed else _IDLE_INTERVAL):
             changed = publisher.maintain()
@@ -134,16 +134,16 @@ _RESTART_INTERVAL = 1.0  # s between starts
 
 
 class PublisherProcess:
-    """Bind a `PublisherSocket` in another process; where that dies or hangs it is started again.
+    """Bind a `PublisherSocket` in another process, which is restarted where it dies or hangs.
 
     Parameters
     ----------
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
-    queue_seconds : how much may wait for a subscriber that lags.
-    linger : s that the last messages have to leave.
+    queue_seconds : size of the queue of a slow subscriber.
+    linger : s for the last messages at the end.
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
-    clients : folder of the public keys of who is let in, where there are keys.
+    clients : folder of the public keys of the clients that are let in; with keys only.
 
     Raises
     ------
@@ -171,8 +171,8 @@ class PublisherProcess:
 
     def _start(self) -> WorkerProcess:
         self._started = monotonic()
-        self._headers: dict[bytes, bytes] = {}  # by topic, as it was told last
-        # the port stays what it was
+        self._headers: dict[bytes, bytes] = {}  # by topic, as sent last
+        # a restarted process keeps the port
         settings = msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url))
         try:
             process = WorkerProcess(_PROGRAM, settings)
@@ -191,14 +191,14 @@ class PublisherProcess:
 
     @property
     def fault(self) -> str:
-        """What became of it, or what subscribers have done, in one line; empty: nothing."""
-        again = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
-        return "; ".join(filter(None, (again if self._restarts else "", self._start_error, self._overloads)))
+        """Restarts, and excessive subscriptions, in one line; empty: nothing."""
+        restarted = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
+        return "; ".join(filter(None, (restarted if self._restarts else "", self._start_error, self._overloads)))
 
     def maintain(self) -> bool:
-        """Hear what it has to say, start it anew if it has died, and hand on what was left of a message.
+        """Read its reports, restart it if it has ended, and write the rest of a message.
 
-        Subscriptions are its own affair: False.
+        Returns False: subscriptions are handled in the process.
         """
         if lines := self._process.lines():
             self._overloads = lines[-1].decode()
@@ -216,34 +216,34 @@ class PublisherProcess:
         return False
 
     def try_send(self, frames: Frames) -> bool:
-        """Hand on, at least in part, without waiting; return False if nothing of it was taken."""
-        return not self._process.busy and self._remember(frames, self._process.offer(self._message(frames)))
+        """Write a message, at least in part, without waiting; return False if nothing was written."""
+        return not self._process.busy and self._store_header(frames, self._process.offer(self._message(frames)))
 
     def send(self, frames: Frames) -> bool:
-        """Hand on; wait some seconds where it is busy, and end it if it hangs; return False if it was not taken."""
+        """Write a message; wait if the process is busy, kill it if it hangs; return whether written."""
         self.maintain()
         if self._process.ended:
             return False
-        return self._remember(frames, self._process.write(self._message(frames), _WRITE_TIMEOUT))
+        return self._store_header(frames, self._process.write(self._message(frames), _WRITE_TIMEOUT))
 
     def _message(self, frames: Frames) -> bytes:
         if len(frames) == _BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:
-            # more than half of the results of 64 actuators, and the same every time
+            # the header is more than half of a block of results of 64 actuators
             frames = [frames[0], _SAME_HEADER, *frames[2:]]
         return pack_message(frames)
 
-    def _remember(self, frames: Frames, taken: bool) -> bool:
-        if taken and len(frames) == _BLOCK_FRAMES:
+    def _store_header(self, frames: Frames, written: bool) -> bool:
+        if written and len(frames) == _BLOCK_FRAMES:
             self._headers[frames[0]] = frames[1]
-        return taken
+        return written
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         self._closed = True
         self._process.kill()
 
     def close(self, linger: float = 0.0) -> None:
-        """Let the last messages leave for at most so many seconds as it was told, and end it."""
+        """Let the last messages leave for the `linger` of the constructor at most, and end the process."""
         self._closed = True
         self._process.close_input()
         self._process.wait(linger + 0.5)

@@ -1,4 +1,4 @@
-"""One XPUB socket with its context, and the subscriptions of its subscribers."""
+"""An XPUB socket with its context, and the topics that its subscribers ask for."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from monitor.transport.zeromq.subscriber_socket import HOLD
 from monitor.wire.native import Frames
 
 MAX_SUBSCRIPTION = 512
-"""Bytes of what a subscriber sends: a topic is shorter, and ZeroMQ keeps a node for each byte of each."""
+"""Bytes of a subscription; ZeroMQ stores a node for each byte of each."""
 
 MAX_BYTES = 1 << 18
-"""Of the topics of all together, `OVERHEAD` for each included: ZeroMQ takes 90 times as much memory for them."""
+"""Of all topics together, each with `OVERHEAD`; ZeroMQ needs 90 times as much memory for them."""
 
 OVERHEAD = 16
 
-_BATCH = 100  # looked at while one message is sent
+_BATCH = 100  # subscriptions read per message sent
 
 
 class Subscriptions:
     """The prefixes that the subscribers of an XPUB socket ask for.
 
-    ZeroMQ tells of a prefix when the first asks for it, and when nobody does any more: because all have said so, or
-    have gone. So nothing is kept of those who are gone, and who asks for what others ask for costs nothing.
+    ZeroMQ reports a prefix when the first subscriber asks for it, and when the last one has unsubscribed or gone.
+    So nothing is stored for subscribers that are gone, and a repeated prefix costs nothing.
 
     Parameters
     ----------
-    socket : its options must not let it pass on what is known already.
+    socket : without ``XPUB_VERBOSE``, which would report repeated prefixes.
     """
 
     def __init__(self, socket: zmq.Socket[bytes]) -> None:
@@ -44,16 +44,16 @@ class Subscriptions:
 
     @property
     def prefixes(self) -> AbstractSet[bytes]:
-        """What at least one asks for."""
+        """Prefixes that at least one subscriber asks for."""
         return self._prefixes
 
     @property
     def excessive(self) -> bool:
-        """All together ask for more than `MAX_BYTES`."""
+        """All prefixes together exceed `MAX_BYTES`."""
         return self._bytes > MAX_BYTES
 
     def update(self) -> bool:
-        """Take in subscriptions since the last call, or some of them; return whether there were any; never wait."""
+        """Read a batch of new subscriptions without waiting; return whether there were any."""
         for number in range(_BATCH):
             if self._socket.closed or not endpoint.readable(self._socket):
                 return number > 0
@@ -69,30 +69,30 @@ class Subscriptions:
 
 
 _QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
-_IDLE_INTERVAL = 0.02  # s between looks at subscriptions
-BUSY_INTERVAL = 0.001  # s, where something was: a subscriber has a few topics, and is read one or two at a time
-_WAIT_INTERVAL = 500  # ms between looks at whether who is waited for refuses
-_RECEIVE_QUEUE = 2  # subscriptions that wait of each; one is for the credentials
+_IDLE_INTERVAL = 0.02  # s between polls of subscriptions
+BUSY_INTERVAL = 0.001  # s, after one that found some: a subscriber's topics are read one or two at a time
+_WAIT_INTERVAL = 500  # ms between checks for a rejection while waiting
+_RECEIVE_QUEUE = 2  # subscriptions queued of each subscriber; one is for the credentials
 _REBIND_INTERVAL = 0.05  # s between attempts to bind again
-_STALL_TIMEOUT = 30_000  # ms after which a subscriber that takes nothing is cut off
+_STALL_TIMEOUT = 30_000  # ms after which a subscriber that reads nothing is disconnected
 
 
 class PublisherSocket:
-    """An XPUB socket at one endpoint, which keeps no more for its subscribers and of them than it should.
+    """An XPUB socket at one endpoint, with bounded queues and bounded subscriptions.
 
-    Where subscribers together ask for too many topics, all are cut off: libzmq lets those who are its own come
-    back within some tenths of a second. It has no means to cut off one.
+    Where subscribers together ask for too many topics, all are disconnected, for libzmq cannot disconnect one; its
+    own clients reconnect within some tenths of a second.
 
     Parameters
     ----------
     bind, connect : one of the two is an endpoint.
-    queue_seconds : how much may wait for a subscriber that lags, but no more than 2000 messages.
-    reliable : no subscriber loses anything: while one lags or asks to `HOLD`, there is no room.
-    throttled : a subscriber is read from no faster than its topics are taken in, so that it cannot hold up or fill
-        the process for long; but one that knows how can end it (see `prepare`).
+    queue_seconds : size of the queue of a slow subscriber, 2000 messages at most.
+    reliable : no message is dropped: while a subscriber is slow or asks to `HOLD`, `send` finds no room.
+    throttled : subscriptions are read no faster than they are processed, so that a subscriber cannot block or fill
+        the process for long; but a hostile one can make libzmq abort (see `endpoint.set_options`).
     insecure : may bind where other machines can reach it without keys.
-    security : keys of who binds or connects.
-    context : of the caller, who then terminates it; by default an own one.
+    security : keys of the side that binds or connects.
+    context : of the caller, who then terminates it; by default its own.
 
     Raises
     ------
@@ -122,7 +122,7 @@ class PublisherSocket:
         self._last_bind = self._next_check = 0.0
         self._closed = False
         self.url = bind or connect
-        self.cut = 0
+        self.disconnections = 0
         try:
             self._open()
         except BaseException:
@@ -154,19 +154,19 @@ class PublisherSocket:
 
     @property
     def fault(self) -> str:
-        """What subscribers have done, in one line; empty: nothing."""
-        text = f"subscribers at {self.url} asked for too many topics: all were cut off ({self.cut} times)"
-        return text if self.cut else ""
+        """Excessive subscriptions, in one line; empty: nothing."""
+        times = f"({self.disconnections} times)" if self.disconnections else ""
+        return times and f"subscribers at {self.url} asked for too many topics: all were disconnected {times}"
 
     @property
     def prefixes(self) -> AbstractSet[bytes]:
-        """What at least one subscriber asks for; of a publisher that connects, also one that may come back."""
+        """Prefixes that at least one subscriber asks for; if it connects, also those of a subscriber that is away."""
         self.maintain()
         return self._subscriptions.prefixes
 
     @property
     def rejection(self) -> str:
-        """Why whoever is connected to refuses, in one line; the connection is then dead for good."""
+        """Why the peer that it connects to rejects it, in one line; the connection is then closed for good."""
         if self._monitor is not None:
             encrypted = self._security is not None
             for event, value in self._monitor.events():
@@ -174,30 +174,30 @@ class PublisherSocket:
         return self._rejection
 
     def maintain(self) -> bool:
-        """Take in subscriptions; return whether there were any; cut off all where they are too many; never wait."""
+        """Read subscriptions without waiting; return whether there were any; disconnect all if too many."""
         if self._closed:
             return False
         changed = self._subscriptions.update()
         self._next_check = monotonic() + (BUSY_INTERVAL if changed else _IDLE_INTERVAL)
         if self._subscriptions.excessive:
-            self.cut += 1
+            self.disconnections += 1
             self._close_socket(0.0)
         if self.socket.closed and monotonic() - self._last_bind >= _REBIND_INTERVAL:
             self._last_bind = monotonic()
-            # the port is free again a moment after the socket was closed
+            # the port may still be in use for a moment
             with suppress(TransportError, zmq.ZMQError):
                 self._open()
         return changed
 
     def send(self, frames: Frames, *, wait: bool = False) -> bool:
-        """Send, or return False when ZeroMQ will not take the message; with `wait`, wait until it does.
+        """Send, and return whether ZeroMQ accepted the message; with `wait`, wait until it does.
 
         Raises
         ------
-        TransportError : whoever is connected to refuses, and no message would ever reach it.
+        TransportError : the peer that it connects to rejects it, so that no message can reach it.
         """
         while not self._closed:
-            # only who waits for subscribers must know at every message what they ask for
+            # only a reliable publisher must know the subscriptions at every message
             if self._reliable or monotonic() >= self._next_check:
                 self.maintain()
             if self.rejection:
@@ -217,18 +217,18 @@ class PublisherSocket:
         return False
 
     def try_send(self, _frames: Frames) -> bool:
-        """Return False: what subscribers ask for may hold up libzmq, and the caller with it."""
+        """Return False: new subscriptions may block libzmq, and the caller with it."""
         return False
 
     def wait(self, milliseconds: int) -> None:
-        """Wait for a subscription, or the end of one."""
+        """Wait for a subscription or an unsubscription."""
         if self.socket.closed:
             sleep(_REBIND_INTERVAL)
         else:
             self.socket.poll(milliseconds)
 
     def kill(self) -> None:
-        """Nothing: it ends with the process."""
+        """Do nothing: the socket ends with the process."""
 
     def _close_socket(self, linger: float) -> None:
         if self._monitor is not None:
@@ -237,7 +237,7 @@ class PublisherSocket:
         self.socket.close(linger=int(1000 * linger))
 
     def close(self, linger: float = 0.0) -> None:
-        """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
+        """Close; wait at most `linger` s for messages in the queues of subscribers. A second call does nothing."""
         self._closed = True
         self._close_socket(linger)
         if self._own_context:

@@ -1,4 +1,4 @@
-"""Requests to a running service, and its answers."""
+"""Client for requests to a running service or replay."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from monitor.transport.zeromq import endpoint
 from monitor.transport.zeromq.key_files import Keys
 
 ANSWER_TIMEOUT = 5.0
-"""s for a service to answer."""
+"""s."""
 
 _QUEUE = 64
 _BATCH = 256
 
 
 class RequestClient:
-    """Send requests and take the answers; neither waits.
+    """Send requests and receive their answers, without blocking.
 
-    Every request gets exactly one answer. One that the service does not give within `timeout` is given here, as a
-    refusal; what has not left by then is not sent any more.
+    Every request gets exactly one answer. Without one from the service within `timeout` it is answered here, with a
+    refusal, and is not sent any more if it is still queued.
 
     Parameters
     ----------
-    url : where the service takes requests, as `requests_url` tells.
+    url : where the service accepts requests, as returned by `requests_url`.
     timeout : s, for an answer.
     clock : s, monotonic.
-    security : keys of the client, where the service asks for them.
+    security : keys of the client, where the service requires them.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class RequestClient:
         self._context, self._socket = self._open()
 
     def send(self, request: Request) -> int:
-        """Send `request` under a number of its own, and return that: its answer will have it as `id`."""
+        """Send `request` under a new number, and return the number, which is the `id` of its answer."""
         self._number += 1
         try:
             self._socket.send(encode(msgspec.structs.replace(request, id=self._number)), zmq.NOBLOCK)
@@ -70,7 +70,7 @@ class RequestClient:
         return self._number
 
     def answers(self, timeout: float = 0.0) -> list[Answer]:
-        """Return the answers that have come, in order; wait up to `timeout` s for the first."""
+        """Return the answers that have arrived, in order; wait up to `timeout` s for the first."""
         found, self._refused = self._refused, []
         if self._pending and not found:
             self._socket.poll(int(1000 * timeout))
@@ -97,8 +97,8 @@ class RequestClient:
         reason = f"no answer from {self._url} within {self._timeout:g} s; it may not have been carried out"
         found = [Answer(ok=False, reason=reason, id=number) for number in self._pending]
         self._pending.clear()
-        # anew, or what still waits would reach a service that comes back much later; without its context a socket
-        # may go on for a moment after it was closed
+        # with the old socket a queued request could reach a service that comes back much later, and with the old context
+        # a closed socket may still send for a moment
         self.close()
         self._context, self._socket = self._open()
         return found
@@ -115,37 +115,37 @@ class RequestClient:
         return context, socket
 
     def close(self, linger: float = 0.0) -> None:
-        """Leave; what has not left within `linger` s is not sent any more. A second call does nothing."""
+        """Close; requests not sent within `linger` s are discarded. A second call does nothing."""
         self._socket.close(linger=int(1000 * linger))
         self._context.term()
 
 
 def requests_url(requests: str, results: str) -> str:
-    """Return where a client that found `requests` in the health of the service at `results` connects to.
+    """Return the endpoint for a client that found `requests` in the health of the service at `results`.
 
     An endpoint bound on all addresses of the service's machine is reached at the host of `results`.
 
     Raises
     ------
-    TransportError : the service takes no requests, or only on its own machine, which is another.
+    TransportError : the service accepts no requests, or only from its own machine, which is another.
     """
     if not requests:
-        raise TransportError(f"the service at {results} takes no requests")
+        raise TransportError(f"the service at {results} accepts no requests")
     if endpoint.is_local(requests) and not endpoint.is_local(results):
         raise TransportError(
-            f"the service at {results} takes requests on its own machine only: "
-            "ask there, at 127.0.0.1, or start it with --requests tcp://*:PORT and --keys"
+            f"the service at {results} accepts requests from its own machine only: "
+            "connect there, to 127.0.0.1, or start it with --requests tcp://*:PORT and --keys"
         )
     return endpoint.reached_from(requests, results)
 
 
-def ask(request: Request, health: Health, url: str, security: Keys | None) -> None:
-    """Ask the service whose health says where it takes requests; return when it has said yes.
+def send_request(request: Request, health: Health, url: str, security: Keys | None) -> None:
+    """Send a request to the service whose health is given, and wait until it is carried out.
 
     Raises
     ------
-    RequestError : it refuses, or does not answer.
-    TransportError : it takes no requests.
+    RequestError : it is refused, or not answered.
+    TransportError : the service accepts no requests.
     """
     client = RequestClient(requests_url(health.requests, url), timeout=ANSWER_TIMEOUT, security=security)
     try:
@@ -159,7 +159,7 @@ def ask(request: Request, health: Health, url: str, security: Keys | None) -> No
 
 
 def user_name() -> str:
-    """Return the name of who has logged in; nothing where the system does not know it."""
+    """Return the login name; empty where the system does not know it."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -1,4 +1,4 @@
-"""Requests that come in over ZeroMQ, each answered once."""
+"""Server for requests over ZeroMQ, each answered once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from monitor.transport.zeromq import endpoint
 from monitor.transport.zeromq.key_files import Keys
 
 _QUEUE = 64  # requests that may wait for the service's loop
-_ANSWER_QUEUE = 2000  # of a client; libzmq learns only by halves that some have gone: a burst of 1000 has room
-_BATCH = 32  # requests carried out in one turn of the service's loop
-_LINGER = 0.2
-_RATE = 20.0  # requests per second that are carried out, in the long run
-_BURST = 50  # at once, after a pause
+_ANSWER_QUEUE = 2000  # of a client; libzmq frees a queue by halves: a burst of 1000 has room
+_BATCH = 32  # requests carried out by one `serve`
+_LINGER = 0.2  # s
+_RATE, _BURST = 20.0, 50  # requests a second in the long run, and at once after a pause
 _QUEUE_FULL = "too many requests wait: send it again later"
 _END = b""
 
@@ -30,10 +29,10 @@ _numbers = itertools.count()
 class ZmqRequestServer:
     """A ROUTER socket for clients with a REQ or a DEALER.
 
-    A thread of its own reads all that clients send, refuses at once what cannot be carried out, and hands on the
-    rest, so that nothing waits for a client and none can hold up the service. One that does not take its answers
-    loses them. At most `rate` requests a second are carried out, 50 at once, of all clients together: more are
-    refused, so that notes do not push out what happens to the stream.
+    A thread of its own reads all requests, refuses at once those that are invalid or too many, and queues the rest,
+    so that no client can block the service. A client that does not read its answers loses them. At most `rate`
+    requests a second are carried out, 50 at once, of all clients together: more are refused, so that notes do not
+    displace the events of the stream.
 
     Parameters
     ----------
@@ -41,7 +40,7 @@ class ZmqRequestServer:
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
     context : of the caller, who then terminates it; by default an own one.
-    rate : requests a second that are carried out in the long run.
+    rate : requests a second in the long run.
     clock : s, monotonic.
 
     Raises
@@ -62,7 +61,7 @@ class ZmqRequestServer:
         self._own_context = context is None
         self._context = zmq.Context() if context is None else context
         self._socket = self._context.socket(zmq.ROUTER)
-        # both ends of the way to the service's loop and back: messages of the client's address and the request
+        # both ends of the queue between the thread and the service's loop: messages of client address and request
         self._inner, self._outer = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
         self._frames: list[bytes] = []
         self._rate = rate
@@ -88,7 +87,7 @@ class ZmqRequestServer:
 
     @property
     def refused(self) -> int:
-        """How many requests could not be read, or were refused."""
+        """Requests that were invalid or refused."""
         return self._rejected_early + self._rejected_late
 
     def wait(self, timeout: float) -> bool:
@@ -96,10 +95,10 @@ class ZmqRequestServer:
         return bool(self._outer.poll(round(1000 * timeout)))
 
     def serve(self, carry_out: Callable[[Request], Answer | None]) -> None:
-        """Carry out and answer what has come, some tens of requests at most; never wait.
+        """Carry out and answer the requests that have come, some tens at most, without waiting.
 
-        What `carry_out` returns is the answer, None: carried out. A ValueError refuses the request, and its text is
-        the reason. What cannot be read is refused and counted in `refused`, too; nothing that a client sends raises.
+        `carry_out` returns the answer, or None: carried out. A ValueError refuses the request, and its text is the
+        reason. Invalid requests are refused and counted in `refused` too; no message of a client raises.
         """
         for _ in range(_BATCH):
             # only with room for the answer, or it would be lost
@@ -109,9 +108,9 @@ class ZmqRequestServer:
                 *client, body, refusal = self._outer.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
                 return
-            self._outer.send_multipart([*client, refusal or self._carried_out(body, carry_out)], zmq.NOBLOCK)
+            self._outer.send_multipart([*client, refusal or self._answer(body, carry_out)], zmq.NOBLOCK)
 
-    def _carried_out(self, body: bytes, carry_out: Callable[[Request], Answer | None]) -> bytes:
+    def _answer(self, body: bytes, carry_out: Callable[[Request], Answer | None]) -> bytes:
         request = decode_request(body)
         try:
             answer = carry_out(request) or Answer(ok=True)
@@ -123,9 +122,9 @@ class ZmqRequestServer:
     def _run(self) -> None:
         try:
             self._read()
-        except Exception as problem:  # noqa: BLE001  told to who asks, instead of a silence
+        except Exception as problem:  # noqa: BLE001  reported by `fault`
             why = f"{type(problem).__name__}: {problem}"
-            self.fault = f"no requests are taken at {self.endpoint} any more: {why}; start the service again"
+            self.fault = f"no requests are accepted at {self.endpoint} any more: {why}; restart the service"
 
     def _read(self) -> None:
         poller = zmq.Poller()
@@ -143,7 +142,7 @@ class ZmqRequestServer:
 
     def _receive_frame(self) -> None:
         frame = self._socket.recv()
-        # of a message with too many frames no more is kept than tells so
+        # of a message with too many frames only the first four are stored
         if len(self._frames) < 4:
             self._frames.append(frame)
         if not self._socket.getsockopt(zmq.RCVMORE):
@@ -151,7 +150,7 @@ class ZmqRequestServer:
             self._forward(frames)
 
     def _forward(self, frames: list[bytes]) -> None:
-        # a REQ puts an empty frame before its request and expects it back
+        # a REQ socket sends an empty frame before its request and expects it back
         client, body = (frames[:2], frames[2:]) if frames[1:2] == [b""] else (frames[:1], frames[1:])
         refusal = self._refusal(body)
         try:
@@ -164,7 +163,7 @@ class ZmqRequestServer:
             self._send([*client, refusal])
 
     def _refusal(self, body: list[bytes]) -> bytes:
-        """Return the answer to what cannot be carried out; empty where it can."""
+        """Return the answer to a request that is invalid or too many; else an empty one."""
         try:
             if len(body) != 1:
                 raise RequestError("a request has one frame")
@@ -177,11 +176,11 @@ class ZmqRequestServer:
         return b""
 
     def _send(self, frames: list[bytes]) -> None:
-        # a ROUTER drops what its client's queue has no room for, and what is for nobody any more
+        # a ROUTER drops messages for a client whose queue is full or that has gone
         self._socket.send_multipart(frames, zmq.NOBLOCK)
 
     def close(self) -> None:
-        """Leave no socket behind; the last answers may still go. A second call does nothing."""
+        """Close all sockets, after the last answers have left. A second call does nothing."""
         if self._thread.is_alive():
             self._outer.setsockopt(zmq.SNDTIMEO, -1)
             self._outer.send(_END)

@@ -1,4 +1,4 @@
-"""What a service publishes over ZeroMQ, and a client's subscription to it."""
+"""Results over ZeroMQ: what a service publishes with, and a client's subscription to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import msgspec
 import zmq
 
 from monitor.messages import alarms as alarm_report
-from monitor.messages import health
 from monitor.messages import health as health_format
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
@@ -30,21 +29,21 @@ from monitor.wire.native import Decoder, Encoder, Frames, WireError
 
 
 class ResultPublisher:
-    """Publish; never wait.
+    """Sink that publishes to subscribers, without blocking.
 
-    A subscriber that lags loses messages of its own and nobody else's; it sees the hole in the indices.
+    A slow subscriber loses its own messages, and sees the gap in the indices; the others lose nothing.
 
     Parameters
     ----------
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
-    signals : publish the accepted samples too, for clients that draw them.
-    queue_seconds : how far a subscriber may lag before it loses.
+    signals : publish the accepted samples too, for clients that plot them.
+    queue_seconds : size of the queue of a slow subscriber.
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
-    context : of the caller, who then terminates it; by default an own one.
-    own_process : in a process of its own, which subscribers may end or fill, and not this one.
-    clients : folder of the public keys of who is let in there, where there are keys.
-    encoder : shared with others who send the same blocks.
+    context : of the caller, who then terminates it; by default its own.
+    own_process : publish in a process of its own, which a hostile subscriber can crash or fill instead of this one.
+    clients : folder of the public keys of the clients that are let in; with keys only.
+    encoder : shared with other sinks that encode the same blocks.
 
     Raises
     ------
@@ -74,29 +73,29 @@ class ResultPublisher:
                 bind, queue_seconds=queue_seconds, insecure=insecure, security=security, context=context
             )
         self._publisher = QueuedPublisher(publisher)
-        self._forward = signals
+        self._publishes_signals = signals
         self._encoder = encoder or Encoder()
         self._rig = ""
 
     @property
     def endpoint(self) -> str:
-        """What is bound, with its port."""
+        """Where it is bound, with its port."""
         return self._publisher.url
 
     @property
     def dropped(self) -> int:
-        """Messages that were sent to nobody, subscribed or not."""
+        """Messages that were dropped before any subscriber got them."""
         return self._publisher.dropped
 
     @property
     def fault(self) -> str:
-        """What subscribers have done, in one line; empty: nothing."""
+        """What is wrong with the publisher, in one line; empty: nothing."""
         return self._publisher.fault
 
     def signals(self, block: SignalBlock) -> None:
-        """Publish the accepted samples, where that is wanted."""
+        """Publish the accepted samples, if enabled."""
         self._rig = block.stream.rig
-        if self._forward:
+        if self._publishes_signals:
             self._publisher.send(self._encoder.encode(block))
 
     def results(self, block: ResultBlock) -> None:
@@ -119,11 +118,11 @@ class ResultPublisher:
         self._publisher.send([wire.topic("alarms", self._rig), alarm_report.encode(report)])
 
     def health(self, health: Health) -> None:
-        """Publish a look at the service."""
+        """Publish the health of the service."""
         self._publisher.send([wire.topic("health", health.rig), health_format.encode(health)])
 
     def close(self, linger: float = 1.0) -> None:
-        """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
+        """Close; wait at most `linger` s for the queues of subscribers. A second call does nothing."""
         self._publisher.close(linger)
 
 
@@ -132,20 +131,20 @@ Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | E
 
 _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
     "alarms": alarm_report.decode,
-    "health": health.decode,
+    "health": health_format.decode,
     "event": msgspec.json.Decoder(Event).decode,
 }
 
 _MAX_DETAIL, _MAX_EVENT = 4096, 1 << 16
-_MAX_WAITING = 128 << 20  # bytes that may wait; a client that is that far behind loses what comes
+_QUEUE_BYTES = 128 << 20  # of a client; messages beyond are dropped
 
 
 class ResultDecoder:
-    """Messages -> what a service publishes; no socket.
+    """Decode messages of a service.
 
     Parameters
     ----------
-    rig : the only rig that is let through; empty for all.
+    rig : the only rig that is accepted; empty for all.
     """
 
     def __init__(self, rig: str = "") -> None:
@@ -153,7 +152,7 @@ class ResultDecoder:
         self._decoder = Decoder()
 
     def decode(self, frames: Frames, _origin: str) -> tuple[Published, ...]:
-        """Return what the message holds; nothing where it is another rig's.
+        """Return the content of a message; nothing if it is of another rig.
 
         Raises
         ------
@@ -180,15 +179,15 @@ class ResultDecoder:
 
 
 class ResultSubscriber(Subscriber[Published]):
-    """Subscribe to what a service publishes, and stay subscribed; events are the service's and the connection's.
+    """Subscription to a service, which reconnects; events are those of the service and of the connection.
 
     Parameters
     ----------
     connect : endpoint of the service.
-    rig : the only rig that is let through; empty for all.
-    kinds : what to subscribe to.
+    rig : the only rig that is accepted; empty for all.
+    kinds : message kinds to subscribe to.
     stale_after, queue_seconds, context : as for `SignalSubscriber`.
-    security : keys of the client, where the service asks for them.
+    security : keys of the client, where the service requires them.
 
     Raises
     ------
@@ -208,11 +207,11 @@ class ResultSubscriber(Subscriber[Published]):
     ) -> None:
         topics = tuple(wire.topic(kind, rig) for kind in kinds)
         settings = SubscriberSettings(
-            topics, stale_after, queue_seconds=queue_seconds, queue_bytes=_MAX_WAITING, security=security
+            topics, stale_after, queue_seconds=queue_seconds, queue_bytes=_QUEUE_BYTES, security=security
         )
         super().__init__(ResultDecoder(rig).decode, (connect,), (), settings, context)
 
     @property
     def endpoint(self) -> str:
-        """Where the service is."""
+        """Of the service."""
         return self.endpoints[0]

@@ -1,4 +1,4 @@
-"""Signals over ZeroMQ: the service's subscription to rigs, and what a rig publishes with."""
+"""Signals over ZeroMQ: what a rig publishes with, and the service's subscription to it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _OTHER_TOPICS = tuple(wire.topic(kind) for kind in ("results", "transfer", "alar
 
 
 class SignalDecoder:
-    """Messages -> signal blocks; no socket.
+    """Decode messages of rigs, native or plain.
 
     Parameters
     ----------
-    rig : the only rig that is let through; empty for all.
-    sample_rate : Hz, for plain senders that do not say it.
+    rig : the only rig that is accepted; empty for all.
+    sample_rate : Hz, for plain senders that do not send it.
 
     Raises
     ------
@@ -40,8 +40,8 @@ class SignalDecoder:
         self._rig = rig
         self._rate = sample_rate
         self._decoder = Decoder()
-        PlainAssembler(sample_rate)  # a wrong rate is the caller's mistake, to be told now
-        self._named: dict[str, str] = {}
+        PlainAssembler(sample_rate)  # raises now if the rate is wrong
+        self._rig_names: dict[str, str] = {}
         self._assemblers: dict[tuple[str, str], PlainAssembler] = {}
 
     def decode(self, frames: Frames, origin: str) -> tuple[SignalBlock, ...]:
@@ -49,7 +49,7 @@ class SignalDecoder:
 
         Raises
         ------
-        WireError : the message is refused.
+        WireError : the message is rejected.
         """
         if not frames[0].startswith(_PREFIX):
             blocks = self._plain(frames, origin)
@@ -72,8 +72,8 @@ class SignalDecoder:
             raise WireError(f"a plain message has one frame, or a topic and one, this one {len(frames)}")
         message = decode_plain(frames[-1])
         if message.rig is not None:
-            self._named[origin] = message.rig
-        sender = origin, self._named.get(origin, "")
+            self._rig_names[origin] = message.rig
+        sender = origin, self._rig_names.get(origin, "")
         assembler = self._assemblers.get(sender)
         if assembler is None:
             if len(self._assemblers) >= MAX_SENDERS:
@@ -83,21 +83,21 @@ class SignalDecoder:
 
 
 class SignalSubscriber(Subscriber[SignalBlock]):
-    """Subscribe to rigs, native or plain, and stay subscribed.
+    """Subscription to rigs, native or plain, which reconnects.
 
     Parameters
     ----------
     connect, bind : endpoints, at least one; ``tcp://127.0.0.1:*`` finds a free port.
-    rig : the only rig that is let through; empty for all.
-    sample_rate : Hz, for plain senders that do not say it.
-    stale_after : s after which a connection without any sign of life is given up and made anew.
+    rig : the only rig that is accepted; empty for all.
+    sample_rate : Hz, for plain senders that do not send it.
+    stale_after : s after which a connection without activity is closed and opened again.
     max_message : bytes allowed in one frame.
-    queue_seconds : of messages that may wait unread before a replay is held up.
-    queue_bytes : of messages that may wait unread before what comes is dropped, which is reported.
+    queue_seconds : of unread messages, beyond which a replay is asked to hold.
+    queue_bytes : of unread messages, beyond which new ones are dropped and counted.
     insecure : may bind where other machines can reach it without keys.
-    security : the service's keys; those of the rigs that are connected to are its `peer`.
-    listening : from the start, or only from `listen` on, for who is not ready yet: nothing piles up meanwhile.
-    context : of the caller, who then terminates it; by default an own one.
+    security : the service's keys; `peer` is the public key of the rigs in `connect`.
+    listening : from the start, or only from `listen` on, before which nothing is sent here and nothing queues up.
+    context : of the caller, who then terminates it; by default its own.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class SignalSubscriber(Subscriber[SignalBlock]):
     """
 
     ended = False
-    """A sender may always come back."""
+    """A sender may always reconnect."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class SignalSubscriber(Subscriber[SignalBlock]):
         listening: bool = True,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
-        # plain senders use any topic or none, so everything is subscribed to
+        # plain senders use any topic or none: subscribe to all
         settings = SubscriberSettings(
             (b"",), stale_after, max_message, queue_seconds, queue_bytes, insecure=insecure, security=security
         )
@@ -133,16 +133,16 @@ class SignalSubscriber(Subscriber[SignalBlock]):
 
 
 class SignalPublisher:
-    """Send blocks of one rig.
+    """Publish the blocks of one rig.
 
     Parameters
     ----------
     bind, connect : one of the two is an endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     reliable : `send` waits for the slowest subscriber instead of dropping: for a replay, never for a rig.
-    queue_seconds : how far a subscriber may lag before it loses or, if reliable, holds up the sender.
+    queue_seconds : size of the queue of a slow subscriber.
     insecure : may bind where other machines can reach it without keys.
     security : the rig's keys.
-    context : of the caller, who then terminates it; by default an own one.
+    context : of the caller, who then terminates it; by default its own.
 
     Raises
     ------
@@ -177,22 +177,22 @@ class SignalPublisher:
 
     @property
     def endpoint(self) -> str:
-        """What is bound, with its port, or connected to."""
+        """Where it is bound, with its port, or connected."""
         return self._socket.url
 
     @property
     def subscribed(self) -> bool:
-        """Somebody is subscribed to signals; a publisher that connects also counts one that may come back."""
-        asked = self._socket.prefixes
-        return any(prefix.startswith(_SIGNALS) or _SIGNALS.startswith(prefix) for prefix in asked)
+        """There is a subscriber to signals; if it connects, also one that is away and may come back."""
+        prefixes = self._socket.prefixes
+        return any(prefix.startswith(_SIGNALS) or _SIGNALS.startswith(prefix) for prefix in prefixes)
 
     @property
     def rejection(self) -> str:
-        """Why whoever is connected to refuses these signals for good, in one line; empty while nobody does."""
+        """Why the peer that it connects to rejects it for good, in one line; empty if it does not."""
         return self._socket.rejection
 
     def wait_for_subscriber(self, timeout: float) -> bool:
-        """Wait up to `timeout` s until somebody subscribes to signals; tell whether somebody has."""
+        """Wait up to `timeout` s for a subscriber to signals; return whether there is one."""
         deadline = monotonic() + timeout
         while not self.subscribed:
             left = deadline - monotonic()
@@ -202,33 +202,33 @@ class SignalPublisher:
         return True
 
     def send(self, block: SignalBlock, *, wait: bool = True) -> bool:
-        """Send, and tell whether ZeroMQ took it.
+        """Send, and return whether ZeroMQ accepted the block.
 
-        If reliable this waits, for as long as it takes, while a subscriber's queue is full or one asks to hold.
-        Without `wait` it returns False then, and the block is the caller's to send again: to nobody has it gone.
+        A reliable publisher waits, without a limit, while the queue of a subscriber is full or one asks to hold.
+        Without `wait` it returns False then, and the caller must send the block again: no subscriber has got it.
 
         Raises
         ------
-        TransportError : whoever is connected to refuses for good; a new publisher may be let in.
+        TransportError : the peer that it connects to rejects it for good; a new publisher may be let in.
         """
-        taken = self._socket.send(self._encoder.encode(block), wait=self._reliable and wait)
-        if self._reliable and not taken:
+        accepted = self._socket.send(self._encoder.encode(block), wait=self._reliable and wait)
+        if self._reliable and not accepted:
             return False
         self._next = block.tail(len(block))
         self._last_sent = monotonic()
-        return taken
+        return accepted
 
     def heartbeat(self) -> bool:
-        """Send a block without samples that carries the index of the next one; nothing before the first.
+        """Send a block without samples that carries the next index; return False before the first block.
 
-        It never waits: where it finds no room, nobody misses it.
+        It never waits; a heartbeat that finds no room is dropped.
         """
         return self._next is not None and self.send(self._next, wait=False)
 
     def heartbeat_if_idle(self) -> bool:
-        """Send a heartbeat if nothing was sent for 0.5 s; for a loop to call when it has nothing to do."""
+        """Send a heartbeat if nothing was sent for 0.5 s; to be called by a loop that is idle."""
         return monotonic() - self._last_sent >= _IDLE and self.heartbeat()
 
     def close(self, linger: float = 5.0) -> None:
-        """Close; wait at most `linger` s for what subscribers have not taken. A second call does nothing."""
+        """Close; wait at most `linger` s for the queues of subscribers. A second call does nothing."""
         self._socket.close(linger)

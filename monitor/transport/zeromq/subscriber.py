@@ -1,4 +1,4 @@
-"""A subscription to several endpoints: sockets read into one bounded queue, messages decoded, losses counted."""
+"""Subscription to several endpoints: sockets read into one bounded queue, messages decoded, losses counted."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
 from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
 from monitor.wire.native import Frames
 
-_READ_BATCH, _MAX_BATCHES = 256, 40  # messages of a socket at once, and how often in one go
+_READ_BATCH, _MAX_BATCHES = 256, 40  # messages per socket, and batches of one read
 _DECODE_BATCH, _DECODE_BYTES = 256, 1 << 23  # messages and bytes of one `receive`
 _POLL_INTERVAL = 0.01  # s, of the thread
-_CHECK_INTERVAL = 0.1  # s between looks at the connections
-_REPORT_INTERVAL = 0.25  # s between events that count what was rejected
-_OVERLOAD_LIMIT = 3.0  # s without a pause in what comes
-_OVERLOADED = "messages come faster than they can be read: whoever sends here was cut off, and may come again"
-_OVERRUN = "more came than this program could take: what was over {} MB was dropped"
-_MESSAGE_OVERHEAD = 200  # bytes beside its frames
+_CHECK_INTERVAL = 0.1  # s between checks of the connections
+_REPORT_INTERVAL = 0.25  # s between events that count rejected messages
+_OVERLOAD_LIMIT = 3.0  # s in which the socket was never read empty
+_OVERLOADED = "messages come faster than they can be read: all senders here were disconnected, and may reconnect"
+_OVERRUN = "messages came faster than they were processed: those beyond {} MB of queue were dropped"
+_MESSAGE_OVERHEAD = 200  # bytes in addition to the frames
 
 Item = TypeVar("Item")
 
 
-class _Arrival(NamedTuple):
-    """A message: its frames, the socket that it came by, and when within 10 ms, s on the monotonic clock."""
+class _Message(NamedTuple):
+    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock."""
 
     frames: Frames
     socket: SubscriberSocket
@@ -39,22 +39,22 @@ class _Arrival(NamedTuple):
 
 
 class Subscriber(Generic[Item]):
-    """Receive what `decode` makes of messages; what it rejects is counted instead of raised.
+    """Receive and decode messages of several endpoints; those that cannot be decoded are counted.
 
-    Whoever calls `receive` reads the sockets himself, so that a message has no thread between it and him; while he is
-    busy with something else, a thread empties them a hundred times a second, so that libzmq never stops reading.
+    `receive` reads the sockets in the thread of its caller, so that no thread stands between a message and its
+    receiver; while the caller is busy, a thread empties them a hundred times a second, so that libzmq never stops
+    reading.
 
-    While more than `queue_seconds` of messages wait, senders that heed it are asked to hold (`HOLD`); a message that
-    would make it more than `queue_bytes` is dropped and counted. Whoever sends faster than can be read, for seconds,
-    is cut off.
+    While more than `queue_seconds` of messages wait, senders are asked to hold (`HOLD`); a message beyond
+    `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds are disconnected.
 
     Parameters
     ----------
-    decode : gives what is in a message that came from the endpoint named second; raises ValueError, as a
-        rule `WireError`, for a message that is rejected.
+    decode : returns the items in the frames of a message from the endpoint given second; raises ValueError, as a
+        rule `WireError`, to reject the message.
     connect, bind : endpoints; at least one.
     settings : how to subscribe.
-    context : of the caller, who then terminates it; by default an own one.
+    context : of the caller, who then terminates it; by default its own.
     listening : from the start, or from `listen` on.
 
     Raises
@@ -82,17 +82,17 @@ class Subscriber(Generic[Item]):
         self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
         self._max_bytes = settings.queue_bytes
 
-        self._queue: SimpleQueue[_Arrival | ConnectionEvent | BaseException] = SimpleQueue()
+        self._queue: SimpleQueue[_Message | ConnectionEvent | BaseException] = SimpleQueue()
         self._bytes_in = self._bytes_out = 0
         self.dropped = 0
-        """Messages dropped for want of room."""
+        """Messages dropped because the queue was full."""
         self.dropped_at_end = 0
-        """Messages dropped since the last that was kept: none after them shows that they are missing."""
+        """Messages dropped after the last one that was queued: no later index shows this gap."""
         self._holding = False
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
         self._caught_up: dict[int, float] = defaultdict(monotonic)
-        # held by the one of the two threads that reads the sockets, which makes it safe to do so in turn
+        # held by the thread that reads the sockets: ZeroMQ allows one thread at a time
         self._reading = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="subscriber", daemon=True)
@@ -101,7 +101,7 @@ class Subscriber(Generic[Item]):
         self._last_report = -_REPORT_INTERVAL
         self._time, self._index = 0.0, 0
         self.waited: list[float] = []
-        """For how long each item of the last `receive` had waited for it, s, since it came out of its socket."""
+        """How long each item of the last `receive` was queued after it was read from its socket, s."""
         try:
             for url, binds in [*((u, True) for u in bind), *((u, False) for u in connect)]:
                 socket = SubscriberSocket(self._context, self._poller, url, settings, bind=binds, listening=listening)
@@ -114,16 +114,16 @@ class Subscriber(Generic[Item]):
 
     @property
     def endpoints(self) -> tuple[str, ...]:
-        """What is bound, with the ports that were found, and then what is connected to."""
+        """Where it is bound, with ports, and then connected."""
         return tuple(socket.url for socket in self._sockets)
 
     @property
     def waiting(self) -> int:
-        """How many messages have come and were not received yet."""
+        """Messages that have arrived and are not received yet."""
         return self._queue.qsize()
 
     def listen(self) -> None:
-        """Ask for messages: from now on they come, or wait to be received. A second call does nothing."""
+        """Subscribe: from now on messages arrive and are queued. A second call does nothing."""
         if not self._started:
             for socket in self._sockets:
                 socket.listen()
@@ -137,7 +137,7 @@ class Subscriber(Generic[Item]):
 
         Raises
         ------
-        BaseException : whatever ended the reading thread, every time.
+        BaseException : the error that ended the reading thread, at every call.
         """
         now = monotonic()
         deadline = now + timeout
@@ -155,11 +155,11 @@ class Subscriber(Generic[Item]):
     def _collect(self, timeout: float, found: list[tuple[Item | Event, float]]) -> None:
         size = 0
         for number in range(_DECODE_BATCH):
-            # the sockets are looked at once: what comes meanwhile is for the next time
-            item = self._take(timeout) if not number or self._queue.qsize() else None
+            # the sockets are read once: messages that come meanwhile are for the next call
+            item = self._next_item(timeout) if not number or self._queue.qsize() else None
             if item is None:
                 return
-            if isinstance(item, _Arrival):
+            if isinstance(item, _Message):
                 self._accept(item, found)
                 size += sum(map(len, item.frames))
                 if size >= _DECODE_BYTES:
@@ -167,7 +167,7 @@ class Subscriber(Generic[Item]):
             else:
                 found.append((self._event(item[0], 0, item[1]), monotonic()))
 
-    def _accept(self, arrival: _Arrival, found: list[tuple[Item | Event, float]]) -> None:
+    def _accept(self, arrival: _Message, found: list[tuple[Item | Event, float]]) -> None:
         try:
             items = self._decode(arrival.frames, arrival.socket.url)
         except ValueError as problem:
@@ -189,15 +189,15 @@ class Subscriber(Generic[Item]):
             self._dropped_reported, self._last_report = self._dropped_reported + dropped, now
 
     def _event(self, kind: EventKind, count: int, detail: str) -> Event:
-        """Stamp an event with where the stream is; the sender's clock is the only one that is recorded."""
+        """Return an event at the newest sample: only the sender's clock is recorded."""
         return Event(kind, self._time, self._index, count, detail)
 
     @property
     def _started(self) -> bool:
         return self._thread.ident is not None
 
-    def _take(self, timeout: float) -> _Arrival | ConnectionEvent | None:
-        """Return the next of what has come; wait up to `timeout` s for it; None if nothing came."""
+    def _next_item(self, timeout: float) -> _Message | ConnectionEvent | None:
+        """Return the next item of the queue; wait up to `timeout` s for it; None if nothing came."""
         if not self._queue.qsize() and self._started:
             with self._reading:
                 if not self._queue.qsize() and not self._stop.is_set():
@@ -207,10 +207,10 @@ class Subscriber(Generic[Item]):
         except Empty:
             return None
         if isinstance(item, BaseException):
-            # for whoever receives next, too
+            # for the next call too
             self._queue.put(item)
             raise item
-        if isinstance(item, _Arrival):
+        if isinstance(item, _Message):
             self._bytes_out += _size(item.frames)
         return item
 
@@ -222,17 +222,17 @@ class Subscriber(Generic[Item]):
                         self._read_batches(None)
                     finally:
                         self._reading.release()
-        except BaseException as problem:  # noqa: BLE001  raised where messages are received, instead of a silence
+        except BaseException as problem:  # noqa: BLE001  raised by `receive`
             self._queue.put(problem)
 
     def _read(self, timeout: float) -> None:
-        """Queue what has come; where nothing has, wait up to `timeout` s for the next."""
+        """Queue the messages that have arrived; if there are none, wait up to `timeout` s for one."""
         queued = self._queue.qsize()
-        # what has come may have come just after the last look
+        # they may have arrived just after the last read
         self._read_batches(self._empty_at)
         if timeout > 0.0 and self._queue.qsize() == queued:
             if len(self._sockets) == 1:
-                # as a rule; cheaper than a poll
+                # the usual case; cheaper than a poll
                 frames = self._sockets[0].wait(round(1000.0 * timeout))
                 if frames is not None:
                     self._put(frames, self._sockets[0], monotonic())
@@ -241,11 +241,11 @@ class Subscriber(Generic[Item]):
                 self._read_batches(None)
 
     def _read_batches(self, arrived: float | None) -> None:
-        """Queue what has come, at `arrived` or when it is read; look after the connections."""
+        """Queue messages with the time `arrived`, or that of reading; check the connections."""
         for _ in range(_MAX_BATCHES):
             if not self._read_batch(arrived):
                 break
-        self._hold()
+        self._update_hold()
         now = monotonic()
         if now - self._last_check >= _CHECK_INTERVAL:
             self._last_check = now
@@ -265,8 +265,8 @@ class Subscriber(Generic[Item]):
                 continue
             more = True
             if now - self._caught_up[number] > _OVERLOAD_LIMIT:
-                # what waits within libzmq has no other limit
-                socket.cut_off()
+                # the receive queue of libzmq has no other limit
+                socket.disconnect()
                 self._caught_up[number] = now
                 self._queue.put((EventKind.NOTE, f"{socket.url}: {_OVERLOADED}"))
         if not more:
@@ -281,10 +281,10 @@ class Subscriber(Generic[Item]):
             return
         self.dropped_at_end = 0
         self._bytes_in += size
-        self._queue.put(_Arrival(frames, socket, arrived))
+        self._queue.put(_Message(frames, socket, arrived))
 
-    def _hold(self) -> None:
-        # half of what it was asked for ends it again
+    def _update_hold(self) -> None:
+        # hysteresis: it ends at half of the limits
         share = 0.5 if self._holding else 1.0
         many = self._queue.qsize() > share * self._hold_at
         much = self._bytes_in - self._bytes_out > share * self._max_bytes / 4
@@ -294,12 +294,12 @@ class Subscriber(Generic[Item]):
                 socket.hold(on=self._holding)
 
     def close(self) -> None:
-        """Leave no socket behind, and no context unless it is the caller's; a second call does nothing."""
+        """Close the sockets, and the context unless it is the caller's; a second call does nothing."""
         self._stop.set()
         if self._started:
             self._thread.join()
         with self._reading:
-            pass  # whoever reads has ended
+            pass  # wait for a `receive` in another thread
         for socket in self._sockets:
             socket.close()
         self._sockets.clear()

@@ -1,9 +1,8 @@
-"""One subscribing socket that is kept alive.
+"""A SUB socket that is replaced by a new one when its connection is dead.
 
-A SUB socket that connects is dead for ever, and says nothing, after one frame above its size limit or
-one failed handshake. Its monitor tells: a disconnection that no retry follows. Then the socket is made
-anew. A socket that binds needs none of this, for there each sender has a session of its own, which
-fails alone and which the sender itself opens again.
+A SUB socket that connects never reconnects, without any error, after a frame above its size limit or a failed
+handshake. Its monitor shows this as a disconnection that no retry follows; then a new socket is opened. A socket that
+binds needs no replacement: each sender has a session of its own, which fails alone and which the sender opens again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _EVENTS = (
 ConnectionEvent = tuple[EventKind, str]
 
 HOLD = wire.topic("hold")
-"""A subscription to this asks a sender that can wait, such as a replay, to do so. Who asks and goes asks no more."""
+"""Topic whose subscription asks a sender that can wait, such as a replay, to hold; it ends with the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,12 @@ class SubscriberSettings:
     Parameters
     ----------
     topics : prefixes to subscribe to.
-    stale_after : s after which a connection without any sign of life is given up.
-    max_message : bytes allowed in one frame; a larger one cuts the connection.
-    queue_seconds : of messages that may wait unread before senders that heed it are held up.
-    queue_bytes : of messages that may wait unread before what comes is dropped.
+    stale_after : s after which a connection without activity is closed and opened again.
+    max_message : bytes allowed in one frame; a larger one closes the connection.
+    queue_seconds : of unread messages, beyond which senders are asked to hold.
+    queue_bytes : of unread messages, beyond which new ones are dropped.
     insecure : may bind where other machines can reach it without keys.
-    security : keys of who binds or connects.
+    security : keys of the side that binds or connects.
     """
 
     topics: tuple[bytes, ...] = (b"",)
@@ -63,9 +62,9 @@ class SubscriberSettings:
 
 
 class SubscriberSocket:
-    """A subscription to one endpoint, registered with `poller` under whatever socket it has at the time.
+    """Subscription to one endpoint; its current socket is registered with `poller`.
 
-    One that is not `listening` from the start is attached, and asks for messages only when told to.
+    Without `listening` it is connected or bound, but subscribes only when `listen` is called.
 
     Raises
     ------
@@ -84,7 +83,7 @@ class SubscriberSocket:
     ) -> None:
         self._context, self._poller, self._settings, self._bind = context, poller, settings, bind
         self._backoff = _FIRST_BACKOFF
-        self._protocol_error = f"a breach of protocol, such as a message over {settings.max_message} bytes"
+        self._protocol_error = f"a protocol error, such as a message over {settings.max_message} bytes"
         self._disconnect_reason = self._rejection_reason = ""
         self._failures = 0
         self._encrypted = not bind and settings.security is not None and bool(settings.security.peer)
@@ -102,7 +101,7 @@ class SubscriberSocket:
             self._socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message)
             if self._listening:
                 self._subscribe()
-            # within the process there is no connection to lose
+            # an inproc socket has no connection to lose
             if not self._bind and not self.url.startswith("inproc://"):
                 self._monitor = SocketMonitor(self._context, self._socket, _EVENTS)
             self.url = endpoint.attach(
@@ -120,7 +119,7 @@ class SubscriberSocket:
         self._last_activity = monotonic()
 
     def listen(self) -> None:
-        """Ask for messages; until then none is sent, so that none piles up."""
+        """Subscribe; until then senders send nothing here, and nothing queues up."""
         if not self._listening:
             self._listening = True
             self._subscribe()
@@ -130,13 +129,13 @@ class SubscriberSocket:
             self._socket.subscribe(topic)
 
     def hold(self, *, on: bool) -> None:
-        """Ask senders that can wait to send nothing, or to go on."""
+        """Ask senders that can wait to hold, or to resume."""
         self._holding = on
         if not self._socket.closed:
             self._socket.subscribe(HOLD) if on else self._socket.unsubscribe(HOLD)
 
     def messages(self, limit: int) -> Iterator[Frames]:
-        """Yield what is there, at most `limit` messages, without waiting."""
+        """Yield the messages that have arrived, at most `limit`, without waiting."""
         for _ in range(limit):
             if self._socket.closed:
                 return
@@ -148,7 +147,7 @@ class SubscriberSocket:
             yield frames
 
     def wait(self, milliseconds: int) -> Frames | None:
-        """Return the next message as soon as it comes, None if there is none in that time; cheaper than a poll."""
+        """Return the next message, or None if none comes in that time; cheaper than a poll."""
         if self._socket.closed:
             sleep(0.001 * milliseconds)
             return None
@@ -162,17 +161,17 @@ class SubscriberSocket:
         self._last_activity = monotonic()
         return frames
 
-    def cut_off(self) -> None:
-        """Cut off whoever sends, with all that was not read yet; it is open again after a moment."""
+    def disconnect(self) -> None:
+        """Disconnect all senders and discard unread messages; the socket is opened again after a moment."""
         self._close_socket()
         self._connected, self._dropped, self._last_activity, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
 
     def reset_backoff(self) -> None:
-        """Note that a good message came: after the next interruption the first attempt comes soon again."""
+        """Reset the reconnection delay, after a valid message."""
         self._backoff = _FIRST_BACKOFF
 
     def check_connection(self) -> Iterator[ConnectionEvent]:
-        """Yield what happened to the connection; open a new socket where this one is dead."""
+        """Yield events of the connection; open a new socket where this one is dead."""
         if self._monitor is not None:
             for event, value in self._monitor.events():
                 self._last_activity = monotonic()
@@ -185,7 +184,7 @@ class SubscriberSocket:
                 self._close_socket()
                 self._open()
             except (TransportError, zmq.ZMQError) as problem:
-                # as where descriptors are short: tried again after a while
+                # for example too many open files: tried again later
                 self._connected, self._dropped, self._last_activity = False, True, monotonic()
                 if str(problem) != self._rejection_reason:
                     self._rejection_reason = str(problem)
@@ -199,23 +198,23 @@ class SubscriberSocket:
             self._disconnect_reason = self._rejection_reason = ""
         elif event == zmq.Event.DISCONNECTED or event & FAILED:
             if self._connected:
-                # what follows tells whether it was this or the network
+                # the next event shows whether it was this or the network
                 self._disconnect_reason = self._protocol_error
             elif why := rejection_reason(event, value, encrypted=self._encrypted):
                 if why != self._rejection_reason:
-                    self._disconnect_reason = self._disconnect_reason or "it was refused"
+                    self._disconnect_reason = self._disconnect_reason or "it was rejected"
                     self._rejection_reason = why
                     yield EventKind.NOTE, f"{self.url}: {why}"
             elif not self._dropped and not self._rejection_reason:
                 self._failures += 1
-                # one alone may be a sender that was just going away
+                # a single one may be a sender that was just closing
                 if self._failures == 2:
                     self._disconnect_reason = self._disconnect_reason or "failed handshakes"
                     yield EventKind.NOTE, f"{self.url} {likely_cause(encrypted=self._encrypted)}"
             self._connected, self._dropped = False, True
         elif self._dropped:
             if self._disconnect_reason == self._protocol_error:
-                self._disconnect_reason = "the sender went away"
+                self._disconnect_reason = "the sender disconnected"
             self._dropped = False
 
     def _is_dead(self) -> bool:
