@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.config import Settings, ViewerSettings
     from monitor.recording import Recorder
     from monitor.transport.base import RequestServer, Sink
-    from monitor.transport.mqtt.payloads import Ending
+    from monitor.transport.mqtt.payloads import RecordingResult
 
 
 _SCHEMES: dict[str, dict[str, object]] = {"": {}, "mqtt": {"tls": False}, "mqtts": {"tls": True}}
@@ -93,9 +93,9 @@ def open_broker(
 
     if mqtt.username and not mqtt.encrypted and not _is_here(mqtt.host):
         say(f"the password for {mqtt.host} is sent unencrypted: everybody on the way can read it; set tls")
-    sink = MqttSink(mqtt, settings.stream.rig, ending=lambda: _ending(recorder()))
+    sink = MqttSink(mqtt, settings.stream.rig, recorded=lambda: _ending(recorder()))
     say(f"telling {sink.url}")
-    return BrokerConnection((sink,), (sink.inlet,), lambda: sink.broker, sink.close)
+    return BrokerConnection((sink,), (sink.command_handler,), lambda: sink.broker, sink.close)
 
 
 def _port(text: str, parts: SplitResult) -> int | None:
@@ -115,12 +115,12 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def _ending(recorder: Recorder | None) -> Ending | None:
+def _ending(recorder: Recorder | None) -> RecordingResult | None:
     if recorder is None:
         return None
-    from monitor.transport.mqtt.payloads import Ending
+    from monitor.transport.mqtt.payloads import RecordingResult
 
-    return Ending(recorder.outcome, recorder.recorded, recorder.unrecorded)
+    return RecordingResult(recorder.outcome, recorder.recorded, recorder.unrecorded)
 
 
 def add_viewer_options(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""A feed for PlotJuggler 3 and 4: its ZeroMQ subscriber with the JSON protocol."""
+"""Feed for PlotJuggler 3 and 4, for its ZeroMQ subscriber with the JSON protocol."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from monitor.transport.zeromq.queued_publisher import QueuedPublisher
 
 
 class NumberTree:
-    """The shape of a message: the same keys in every one of them.
+    """The keys of a message, the same in every one of a topic.
 
-    Viewers take a slash for a level of the tree, so that ``a/b`` of ``c`` and ``b`` of ``c/a`` would be one curve. In
-    groups and names it becomes an underscore, and what is then doubled gets a number.
+    Viewers treat a slash as a level of the tree, so that ``a/b`` of ``c`` and ``b`` of ``c/a`` would be one curve. In
+    groups and names it is replaced by an underscore, and duplicates get a number.
 
     Parameters
     ----------
-    places : group and name of each value.
+    names : group and name of each value.
     """
 
-    def __init__(self, places: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
         groups: dict[str, list[tuple[int, str]]] = {}
-        for position, (group, name) in enumerate(places):
+        for position, (group, name) in enumerate(names):
             groups.setdefault(group, []).append((position, name))
         self._groups: list[tuple[str, list[int], list[str]]] = []
         for group, key in zip(groups, _unique(groups), strict=True):
@@ -41,8 +41,8 @@ class NumberTree:
             self._groups.append((key, positions, _unique(name for _, name in groups[group])))
 
     def encode(self, values: Sequence[float]) -> bytes:
-        """Return JSON with one number a place, written as a float; what is not finite is null."""
-        # a NaN in JSON is no JSON: msgspec writes null for it and for infinities
+        """Return JSON with a float for each name; null where it is not finite."""
+        # JSON has no NaN: msgspec writes null for it and for infinities
         return msgspec.json.encode(
             {
                 group: {name: float(values[position]) for position, name in zip(positions, names, strict=True)}
@@ -54,7 +54,7 @@ class NumberTree:
 def _unique(texts: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     for text in texts:
-        # what UTF-8 cannot write, and levels, do not belong in a key
+        # no surrogates, which UTF-8 cannot encode, and no levels
         plain = text.encode(errors="replace").decode().replace("/", "_") or "_"
         key, number = plain, 2
         while key in found:
@@ -67,26 +67,26 @@ MAX_RATE = 100.0
 """Messages a second, of all topics."""
 
 ALARM_CODES = {state: float(code) for code, state in enumerate(AlarmState)}
-"""The number that stands for each state: their order in the standard, normal being 0."""
+"""Number of each state: their order in the standard, normal being 0."""
 
-_SHARES = {"signals": 0.44, "results": 0.44, "alarms": 0.09}  # of the rate; the rest is for the edges of a second
-_QUEUE = 0.25  # s of the 2000 messages for which queues are sized: 500, or some seconds of ours
+_SHARES = {"signals": 0.44, "results": 0.44, "alarms": 0.09}  # of the rate; the rest is a margin
+_QUEUE = 0.25  # s at 2000 messages/s, by which queues are sized: 500 messages, or some seconds of this feed
 _LINGER = 0.5
 _SEVERITIES = {Severity.WARN: 1.0, Severity.TRIP: 2.0}
 
 
 class PlotJugglerSink:
-    """Publish the newest sample, the newest row of results and all alarms, some tens of times a second; never wait.
+    """Sink that publishes the newest sample, row of results and alarms some tens of times a second, without blocking.
 
     Parameters
     ----------
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     rate : messages a second, of all topics together, however fast the rig is.
     insecure : may bind where other machines can reach it.
-    context : of the caller, who then terminates it; by default an own one.
+    context : of the caller, who then terminates it; by default its own.
     clock : s since 1970.
     monotonic : s.
-    own_process : in a process of its own, which subscribers may end or fill, and not this one.
+    own_process : publish in a process of its own, which a hostile subscriber can crash or fill instead of this one.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class PlotJugglerSink:
         own_process: bool = False,
     ) -> None:
         if not 0.0 < rate <= MAX_RATE:
-            raise ValueError(f"{rate:g} messages a second for PlotJuggler: it follows at most {MAX_RATE:g}")
+            raise ValueError(f"{rate:g} messages a second for PlotJuggler: the limit is {MAX_RATE:g}")
         self._publisher = QueuedPublisher(
             PublisherProcess(bind, queue_seconds=_QUEUE, linger=_LINGER, insecure=insecure)
             if own_process and POSSIBLE
@@ -123,58 +123,60 @@ class PlotJugglerSink:
 
     @property
     def endpoint(self) -> str:
-        """What is bound, with its port."""
+        """Where it is bound, with its port."""
         return self._publisher.url
 
     @property
     def dropped(self) -> int:
-        """Messages that ZeroMQ would not take."""
+        """Messages that were dropped before any subscriber got them."""
         return self._publisher.dropped
 
     @property
     def fault(self) -> str:
-        """What subscribers have done, in one line; empty: nothing."""
+        """What is wrong with the publisher, in one line; empty: nothing."""
         return self._publisher.fault
 
     def signals(self, block: SignalBlock) -> None:
-        """Show the newest sample."""
-        self._wall.follow(block)
+        """Publish the newest sample."""
+        self._wall.update(block)
         if not len(block):
             return
         if self._channels is None or self._channels[0] is not block.stream:
-            self._channels = block.stream, _tree_of_channels(block.stream)
+            self._channels = block.stream, _channel_tree(block.stream)
         newest = block.tail(len(block) - 1)
-        self._show(self._signals, self._wall.of(newest.time), self._channels[1], newest.samples[0])
+        self._publish(self._signals, self._wall.convert(newest.time), self._channels[1], newest.samples[0])
 
     def results(self, block: ResultBlock) -> None:
-        """Show the newest row."""
+        """Publish the newest row."""
         if not len(block):
             return
         stream = block.stream
         if self._columns is None or self._columns[0] is not stream:
             self._columns = stream, NumberTree((column.actuator, column.name) for column in stream.columns)
         t = block.time + (len(block) - 1) * stream.every / stream.sample_rate
-        self._show(self._results, self._wall.of(t), self._columns[1], block.values[-1])
+        self._publish(self._results, self._wall.convert(t), self._columns[1], block.values[-1])
 
     def alarms(self, report: AlarmReport) -> None:
-        """Show the state of every alarm, and the worst of them."""
+        """Publish the state of every alarm, and the highest severity."""
         names = tuple(alarm.name for alarm in report.alarms)
         if self._names is None or self._names[0] != names:
-            self._names = names, _tree_of_alarms(names)
-        self._show(self._alarms, self._alarms.after(self._wall.now()), self._names[1], _numbers(report.alarms))
+            self._names = names, _alarm_tree(names)
+        self._publish(
+            self._alarms, self._alarms.after(self._wall.now()), self._names[1], _alarm_values(report.alarms)
+        )
 
-    def _show(self, topic: _Topic, when: float, tree: NumberTree, values: Sequence[float]) -> None:
+    def _publish(self, topic: _Topic, when: float, tree: NumberTree, values: Sequence[float]) -> None:
         topic.put(when, tree, values)
         topic.send(self._monotonic())
 
     def transfer(self, block: TransferBlock) -> None:
-        """Show nothing: a transfer function is no curve over time."""
+        """Publish nothing: a transfer function is no curve over time."""
 
     def event(self, event: Event) -> None:
-        """Show nothing: PlotJuggler has no words."""
+        """Publish nothing: PlotJuggler shows no text."""
 
     def health(self, _health: Health) -> None:
-        """Send what still waits for its turn; of the service itself show nothing."""
+        """Publish values held back by the rate limit; the health itself is not published."""
         for topic in self._topics:
             topic.send(self._monotonic())
 
@@ -183,14 +185,14 @@ class PlotJugglerSink:
         return self._signals, self._results, self._alarms
 
     def close(self) -> None:
-        """Send the newest values and leave; a second call does nothing."""
+        """Publish the newest values and close; a second call does nothing."""
         for topic in self._topics:
             topic.send()
         self._publisher.close(_LINGER)
 
 
 class _Topic:
-    """One topic: the newest values that wait, and when they may go."""
+    """One topic: its newest values, sent once a period."""
 
     def __init__(self, name: str, period: float, publisher: QueuedPublisher) -> None:
         self._name = f"synchroscope/{name}".encode()
@@ -202,20 +204,20 @@ class _Topic:
         self._newest = float("-inf")
 
     def put(self, when: float, tree: NumberTree, values: Sequence[float]) -> None:
-        """Let these values, of `when` in s since 1970, take the place of those that wait."""
+        """Replace the values to send, of the time `when` [s since 1970]."""
         self._waiting = when, tree, values
 
     def after(self, when: float) -> float:
-        """Return `when`, or if that has been told already the next instant."""
+        """Return `when`, or the next instant if a message with this time was sent."""
         return max(when, self._newest + 1e-6)
 
     def send(self, now: float | None = None) -> None:
-        """Send what waits if it is its turn at `now`, or at once; what is not later than the last is forgotten."""
+        """Send once a period, or at once without `now`; values not later than the last message are dropped."""
         turn = None if now is None else int(now / self._period)
         if self._waiting is None or (turn is not None and turn == self._turn):
             return
         (when, tree, values), self._waiting = self._waiting, None
-        # as it is written, or two instants could become one
+        # rounded as in the message, where two instants must not become equal
         when = round(when, 6)
         if not when > self._newest:
             return
@@ -223,19 +225,19 @@ class _Topic:
         self._publisher.send([self._name, tree.encode(values), b"%.6f" % when])
 
 
-def _tree_of_channels(stream: Stream) -> NumberTree:
+def _channel_tree(stream: Stream) -> NumberTree:
     return NumberTree(
         (Role.AUXILIARY, channel.name) if channel.role is Role.AUXILIARY else (channel.actuator, channel.role)
         for channel in stream.channels
     )
 
 
-def _tree_of_alarms(names: Sequence[str]) -> NumberTree:
-    places = [("all", name) for name in ("severity", "standing", "unacknowledged")]
-    return NumberTree([*places, *((name, what) for name in names for what in ("state", "active"))])
+def _alarm_tree(names: Sequence[str]) -> NumberTree:
+    totals = [("all", name) for name in ("severity", "standing", "unacknowledged")]
+    return NumberTree([*totals, *((name, what) for name in names for what in ("state", "active"))])
 
 
-def _numbers(alarms: Sequence[Alarm]) -> list[float]:
+def _alarm_values(alarms: Sequence[Alarm]) -> list[float]:
     standing = [alarm for alarm in alarms if alarm.standing]
     worst = max((_SEVERITIES[alarm.severity] for alarm in standing), default=0.0)
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
@@ -243,16 +245,16 @@ def _numbers(alarms: Sequence[Alarm]) -> list[float]:
     return [worst, float(len(standing)), float(waiting), *each]
 
 
-_JUMP = 1.0  # s by which a time may differ from what the index says
-_SLEW = 1e-3  # of the time that passes: far more than clocks differ, far less than the eye sees
+_JUMP = 1.0  # s by which a time may differ from the one expected by the index
+_SLEW = 1e-3  # s per s: far more than the drift of clocks, too slow to be seen
 
 
 class WallTime:
-    """Follow a rig's clock; what is returned for the samples of successive blocks always grows.
+    """Conversion of a rig's time to s since 1970, increasing over successive blocks.
 
-    The first block stands at the moment when it came, and from then on the rig's clock counts. It is held to the wall
-    clock by one part in a thousand, so that a day ends at the right hour. After a restart, or where the rig's clock
-    jumps, the block stands at its moment again, or right after the block before, whichever is later.
+    The first block is placed at its time of arrival, from which the rig's clock counts. The conversion is slewed to
+    the wall clock by one part in a thousand, so that it does not drift over a day. After a restart, or a jump of the
+    rig's clock, the block is placed at its arrival again, or right after the block before, whichever is later.
 
     Parameters
     ----------
@@ -268,40 +270,40 @@ class WallTime:
         self._wall = self._rig = 0.0  # the same instant on both clocks
         self._next_index, self._next_time = 0, 0.0  # of the sample after the newest
         self._newest = -math.inf  # s since 1970, of the newest sample
-        self._heard = 0.0
+        self._last_arrival = 0.0
 
-    def follow(self, block: SignalBlock) -> None:
-        """Take note of a block's times; one without samples, or without a time, says nothing."""
+    def update(self, block: SignalBlock) -> None:
+        """Update with a block; one without samples, or without a finite time, is ignored."""
         if not len(block) or not math.isfinite(block.time):
             return
         dt, now = block.stream.dt, self._clock()
         newest = block.time + (len(block) - 1) * dt
-        if self._is_new(block):
-            # the newest sample is taken now, but none before the newest of the run before
+        if self._is_discontinuous(block):
+            # the newest sample is placed at now, but no sample before the newest of the former run
             self._wall = max(now - (newest - block.time), self._newest + dt)
             self._rig = block.time
         else:
             most = _SLEW * (newest + dt - self._next_time)
-            self._wall += min(max(now - self.of(newest), -most), most)
+            self._wall += min(max(now - self.convert(newest), -most), most)
         self._epoch, self._next_index, self._next_time = block.stream.epoch, block.index + len(block), newest + dt
-        self._newest = max(self._newest, self.of(newest))
-        self._heard = self._monotonic()
+        self._newest = max(self._newest, self.convert(newest))
+        self._last_arrival = self._monotonic()
 
-    def _is_new(self, block: SignalBlock) -> bool:
+    def _is_discontinuous(self, block: SignalBlock) -> bool:
         if self._epoch != block.stream.epoch or block.index < self._next_index:
             return True
-        # a time so large that a sample changes nothing in it tells nothing
+        # a time so large that a sample is below its resolution
         if math.ulp(block.time) > block.stream.dt / 2:
             return True
         expected = self._next_time + (block.index - self._next_index) * block.stream.dt
         return abs(block.time - expected) > _JUMP or block.time < self._next_time - block.stream.dt / 2
 
-    def of(self, t: float) -> float:
-        """Return when `t`, s on the rig's clock, was."""
+    def convert(self, t: float) -> float:
+        """Return `t`, s on the rig's clock, in s since 1970."""
         return self._wall + (t - self._rig)
 
     def now(self) -> float:
-        """Return this moment, as far after the newest sample as it has come later."""
+        """Return the current time: that of the newest sample plus the time since its arrival."""
         if self._epoch is None:
             return self._clock()
-        return self._newest + (self._monotonic() - self._heard)
+        return self._newest + (self._monotonic() - self._last_arrival)

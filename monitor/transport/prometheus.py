@@ -1,4 +1,4 @@
-"""A page for Prometheus: health and alarms as metrics, in base units and with `_total` for what only grows."""
+"""Exporter for Prometheus: health and alarms as metrics, in base units, counters with `_total`."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ STREAM_STATES = ("waiting", "receiving", "stale", "ended")
 _VERSION = metadata.version("synchroscope")
 _PREFIX = "synchroscope_"
 _COUNTS = {
-    "samples_received": ("received", "Samples that were taken."),
-    "samples_lost": ("lost", "Samples that never came."),
-    "samples_duplicated": ("duplicates", "Samples that came twice and were left out."),
-    "samples_reordered": ("reordered", "Samples that came too late and were left out."),
-    "stream_gaps": ("gaps", "Times that samples were missing."),
-    "stream_restarts": ("restarts", "Times that the publisher started again."),
-    "stream_clock_jumps": ("clock_jumps", "Times that the publisher's clock jumped."),
-    "stream_reconnects": ("reconnects", "Times that the connection was built anew."),
-    "messages_rejected": ("rejected", "Messages that could not be read."),
+    "samples_received": ("received", "Samples accepted."),
+    "samples_lost": ("lost", "Samples missing in the stream."),
+    "samples_duplicated": ("duplicates", "Samples received twice and ignored."),
+    "samples_reordered": ("reordered", "Samples received out of order and ignored."),
+    "stream_gaps": ("gaps", "Gaps in the stream."),
+    "stream_restarts": ("restarts", "Restarts of the publisher."),
+    "stream_clock_jumps": ("clock_jumps", "Jumps of the publisher's clock."),
+    "stream_reconnects": ("reconnects", "Reconnections to the publisher."),
+    "messages_rejected": ("rejected", "Messages that could not be decoded."),
 }
 
 
@@ -43,17 +43,17 @@ def metrics_of(health: Health | None, alarms: Sequence[Alarm], silence: float) -
 
     Parameters
     ----------
-    health : as the service told it last; None before it has.
-    alarms : as they were told last.
-    silence : s since the service told anything.
+    health : published last; None before the first.
+    alarms : published last.
+    silence : s since the last health.
     """
-    yield InfoMetricFamily(_PREFIX + "build", "The program.", {"version": _VERSION})
+    yield InfoMetricFamily(_PREFIX + "build", "Version of the program.", {"version": _VERSION})
     yield _gauge(
-        "service_silence_seconds", "Since the service last said how it is, as it does five times a second.", silence
+        "service_silence_seconds", "Since the last health message of the service, sent five times a second.", silence
     )
     if health is None:
         return
-    yield InfoMetricFamily(_PREFIX + "stream", "What is watched.", {"rig": health.rig})
+    yield InfoMetricFamily(_PREFIX + "stream", "Rig that is monitored.", {"rig": health.rig})
     yield from _stream(health, silence)
     yield from _counts(health.counts)
     yield from _latency(health)
@@ -64,15 +64,15 @@ def metrics_of(health: Health | None, alarms: Sequence[Alarm], silence: float) -
 
 
 def _stream(health: Health, silence: float) -> Iterator[Metric]:
-    yield _gauge("stream_up", "1 while samples come.", health.state == "receiving")
-    state = _gauge("stream_state", "1 for the state that the stream is in.", labels=("state",))
+    yield _gauge("stream_up", "1 while samples arrive.", health.state == "receiving")
+    state = _gauge("stream_state", "1 for the current state of the stream.", labels=("state",))
     for name in STREAM_STATES:
         state.add_metric([name], float(health.state == name))
     yield state
     if health.state != "waiting":
-        yield _gauge("stream_age_seconds", "Since the newest block came.", health.age + silence)
-    yield _gauge("sample_rate_hertz", "As the publisher says.", health.sample_rate)
-    yield _gauge("measured_sample_rate_hertz", "Samples a second that really came.", health.measured_rate)
+        yield _gauge("stream_age_seconds", "Since the newest block arrived.", health.age + silence)
+    yield _gauge("sample_rate_hertz", "Nominal rate of the publisher.", health.sample_rate)
+    yield _gauge("measured_sample_rate_hertz", "Actual rate of the samples.", health.measured_rate)
     yield _gauge("window_seconds", "Length of the indicators' windows.", health.window)
 
 
@@ -94,25 +94,29 @@ def _latency(health: Health) -> Iterator[Metric]:
         buckets=buckets,
         sum_value=health.latency_sum,
     )
-    yield _counter("messages_unpublished", "Messages that were sent to no subscriber.", health.unpublished)
-    yield _gauge("latency_longest_seconds", "The longest since the last look.", health.latency)
-    yield _gauge("lag_seconds", "Age of the newest results when they left.", health.lag)
-    yield _gauge("load_ratio", "Part of the time in which the service was not waiting.", health.load)
-    yield _gauge("shed", "How many things are left out for want of time.", len(health.shed))
+    yield _counter("messages_unpublished", "Messages dropped before any subscriber got them.", health.unpublished)
+    yield _gauge("latency_longest_seconds", "Longest latency since the last health message.", health.latency)
+    yield _gauge("lag_seconds", "Age of the newest results when they were published.", health.lag)
+    yield _gauge("load_ratio", "Share of the time in which the service was not waiting.", health.load)
+    yield _gauge("shed", "Number of load-shedding steps in force.", len(health.shed))
 
 
 def _recording(health: Health) -> Iterator[Metric]:
     yield _gauge("recording", "1 while a run file is written.", bool(health.recording))
-    yield _counter("samples_recorded", "Samples that are safe in the run file.", health.recorded)
-    yield _counter("samples_unrecorded", "Samples that the recorder could not keep.", health.unrecorded)
-    yield _counter(
-        "recording_breaks", "Times that the recording had to go on in a new file.", health.recording_breaks
+    yield _counter("samples_recorded", "Samples written to the run file.", health.recorded)
+    yield _counter("samples_unrecorded", "Samples that could not be recorded.", health.unrecorded)
+    yield _counter("recording_breaks", "Times that the recording continued in a new file.", health.recording_breaks)
+    yield _gauge(
+        "samples_unaccounted",
+        "Samples in none of the counts, or in two: a defect of the service.",
+        health.unaccounted,
     )
-    yield _gauge("samples_unaccounted", "Samples in none of the counts, or in two: a defect.", health.unaccounted)
     if health.recording:
-        yield _gauge("unwritten_age_seconds", "Of the oldest sample that waits for the disk.", health.unwritten_age)
+        yield _gauge(
+            "unwritten_age_seconds", "Age of the oldest sample that waits for the disk.", health.unwritten_age
+        )
     if health.recording and health.disk_free >= 0:
-        yield _gauge("disk_free_bytes", "Left on the disk of the run file.", health.disk_free)
+        yield _gauge("disk_free_bytes", "Free space on the disk of the run file.", health.disk_free)
 
 
 def _broker(broker: Broker) -> Iterator[Metric]:
@@ -120,19 +124,21 @@ def _broker(broker: Broker) -> Iterator[Metric]:
         return
     yield _gauge("broker_up", "1 while the MQTT broker is connected.", broker.state == "connected")
     yield _gauge("broker_waiting_messages", "Messages that wait for the broker.", broker.waiting)
-    yield _counter("broker_messages_dropped", "Messages to the broker that were lost.", broker.dropped)
+    yield _counter("broker_messages_dropped", "Messages to the broker that were dropped.", broker.dropped)
 
 
 def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:
-    standing = _gauge("alarms_standing", "Alarms that are neither normal nor put aside.", labels=("severity",))
+    standing = _gauge(
+        "alarms_standing", "Alarms that are neither normal, shelved nor out of service.", labels=("severity",)
+    )
     for severity in Severity:
         standing.add_metric([severity], float(sum(a.standing and a.severity is severity for a in alarms)))
     yield standing
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
-    yield _gauge("alarms_unacknowledged", "Alarms that nobody has taken note of.", waiting)
+    yield _gauge("alarms_unacknowledged", "Alarms that are not acknowledged.", waiting)
     active = _gauge("alarm_active", "1 while the alarm's condition holds.", labels=("name", "severity"))
-    # the state that it is in alone: zeros for seven others would make the page several times as long
-    state = _gauge("alarm_state", "1 for the state that the alarm is in.", labels=("name", "severity", "state"))
+    # the current state only: zeros for the seven others would make the page several times as long
+    state = _gauge("alarm_state", "1 for the current state of the alarm.", labels=("name", "severity", "state"))
     for alarm in alarms:
         active.add_metric([alarm.name, alarm.severity], float(alarm.active))
         state.add_metric([alarm.name, alarm.severity, alarm.state], 1.0)
@@ -152,21 +158,21 @@ def _counter(name: str, text: str, value: int) -> CounterMetricFamily:
 
 _ADDRESS = re.compile(r"(?:http://)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})(?:/metrics)?/?")
 _YIELD = 1e-4  # s between two metrics
-_ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  bound only where it is said
+_ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  bound only if requested
 
 
 class PrometheusSink:
-    """Keep the newest health and alarms; threads of its own tell them over HTTP, and the service waits for none.
+    """Sink that serves the newest health and alarms over HTTP, in threads of its own.
 
     Parameters
     ----------
     address : HOST:PORT; port 0 finds a free one.
-    insecure : may be read from other machines: there is no password and no encryption.
+    insecure : may bind where other machines can read it, without password and encryption.
     clock : s, monotonic.
 
     Raises
     ------
-    TransportError : the address is malformed, taken or not this machine's, or other machines could read it.
+    TransportError : the address is malformed, in use or not of this machine, or open to other machines.
     """
 
     def __init__(
@@ -179,46 +185,46 @@ class PrometheusSink:
         self._clock = clock
         self._health: Health | None = None
         self._report = AlarmReport()
-        self._heard = clock()
+        self._last_health = clock()
         registry = CollectorRegistry()
-        registry.register(_Newest(self._metrics))
+        registry.register(_NewestCollector(self._metrics))
         host, port = _checked(address, insecure)
         try:
             self._server, self._thread = start_http_server(port, host, registry)
         except OSError as problem:
             taken = problem.errno in (errno.EADDRINUSE, errno.EACCES)
-            why = "is in use, or not for this user: choose another port" if taken else problem.strerror
+            why = "is in use, or not permitted for this user: choose another port" if taken else problem.strerror
             raise TransportError(f"{address} {why}") from problem
         self._closed = False
         shown = "*" if host == _ALL_ADDRESSES else f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._server.server_port}/metrics"
 
     def _metrics(self) -> Iterator[Metric]:
-        # values that never change: whatever is newest is whole
-        return metrics_of(self._health, self._report.alarms, max(0.0, self._clock() - self._heard))
+        # both are immutable, so that the thread reads consistent values
+        return metrics_of(self._health, self._report.alarms, max(0.0, self._clock() - self._last_health))
 
     def health(self, health: Health) -> None:
-        """Keep the look at the service."""
-        self._health, self._heard = health, self._clock()
+        """Store the health."""
+        self._health, self._last_health = health, self._clock()
 
     def alarms(self, report: AlarmReport) -> None:
-        """Keep the alarms."""
+        """Store the alarms."""
         self._report = report
 
     def signals(self, block: SignalBlock) -> None:
-        """Keep nothing."""
+        """Ignore."""
 
     def results(self, block: ResultBlock) -> None:
-        """Keep nothing."""
+        """Ignore."""
 
     def transfer(self, block: TransferBlock) -> None:
-        """Keep nothing."""
+        """Ignore."""
 
     def event(self, event: Event) -> None:
-        """Keep nothing."""
+        """Ignore."""
 
     def close(self) -> None:
-        """Serve no more; a second call does nothing."""
+        """Stop serving; a second call does nothing."""
         if not self._closed:
             self._closed = True
             self._server.shutdown()
@@ -226,18 +232,18 @@ class PrometheusSink:
             self._server.server_close()
 
 
-class _Newest(Collector):
+class _NewestCollector(Collector):
     def __init__(self, metrics: Callable[[], Iterator[Metric]]) -> None:
         self._metrics = metrics
 
     def collect(self) -> Iterator[Metric]:
         for metric in self._metrics():
             yield metric
-            # the interpreter's lock is given up, or the service would wait until it is taken away
+            # release the GIL, or the service would wait a whole switch interval
             time.sleep(_YIELD)
 
     def describe(self) -> tuple[Metric, ...]:
-        # or the registry would collect to see the names
+        # without this the registry would call `collect` when it registers
         return ()
 
 
@@ -252,5 +258,5 @@ def _checked(address: str, insecure: bool) -> tuple[str, int]:
     except ValueError:
         local = host == "localhost"
     if not local and not insecure:
-        raise TransportError(f"{address} would be open to other machines: take 127.0.0.1 or say --insecure")
+        raise TransportError(f"{address} would be open to other machines: use 127.0.0.1 or add --insecure")
     return _ALL_ADDRESSES if host == "*" else host, int(match["port"])

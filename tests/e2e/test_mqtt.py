@@ -159,7 +159,7 @@ def test_an_alarm_is_acknowledged_by_way_of_the_broker_which_refuses_another_ser
     refused = lab.service(password_file=str(wrong))
     watcher = lab.watch("#")
     line = refused.until(r"at 0\.000 s: (broker .*)\n")
-    assert line == f"broker mqtts://127.0.0.1:{lab.broker.port}: it refuses user or password"
+    assert line == f"broker mqtts://127.0.0.1:{lab.broker.port}: user or password refused"
     service.until("connected")
     assert lab.rig.wait_for_subscriber(60.0)
     lab.move(10, 1.0)

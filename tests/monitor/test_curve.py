@@ -126,7 +126,7 @@ def test_a_service_that_is_another_is_not_believed(house, sink, tmp_path):
     other.prepare()
     desk = replace(house.client("desk"), peer=read_public(other.public))
     note, *_ = heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
-    assert "public key is not the one known here" in note.detail
+    assert "public key is not the one given here" in note.detail
 
 
 def test_who_was_removed_is_kept_out_from_the_next_time_on_and_let_in_when_back(house, sink):
@@ -195,7 +195,7 @@ def test_a_client_that_cannot_be_judged_is_not_let_in_and_the_next_one_is(house,
         # who read standard error has gone
         raise BrokenPipeError
 
-    monkeypatch.setattr(house.authenticator, "_say", gone)
+    monkeypatch.setattr(house.authenticator, "_log_callback", gone)
     heard(sink.endpoint, desk, lambda: sink.health(Health()), refused)
     with monkeypatch.context() as broken:
         broken.setattr(house.authenticator, "_name", lambda _: 1 / 0)

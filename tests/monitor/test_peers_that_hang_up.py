@@ -50,7 +50,7 @@ for line in sys.stdin:
         for _ in range(20):
             held.serve(print)
             sleep(0.01)
-        said = held.rejection
+        said = held.refused
     elif role == "results":
         held.health(Health())
         sleep(0.02)

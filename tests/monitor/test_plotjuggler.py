@@ -288,8 +288,8 @@ def test_every_sample_has_a_later_time_than_the_one_before(steps: list[str], dat
             case "wall jumps":
                 clocks.offset += data.draw(st.sampled_from([-1e6, -3.0, 2.0, 1e6]))
         rows = data.draw(st.integers(1, 400))
-        wall.follow(signals(index, [[0.0] * 3] * rows, replace(STREAM, epoch=epoch), at))
-        times = [wall.of(at + row / 1000.0) for row in range(rows)]
+        wall.update(signals(index, [[0.0] * 3] * rows, replace(STREAM, epoch=epoch), at))
+        times = [wall.convert(at + row / 1000.0) for row in range(rows)]
         assert times[0] > before
         assert np.all(np.diff(times) > 0.0)
         before = times[-1]
@@ -309,9 +309,9 @@ class Rig:
         """Return when the newest sample was."""
         for _ in range(blocks):
             self.clocks.now += 0.1
-            self.wall.follow(signals(self.index, [[0.0] * 3] * 100, replace(STREAM, epoch=self.epoch), self.at))
+            self.wall.update(signals(self.index, [[0.0] * 3] * 100, replace(STREAM, epoch=self.epoch), self.at))
             self.index, self.at = self.index + 100, self.at + 0.1
-        return self.wall.of(self.at - 0.001)
+        return self.wall.convert(self.at - 0.001)
 
 
 @pytest.mark.parametrize("jump", [3600.0, 2.0, -0.5, -1e6])
@@ -352,8 +352,8 @@ def test_a_rigs_clock_is_held_to_the_wall_over_a_day() -> None:
     for second in range(0, 86_400, 10):
         # a clock that gains 100 parts in a million: 8.6 s a day
         clocks.now = 50.0 + second
-        wall.follow(signals(10 * second, [[0.0] * 3] * 100, stream, 1.0001 * second))
-    assert wall.of(1.0001 * second + 9.9) == pytest.approx(clocks.wall(), abs=0.01)
+        wall.update(signals(10 * second, [[0.0] * 3] * 100, stream, 1.0001 * second))
+    assert wall.convert(1.0001 * second + 9.9) == pytest.approx(clocks.wall(), abs=0.01)
 
 
 def test_a_row_that_comes_again_is_not_shown_again(viewer: Viewer) -> None:

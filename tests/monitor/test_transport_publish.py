@@ -202,7 +202,7 @@ def test_heartbeats_carry_the_next_index(counting, gather, subscribed):
     assert not publisher.heartbeat()
     publisher.send(counting(40, 10))
     assert not publisher.heartbeat_if_idle()
-    received = gather(source, lambda found: len(found) == 2, meanwhile=publisher.idle)
+    received = gather(source, lambda found: len(found) == 2, meanwhile=publisher.heartbeat_if_idle)
     assert (received[1].index, len(received[1])) == (50, 0)
     assert received[1].time == pytest.approx(0.05)
     assert publisher.heartbeat()

@@ -12,7 +12,7 @@ import aiomqtt
 from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
 from monitor.config import MqttSettings
 from monitor.transport.mqtt.connection import Connection, NoConnectionError, password, tls_context, url_of
-from monitor.transport.mqtt.outbox import Place
+from monitor.transport.mqtt.outbox import RigTopics
 
 CHECK = "check"
 """The topic beside ``status`` and the others that the message goes by; nothing stays there."""
@@ -27,7 +27,7 @@ def broker(settings: MqttSettings, rig: str) -> Iterator[CheckResult]:
 
 
 async def _meet(settings: MqttSettings, rig: str) -> CheckResult:
-    name, topic = url_of(settings), Place(settings.lab, rig).topic(CHECK)
+    name, topic = url_of(settings), RigTopics(settings.lab, rig).topic(CHECK)
     # of the same name the broker would end the connection of a service that runs
     identifier = f"synchroscope-check-{secrets.token_hex(4)}"
     secret, context = password(settings), tls_context(settings)
@@ -45,7 +45,7 @@ async def _meet(settings: MqttSettings, rig: str) -> CheckResult:
     except aiomqtt.MqttError as problem:
         return fail("broker", f"{met}, but it does not take messages under {topic}: {problem.__cause__ or problem}")
     finally:
-        await connection.leave()
+        await connection.disconnect()
     if trip is None:
         return warn("broker", f"{met}; {topic} did not come back: the user may not write there, or not read")
     return ok("broker", f"{met}; {topic} there and back in {1e3 * trip:.1f} ms")

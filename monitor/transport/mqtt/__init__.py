@@ -1,4 +1,4 @@
-"""A broker is told by MQTT what the service finds, and may pass requests on to it (docs/mqtt.md is the contract)."""
+"""Results, alarms and events published to an MQTT broker, and requests of its clients (contract: docs/mqtt.md)."""
 
 from monitor.transport.mqtt.sink import MqttCommandHandler, MqttSink
 

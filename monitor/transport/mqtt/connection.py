@@ -1,4 +1,4 @@
-"""One connection to a broker: password and certificates, opening, and closing with nothing left of it."""
+"""One connection to a broker: password and certificates, opening and closing."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class CredentialError(ValueError):
 
 
 def password(settings: MqttSettings, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the password, None where no user is named.
+    """Return the password; None if no user name is set.
 
     Raises
     ------
-    CredentialError : there is none, or its file is open to others.
+    CredentialError : there is none, or other users can read its file.
     """
     if not settings.username:
         return None
@@ -57,23 +57,23 @@ def password(settings: MqttSettings, environment: Mapping[str, str] = os.environ
 
 
 def tls_context(settings: MqttSettings) -> ssl.SSLContext | None:
-    """Return how the connection is encrypted, None where it is not; certificates and host names are always checked.
+    """Return the TLS context, None without encryption; certificates and host names are always verified.
 
     Raises
     ------
-    CredentialError : a file is missing, no certificate or key, or a key that is open to others.
+    CredentialError : a file is missing or invalid, or other users can read the key.
     """
     if not settings.encrypted:
         return None
     try:
         context = ssl.create_default_context(cafile=settings.ca or None)
     except (OSError, ValueError) as problem:
-        raise CredentialError(f"{settings.ca}: no certificates to trust in it ({_reason(problem)})") from problem
+        raise CredentialError(f"{settings.ca}: no trusted certificates in it ({_reason(problem)})") from problem
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if settings.certificate:
         with _open_secret(Path(settings.key)) as key:
             try:
-                # without a word here it would be asked for at the terminal
+                # without a password OpenSSL would prompt at the terminal
                 context.load_cert_chain(settings.certificate, _descriptor_path(key, settings.key), password=b"")
             except (OSError, ValueError) as problem:
                 raise CredentialError(
@@ -83,17 +83,17 @@ def tls_context(settings: MqttSettings) -> ssl.SSLContext | None:
     return context
 
 
-def _password_text(found: bytes | str) -> str:
-    """Return the password in a line; empty where it is none, by the same rule wherever it comes from."""
+def _password_text(content: bytes | str) -> str:
+    """Return a valid password, without its line end; else an empty string."""
     try:
-        text = (found if isinstance(found, str) else found.decode()).rstrip("\r\n")
+        text = (content if isinstance(content, str) else content.decode()).rstrip("\r\n")
     except UnicodeDecodeError:
         return ""
-    return text if text.isprintable() and len(found) <= _MAX_PASSWORD else ""
+    return text if text.isprintable() and len(content) <= _MAX_PASSWORD else ""
 
 
 def _open_secret(path: Path) -> BinaryIO:
-    """Open a file that nobody but its owner can read, or the group where systemd has put it there."""
+    """Open a file that only its owner can read, or also its group for a credential of systemd."""
     try:
         return open_guarded(path, _OTHER_ACCESS if is_systemd_credential(path) else GROUP_OTHER_ACCESS)
     except UnsafeFileError as problem:
@@ -101,9 +101,9 @@ def _open_secret(path: Path) -> BinaryIO:
 
 
 def _descriptor_path(file: BinaryIO, path: str) -> str:
-    """Return a name by which the open file itself is read again, whatever has become of its own; if there is one."""
-    itself = Path(f"/dev/fd/{file.fileno()}")
-    return str(itself) if itself.exists() else path
+    """Return a path of the open file itself, if the system has one, so that it cannot be replaced meanwhile."""
+    descriptor_path = Path(f"/dev/fd/{file.fileno()}")
+    return str(descriptor_path) if descriptor_path.exists() else path
 
 
 def _reason(problem: Exception) -> str:
@@ -111,33 +111,33 @@ def _reason(problem: Exception) -> str:
 
 
 KEEPALIVE = 10
-"""s of silence after which either side asks; a broker that hangs is noticed within twice that."""
+"""s of silence after which a ping is sent; a broker that hangs is detected within twice that."""
 
 ANSWER_TIMEOUT = 5.0
-"""s for every answer of the broker."""
+"""s, for each answer of the broker."""
 
 _QUEUE = 64
 _BAD_USER, _NOT_AUTHORIZED = 134, 135
 
 _NUMBERED = re.compile(r"\[(?:Errno|WinError) (-?\d+)\] *")
-_NO_ANSWER = "it does not answer"
+_NO_ANSWER = "no answer from the broker"
 _REASONS = {
     errno.ETIMEDOUT: _NO_ANSWER,
-    errno.ECONNREFUSED: "it refuses the connection: is the broker running, and on this port?",
+    errno.ECONNREFUSED: "connection refused: is the broker running, and on this port?",
     errno.ECONNRESET: "connection reset by broker",
-    errno.EHOSTUNREACH: "no way to it: is its machine on, and the address right?",
-    errno.ENETUNREACH: "no way to it: is this machine in the network?",
-    socket.EAI_NONAME: "there is no machine of this name",
-    socket.EAI_AGAIN: "its name cannot be looked up: is this machine in the network?",
+    errno.EHOSTUNREACH: "host unreachable: is its machine on, and the address right?",
+    errno.ENETUNREACH: "network unreachable: is this machine in the network?",
+    socket.EAI_NONAME: "host name not found",
+    socket.EAI_AGAIN: "host name cannot be resolved: is this machine in the network?",
 }
 
 _logger = logging.getLogger("synchroscope.mqtt")
-# what goes wrong is told in other ways; this is for whoever asks
+# errors are reported as notes; this log is for debugging
 _logger.addHandler(logging.NullHandler())
 
 
 class NoConnectionError(Exception):
-    """There is no connection; the text says why, `refused` whether the broker or its certificate is the reason."""
+    """No connection; the text says why, `refused` whether the broker or its certificate is the reason."""
 
     def __init__(self, reason: str, *, refused: bool = False) -> None:
         super().__init__(reason)
@@ -145,14 +145,14 @@ class NoConnectionError(Exception):
 
 
 class Connection(aiomqtt.Client):
-    """A connection with a clean session: what the broker must not miss is kept here and not there.
+    """A connection with a clean session: messages are queued here, not by the broker.
 
     Parameters
     ----------
-    settings : which broker.
+    settings : of the broker.
     identifier : the same for every connection of the service, so that the broker ends a former one that hangs.
-    password, context : as the broker wants them.
-    will : told by the broker when the connection breaks off.
+    password, context : from `password` and `tls_context`.
+    will : published by the broker when the connection is lost.
     """
 
     def __init__(
@@ -183,24 +183,24 @@ class Connection(aiomqtt.Client):
         try:
             await self.__aenter__()
         except MqttConnectError as problem:
-            self.abandon()
+            self.abort()
             code = problem.rc.value if isinstance(problem.rc, ReasonCode) else problem.rc
             if code in (_BAD_USER, _NOT_AUTHORIZED):
-                raise NoConnectionError("it refuses user or password", refused=True) from None
-            raise NoConnectionError(f"it refuses the connection ({problem.rc})", refused=True) from None
+                raise NoConnectionError("user or password refused", refused=True) from None
+            raise NoConnectionError(f"connection refused by the broker ({problem.rc})", refused=True) from None
         except (aiomqtt.MqttError, OSError, ValueError) as problem:
-            self.abandon()
+            self.abort()
             raise _connection_error(str(problem)) from None
 
-    async def leave(self) -> None:
-        """End it so that the broker does not tell the will."""
+    async def disconnect(self) -> None:
+        """Disconnect, so that the broker does not publish the will."""
         with contextlib.suppress(aiomqtt.MqttError):
             await self.__aexit__(None, None, None)
-        self.abandon()
+        self.abort()
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Close the socket, whatever state it is in; the broker then publishes the will."""
-        # after a timeout aiomqtt would leave it open; paho closes it when it reads the end
+        # aiomqtt leaves it open after a timeout; paho closes it when it reads the end
         open_socket = self._client.socket()
         if isinstance(open_socket, socket.socket):
             with contextlib.suppress(OSError):
@@ -211,7 +211,7 @@ class Connection(aiomqtt.Client):
             open_socket.close()
         for end in (self._connected, self._disconnected):
             if end.done() and not end.cancelled():
-                # looked at, or asyncio would complain of it
+                # retrieved, or asyncio would log it
                 end.exception()
 
     def _on_disconnect(
@@ -223,19 +223,19 @@ class Connection(aiomqtt.Client):
         properties: Properties | None = None,
     ) -> None:
         if not self._connected.done():
-            # or the answer would be waited for
+            # or `open` would wait for the answer
             self._connected.set_exception(aiomqtt.MqttError("connection closed by broker before it answered"))
         else:
             super()._on_disconnect(client, userdata, flags, reason_code, properties)
 
 
 def port_of(settings: MqttSettings) -> int:
-    """Return the port that is meant."""
+    """Return the port, or the default one."""
     return settings.port or (8883 if settings.encrypted else 1883)
 
 
 def url_of(settings: MqttSettings) -> str:
-    """Return how the broker is called."""
+    """Return the URL of the broker."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"mqtt{'s' if settings.encrypted else ''}://{host}:{port_of(settings)}"
 
@@ -244,9 +244,9 @@ def _connection_error(text: str) -> NoConnectionError:
     if "CERTIFICATE_VERIFY_FAILED" in text:
         # [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: WHY (_ssl.c:1006)
         why = text.partition("failed: ")[2].rpartition(" (")[0] or "not trusted"
-        return NoConnectionError(f"its certificate is refused: {why}", refused=True)
+        return NoConnectionError(f"certificate of the broker rejected: {why}", refused=True)
     if "ALERT" in text:
-        return NoConnectionError(f"it refuses the encrypted connection, or our certificate: {text}", refused=True)
+        return NoConnectionError(f"TLS connection, or our certificate, refused by the broker: {text}", refused=True)
     if text in ("Operation timed out", "timed out"):
         return NoConnectionError(_NO_ANSWER)
     found = _NUMBERED.match(text)

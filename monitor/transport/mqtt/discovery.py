@@ -1,4 +1,4 @@
-"""What Home Assistant is told so that it shows indicators and alarms by itself (its MQTT discovery messages)."""
+"""MQTT discovery messages, by which Home Assistant shows indicators and alarms automatically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Column, ResultStream
 from monitor.messages.headline import QUANTITIES, first_indicator
 from monitor.transport.mqtt import payloads
-from monitor.transport.mqtt.outbox import INDICATORS, RELIABILITY, STATUS, Message, Place, alarm_topic
+from monitor.transport.mqtt.outbox import INDICATORS, RELIABILITY, STATUS, Message, RigTopics, alarm_topic
 
 MAX_SENSORS = 1000
 
@@ -22,39 +22,39 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Discovery:
-    """Make the configuration messages of one rig.
+    """Create the configuration messages of one rig.
 
     Parameters
     ----------
     prefix : topic under which Home Assistant looks for them.
-    place : where the rig's topics are.
+    topics : of the rig.
     """
 
-    def __init__(self, prefix: str, place: Place) -> None:
+    def __init__(self, prefix: str, topics: RigTopics) -> None:
         self._prefix = prefix
-        self._place = place
-        self._node = _node(place)
+        self._topics = topics
+        self._node = _node(topics)
         self._device = {
             "identifiers": [self._node],
-            "name": f"Synchroscope {place.rig or place.lab}",
+            "name": f"Synchroscope {topics.rig or topics.lab}",
             "manufacturer": "Synchroscope",
             "model": "synchroscope monitor",
             "sw_version": payloads.VERSION,
         }
 
     def sensors(self, stream: ResultStream) -> tuple[Message, ...]:
-        """Return the headlines, then a sensor for each value, without standard deviations and the bands of models."""
+        """Return sensors of headlines, then of values, without standard deviations and the bands of models."""
         first = [self._headline(name, quantity, unit) for name, quantity, unit in _headlines(stream)]
         shown = [c for c in stream.columns if not c.name.endswith(_UNCERTAINTY) and not c.name.startswith("model_")]
         return (*first, *(self._sensor(column) for column in shown))[:MAX_SENSORS]
 
     def alarms(self, alarms: Sequence[Alarm]) -> tuple[Message, ...]:
-        """Return a binary sensor for each alarm, on while it is standing."""
+        """Return a binary sensor for each alarm, on while the alarm is standing."""
         return tuple(self._alarm(alarm) for alarm in alarms)
 
     def _headline(self, actuator: str, quantity: str, unit: str) -> Message:
-        """Return a sensor of what is read first; which indicator it is and what contradicts it are its attributes."""
-        topic, path = self._place.topic(INDICATORS), f"value_json['headline'][{_literal(actuator)}]"
+        """Return a sensor of a headline; its indicator and the contradicting indicators are attributes."""
+        topic, path = self._topics.topic(INDICATORS), f"value_json['headline'][{_literal(actuator)}]"
         content = {
             "name": f"{actuator} {quantity}".strip(),
             "state_topic": topic,
@@ -69,7 +69,7 @@ class Discovery:
         path = f"value_json['values'][{_literal(column.actuator)}][{_literal(column.name)}]"
         content = {
             "name": f"{column.actuator} {column.name}".strip(),
-            "state_topic": self._place.topic(under),
+            "state_topic": self._topics.topic(under),
             "value_template": f"{{{{ {path} }}}}",
         }
         return self._measurement(f"{column.actuator}_{column.name}", column.unit, content)
@@ -83,7 +83,7 @@ class Discovery:
         return self._message("sensor", name, content)
 
     def _alarm(self, one: Alarm) -> Message:
-        topic = self._place.topic(alarm_topic(one.name))
+        topic = self._topics.topic(alarm_topic(one.name))
         content = {
             "name": one.name,
             "state_topic": topic,
@@ -97,7 +97,7 @@ class Discovery:
         identifier = _identifier(name)
         common = {
             "unique_id": f"{self._node}_{identifier}",
-            "availability_topic": self._place.topic(STATUS),
+            "availability_topic": self._topics.topic(STATUS),
             "availability_template": "{{ value_json.status }}",
             "payload_available": "online",
             "payload_not_available": "offline",
@@ -108,13 +108,13 @@ class Discovery:
         return Message(topic, payloads.encode({**content, **common}), retain=True, absolute=True)
 
 
-def topics(prefix: str, place: Place) -> str:
-    """Return the filter of all topics under which a rig's things are told."""
-    return f"{prefix}/+/{_node(place)}/+/config"
+def topic_filter(prefix: str, topics: RigTopics) -> str:
+    """Return the topic filter of all configuration messages of a rig."""
+    return f"{prefix}/+/{_node(topics)}/+/config"
 
 
 def _headlines(stream: ResultStream) -> Iterator[tuple[str, str, str]]:
-    """Yield actuator, quantity and unit of what is read first."""
+    """Yield actuator, quantity and unit of each headline."""
     units = {(column.actuator, column.name): column.unit for column in stream.columns}
     for actuator in dict.fromkeys(column.actuator for column in stream.columns):
         indicator = first_indicator({name for owner, name in units if owner == actuator}.__contains__)
@@ -124,16 +124,16 @@ def _headlines(stream: ResultStream) -> Iterator[tuple[str, str, str]]:
                 yield actuator, quantity, unit
 
 
-def _node(place: Place) -> str:
-    return _identifier(f"synchroscope_{place.lab}_{place.rig}")
+def _node(topics: RigTopics) -> str:
+    return _identifier(f"synchroscope_{topics.lab}_{topics.rig}")
 
 
 def _identifier(name: str) -> str:
-    """Return a name with the characters that Home Assistant allows; two names never become the same."""
+    """Return a name with only characters that Home Assistant allows; different names stay different."""
     plain = _UNFIT.sub("_", name)
     return plain if plain == name else f"{plain}_{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"
 
 
 def _literal(text: str) -> str:
-    """Return a string of a template, in which nothing can end it or begin another."""
+    """Return a string literal for a template, in which nothing can end the string or begin an expression."""
     return re.sub("[{}%#']", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

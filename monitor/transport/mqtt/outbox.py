@@ -22,19 +22,19 @@ INDICATORS, RELIABILITY = "indicators", "reliability"
 ALARMS = "alarm/+"
 EVENT, COMMAND, ANSWER = "event", "command", "answer"
 
-# the wildcards and what separates levels, the sign that escapes, controls, and what UTF-8 forbids
+# level separator, wildcards, escape character, control characters, and what UTF-8 forbids
 _UNSAFE = re.compile("[/+#%\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def topic_level(name: str) -> str:
-    """Return a name as one level of a topic: what may not stand there is percent-encoded, an empty name is ``-``."""
+    """Return a name as one level of a topic: forbidden characters percent-encoded, an empty name as ``-``."""
     if name in ("", NO_NAME):
         return NO_NAME if not name else "%2D"
     return _UNSAFE.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), name)
 
 
 def name_from_level(level: str) -> str:
-    """Return the name that `level` was given."""
+    """Return the name of a level; inverse of `topic_level`."""
     return "" if level == NO_NAME else unquote(level, errors="surrogatepass")
 
 
@@ -44,12 +44,12 @@ def alarm_topic(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RigTopics:
     """The topics of one rig.
 
     Parameters
     ----------
-    lab, rig : their names as they are; an empty rig is one that nobody knows yet.
+    lab, rig : names, not encoded; the rig is empty while it is unknown.
     """
 
     lab: str
@@ -57,11 +57,11 @@ class Place:
 
     @property
     def prefix(self) -> str:
-        """What all its topics begin with."""
+        """First levels of all its topics."""
         return f"{ROOT}/{topic_level(self.lab)}/{topic_level(self.rig)}"
 
     def topic(self, under: str) -> str:
-        """Return the whole topic of ``status`` and the like."""
+        """Return the full topic of ``status`` and the like."""
         return f"{self.prefix}/{under}"
 
 
@@ -76,8 +76,8 @@ class Message:
     Parameters
     ----------
     topic : under that of the rig; from the root where `absolute`.
-    payload : an empty one takes a retained message away.
-    retain : the broker keeps it for whoever comes later.
+    payload : an empty one clears a retained message.
+    retain : the broker stores it for later subscribers.
     """
 
     topic: str
@@ -87,42 +87,42 @@ class Message:
 
 
 class Outbox:
-    """Everything that is to be published; any thread may call anything, and nothing waits.
+    """Queue of messages to publish; thread-safe, and never blocks.
 
-    Transitions of alarms are kept in order, events in order, and of what is retained the newest of each topic. Where
-    there is no room left the oldest goes, and is counted.
+    Transitions of alarms and events are queued in order, and the newest retained message of each topic is stored.
+    Where a queue is full its oldest message is dropped and counted.
 
     Parameters
     ----------
-    max_alarms, max_events : how many of them may wait.
+    max_alarms, max_events : sizes of the queues.
     """
 
     def __init__(self, max_alarms: int = MAX_WAITING_ALARMS, max_events: int = MAX_WAITING_EVENTS) -> None:
         self._lock = threading.Lock()
-        self._most_alarms, self._most_events = max_alarms, max_events
+        self._max_alarms, self._max_events = max_alarms, max_events
         self._alarms: deque[Message] = deque()
-        self._pending: Counter[str] = Counter()  # transitions that wait, by topic
-        self._newer: set[str] = set()  # topics of which something stands that came after those transitions
+        self._pending: Counter[str] = Counter()  # number of queued transitions, by topic
+        self._newer: set[str] = set()  # topics with a state set after their queued transitions
         self._events: deque[Message] = deque()
         self._answers: deque[Message] = deque(maxlen=MAX_WAITING_ANSWERS)
-        self._retained: dict[str, Message] = {}  # what the broker is to keep
-        self._due: dict[str, None] = {}  # of that, what it has not got yet
+        self._retained: dict[str, Message] = {}  # by topic
+        self._due: dict[str, None] = {}  # topics of retained messages not published yet
         self._row: ResultBlock | None = None
         self.dropped = 0
         self.closing = False
 
     @property
     def waiting(self) -> int:
-        """Messages that must not be lost."""
+        """Number of queued messages, without telemetry."""
         with self._lock:
             return len(self._alarms) + len(self._events) + len(self._due) + len(self._answers)
 
     def set_retained(self, message: Message) -> None:
-        """Let the broker keep this in place of what it has; the same again is not told again."""
+        """Replace the retained message of a topic; a message with the same payload is not published again."""
         with self._lock:
             held = self._retained.get(message.topic)
             if message.topic in self._pending:
-                # the same as stood before them is not what they leave behind
+                # the state before the queued transitions is not the state after them
                 self._newer.add(message.topic)
             elif held is not None and held.payload == message.payload:
                 return
@@ -130,56 +130,56 @@ class Outbox:
             self._due[message.topic] = None
 
     def is_retained(self, topic: str) -> bool:
-        """Whether there is something that the broker is to keep there."""
+        """Return whether the topic has a retained message."""
         with self._lock:
             return topic in self._retained
 
     def clear_retained(self, topic: str, *, absolute: bool = False) -> None:
-        """Take away what the broker keeps there, unless it is ours; so many at a time and no more."""
+        """Clear a retained message of another session; ignored for our own topics, and if too many are pending."""
         with self._lock:
             if topic not in self._retained and topic not in self._pending and len(self._due) < _MAX_DUE:
                 self._retained[topic] = Message(topic, b"", retain=True, absolute=absolute)
                 self._due[topic] = None
 
-    def transition(self, message: Message) -> None:
-        """Tell an alarm's transition, after all that came before."""
+    def add_transition(self, message: Message) -> None:
+        """Queue an alarm's transition."""
         with self._lock:
-            if len(self._alarms) >= self._most_alarms:
+            if len(self._alarms) >= self._max_alarms:
                 lost = self._alarms.popleft()
                 self._settle(lost)
-                # where that was the last word on this alarm, its state is told all the same
+                # the state is published even if no other transition of this alarm is queued
                 self._due[lost.topic] = None
                 self.dropped += 1
             self._alarms.append(message)
             self._pending[message.topic] += 1
             self._newer.discard(message.topic)
 
-    def event(self, payload: bytes) -> None:
-        """Tell an event, after those that came before."""
+    def add_event(self, payload: bytes) -> None:
+        """Queue an event."""
         with self._lock:
-            if len(self._events) >= self._most_events:
+            if len(self._events) >= self._max_events:
                 self._events.popleft()
                 self.dropped += 1
             self._events.append(Message(EVENT, payload))
 
-    def answer(self, payload: bytes) -> None:
-        """Answer a request."""
+    def add_answer(self, payload: bytes) -> None:
+        """Queue the answer to a request."""
         with self._lock:
             self._answers.append(Message(ANSWER, payload))
 
-    def row(self, block: ResultBlock) -> None:
-        """Tell the last row, unless another comes before."""
+    def set_row(self, block: ResultBlock) -> None:
+        """Set the block whose last row is published next."""
         with self._lock:
             self._row = block
 
-    def take_row(self) -> ResultBlock | None:
-        """Return the block whose last row is to be told now; None if that was done."""
+    def pop_row(self) -> ResultBlock | None:
+        """Return the block set last and remove it; None if there is no new one."""
         with self._lock:
             block, self._row = self._row, None
             return block
 
     def next(self) -> Message | None:
-        """Return what is to be published next; it stays until `done`. At the end the status goes last."""
+        """Return the next message to publish; it stays queued until `confirm`. Status last when closing."""
         with self._lock:
             if STATUS in self._due and not self.closing:
                 return self._retained[STATUS]
@@ -192,8 +192,8 @@ class Outbox:
                     return queue[0]
             return self._first_due(lambda _: True)
 
-    def done(self, message: Message) -> None:
-        """Forget a message that the broker has."""
+    def confirm(self, message: Message) -> None:
+        """Remove a message that the broker has acknowledged."""
         with self._lock:
             for queue in (self._alarms, self._answers, self._events):
                 if queue and queue[0] is message:
@@ -207,19 +207,19 @@ class Outbox:
                     del self._retained[message.topic]
 
     def republish_retained(self) -> None:
-        """Tell again whatever the broker is to keep: it may have lost it, or be another one."""
+        """Publish all retained messages again: the broker may have lost them, or be another one."""
         with self._lock:
             self._due = dict.fromkeys(self._retained)
-            # answers are for clients that asked on a connection that is no more
+            # answers belong to requests of the connection that was lost
             self._answers.clear()
 
     def retained(self) -> tuple[Message, ...]:
-        """What the broker is to keep."""
+        """All retained messages."""
         with self._lock:
             return tuple(self._retained.values())
 
     def _settle(self, message: Message) -> None:
-        """What was told last of an alarm is what the broker is to keep, unless there is later word of it."""
+        """Make a published transition the retained state of its alarm, unless a later state was set."""
         self._pending[message.topic] -= 1
         later = message.topic in self._newer
         if not self._pending[message.topic]:
@@ -229,9 +229,9 @@ class Outbox:
             self._retained[message.topic] = replace(message, payload=as_refresh(message.payload))
             self._due.pop(message.topic, None)
 
-    def _first_due(self, wanted: Callable[[str], bool]) -> Message | None:
-        # an alarm's transitions that wait say more than its state before them
+    def _first_due(self, accepts: Callable[[str], bool]) -> Message | None:
+        # queued transitions of an alarm are published before its state
         for topic in self._due:
-            if wanted(topic) and topic not in self._pending:
+            if accepts(topic) and topic not in self._pending:
                 return self._retained[topic]
         return None

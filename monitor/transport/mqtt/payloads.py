@@ -19,8 +19,8 @@ from monitor.messages.headline import first_indicator, read_headline
 from monitor.messages.health import Health
 
 
-class Headlines:
-    """Make the objects that stand before the values of a row; an actuator without a delay has none."""
+class HeadlineReader:
+    """Read the headline of each actuator from a row of results; an actuator without a delay has none."""
 
     def __init__(self, stream: ResultStream) -> None:
         places: dict[str, dict[str, int]] = {}
@@ -34,8 +34,8 @@ class Headlines:
         )
         """(n_actuators,) columns of their delays."""
 
-    def of(self, actuator: str, row: Samples, window: float) -> dict[str, Any]:
-        """Return what a row of results, (n_columns,), says of one of `names`; `window` [s] is the indicators'."""
+    def read(self, actuator: str, row: Samples, window: float) -> dict[str, Any]:
+        """Return the headline of an actuator in a row of results, (n_columns,); `window` [s] of the indicators."""
         first, own = self._columns[actuator]
         found = read_headline(first, lambda name: float(row[own[name]]) if name in own else math.nan)
         return {
@@ -66,36 +66,36 @@ def now() -> str:
 
 
 def encode(content: dict[str, Any]) -> bytes:
-    """Return the JSON form; what is not finite is null."""
+    """Return JSON; non-finite numbers are null."""
     return msgspec.json.encode(content)
 
 
 def is_reliability(name: str) -> bool:
-    """Whether a column belongs to a model that is judged."""
+    """Return whether a column belongs to the reliability of a model."""
     return name.startswith(_RELIABILITY)
 
 
 class Telemetry:
-    """The newest row of results, of the indicators with the headline before them, or of the reliabilities.
+    """Encode the newest row of results: of the indicators, with their headline, or of the reliabilities.
 
     Parameters
     ----------
-    stream : what the columns are.
-    reliability : which of the two.
+    stream : of the results.
+    reliability : encode the reliabilities.
     window : s, of the indicators.
     """
 
     def __init__(self, stream: ResultStream, *, reliability: bool, window: float = 0.0) -> None:
         self._step = stream.every / stream.sample_rate
         self._every, self._window = stream.every, window
-        self._headlines = None if reliability else Headlines(stream)
+        self._headlines = None if reliability else HeadlineReader(stream)
         self._places: dict[str, dict[str, int]] = {}
         for place, column in enumerate(stream.columns):
             if is_reliability(column.name) is reliability:
                 self._places.setdefault(column.actuator, {})[column.name] = place
 
     def message(self, block: ResultBlock, utc: str) -> bytes | None:
-        """Return the payload; None where there is no such column, or no row."""
+        """Return the payload; None if there is no such column, or no row."""
         rows = len(block) - 1
         if not self._places or rows < 0:
             return None
@@ -107,12 +107,12 @@ class Telemetry:
         content: dict[str, Any] = {"time": time, "index": index, "utc": utc}
         if self._headlines is not None:
             found, newest = self._headlines, block.values[-1]
-            content["headline"] = {name: found.of(name, newest, self._window) for name in found.names}
+            content["headline"] = {name: found.read(name, newest, self._window) for name in found.names}
         return encode({**content, "values": values})
 
 
 def meta(stream: ResultStream, lab: str, window: float) -> bytes:
-    """Return what stays the same from row to row."""
+    """Return the description of a stream of results."""
     return encode(
         {
             "lab": lab,
@@ -130,25 +130,25 @@ def meta(stream: ResultStream, lab: str, window: float) -> bytes:
 
 
 def status(word: str, **more: str) -> bytes:
-    """Return that the service is ``online`` or ``offline``, and why or how."""
+    """Return the status, ``online`` or ``offline``, with its reason or state."""
     return encode({"status": word, **more, "version": VERSION, "utc": now()})
 
 
 def will() -> bytes:
-    """Return what the broker says when the service is gone without a word; when that is nobody can know before."""
+    """Return the last will, which the broker publishes when the connection is lost; its time is unknown."""
     return encode({"status": "offline", "reason": "lost", "version": VERSION})
 
 
 def event(event: Event) -> bytes:
-    """Return what happened, and when it was told."""
-    told = {**asdict(event), "utc": now()}
-    return encode({name: value for name, value in told.items() if name != "alarm" or value is not None})
+    """Return an event, with the time of publication."""
+    content = {**asdict(event), "utc": now()}
+    return encode({name: value for name, value in content.items() if name != "alarm" or value is not None})
 
 
 def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
-    """Return an alarm as it is after `transition`; without one, told so that its state is known."""
+    """Return an alarm after `transition`; without one, a refresh of its state."""
     if transition is not None:
-        # of several transitions at once each is told with the state that it led to
+        # of several transitions at once each is published with the state that it led to
         active = _ACTIVE.get(transition.action, alarm.active)
         state, at, index = transition.state, transition.time, transition.index
         alarm = replace(alarm, state=state, active=active, time=at, index=index)
@@ -158,12 +158,12 @@ def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
 
 
 def as_refresh(payload: bytes) -> bytes:
-    """Return an alarm's message as one that is told again: nothing has happened since."""
+    """Return an alarm's message as a refresh: nothing has happened since."""
     return payload.removesuffix(_NOT_REFRESH) + _REFRESH if payload.endswith(_NOT_REFRESH) else payload
 
 
 def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:
-    """Return how many alarms there are, of what kind."""
+    """Return the number of alarms by kind."""
     return {
         "all": len(alarms),
         "standing": sum(alarm.standing for alarm in alarms),
@@ -176,8 +176,8 @@ _EMPTY = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How a recording came out: ``clean``, ``lossy`` or ``truncated``, and how many samples it has and has not."""
+class RecordingResult:
+    """Outcome of a recording, ``clean``, ``lossy`` or ``truncated``, and its samples recorded and not recorded."""
 
     outcome: str
     recorded: int
@@ -185,36 +185,33 @@ class Ending:
 
 
 class Summary:
-    """Follow the results of one stream.
-
-    What is judged of a model is not among the worst values: of a probability the largest says nothing.
-    """
+    """Summary of a run: newest headline, and largest absolute values without the reliabilities of models."""
 
     def __init__(self) -> None:
         self._stream: ResultStream | None = None
         self._columns = np.empty(0, dtype=np.intp)
         self._worst, self._when = _EMPTY, _EMPTY
-        self._headlines: Headlines | None = None
+        self._headlines: HeadlineReader | None = None
         self._last: dict[str, tuple[Samples, float]] = {}
 
-    def follow(self, block: ResultBlock) -> None:
-        """Take the next results."""
+    def update(self, block: ResultBlock) -> None:
+        """Update with a block of results."""
         if block.stream is not self._stream:
             self._begin(block.stream)
         if not len(block) or not len(self._columns):
             return
-        self._keep_last(block)
+        self._update_last(block)
         sizes = np.abs(block.values[:, self._columns])
         rows = np.fmax.reduce(sizes, axis=0)
-        # a NaN is larger than nothing
+        # a comparison with NaN is False
         larger = np.flatnonzero(rows > self._worst)
         if len(larger):
             self._worst[larger] = rows[larger]
             at = np.nanargmax(sizes[:, larger], axis=0)
             self._when[larger] = block.time + at * (block.stream.every / block.stream.sample_rate)
 
-    def _keep_last(self, block: ResultBlock) -> None:
-        """Keep the newest row with a delay, of each actuator."""
+    def _update_last(self, block: ResultBlock) -> None:
+        """Store the newest row with a delay, of each actuator."""
         if self._headlines is None:
             return
         known = np.isfinite(block.values[:, self._headlines.delays])
@@ -226,14 +223,14 @@ class Summary:
 
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream
-        self._headlines, self._last = Headlines(stream), {}
-        told = [place for place, column in enumerate(stream.columns) if not is_reliability(column.name)]
-        self._columns = np.array(told, dtype=np.intp)
-        self._worst, self._when = np.full(len(told), -1.0), np.zeros(len(told))
+        self._headlines, self._last = HeadlineReader(stream), {}
+        columns = [place for place, column in enumerate(stream.columns) if not is_reliability(column.name)]
+        self._columns = np.array(columns, dtype=np.intp)
+        self._worst, self._when = np.full(len(columns), -1.0), np.zeros(len(columns))
 
-    def message(self, health: Health, alarms: Sequence[Alarm], ending: Ending | None = None) -> bytes:
-        """Return the payload; while the recording goes on its outcome is empty."""
-        kept = ending or Ending("", health.recorded, health.unrecorded)
+    def message(self, health: Health, alarms: Sequence[Alarm], recorded: RecordingResult | None = None) -> bytes:
+        """Return the payload; the outcome is empty until the recording has ended."""
+        result = recorded or RecordingResult("", health.recorded, health.unrecorded)
         return encode(
             {
                 "state": health.state,
@@ -241,7 +238,7 @@ class Summary:
                 "counts": asdict(health.counts),
                 "worst": self._rows(),
                 "alarms": alarm_counts(alarms),
-                "recording": {"path": health.recording, **asdict(kept)} if health.recording else None,
+                "recording": {"path": health.recording, **asdict(result)} if health.recording else None,
                 "utc": now(),
             }
         )
@@ -249,8 +246,8 @@ class Summary:
     def _newest(self, window: float) -> dict[str, Any]:
         if self._headlines is None:
             return {}
-        of = self._headlines.of
-        return {name: {**of(name, row, window), "time": time} for name, (row, time) in self._last.items()}
+        read = self._headlines.read
+        return {name: {**read(name, row, window), "time": time} for name, (row, time) in self._last.items()}
 
     def _rows(self) -> list[dict[str, Any]]:
         if self._stream is None:

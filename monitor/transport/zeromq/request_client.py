@@ -97,7 +97,7 @@ class RequestClient:
         reason = f"no answer from {self._url} within {self._timeout:g} s; it may not have been carried out"
         found = [Answer(ok=False, reason=reason, id=number) for number in self._pending]
         self._pending.clear()
-        # with the old socket a queued request could reach a service that comes back much later, and with the old context
+        # with the old socket a queued request could reach a service that comes back much later; with the old context
         # a closed socket may still send for a moment
         self.close()
         self._context, self._socket = self._open()

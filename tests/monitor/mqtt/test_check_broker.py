@@ -119,4 +119,4 @@ def test_certificates_are_verified(run, tmp_path):
     assert said.detail.startswith(f"mqtts://127.0.0.1:{one.port}: connected")
     said = met(one.port, ca=str(wrong.path))
     assert said.level is Level.FAIL
-    assert "certificate is refused" in said.detail
+    assert "certificate of the broker rejected" in said.detail

@@ -11,7 +11,7 @@ import pytest
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.outbox import Place
+from monitor.transport.mqtt.outbox import RigTopics
 from monitor.transport.mqtt.payloads import Summary, Telemetry
 
 NAN = math.nan
@@ -69,7 +69,7 @@ def test_the_summary_has_the_last_headline_that_meant_something(together: bool) 
     health = Health(window=2.0)
     assert json.loads(summary.message(health, ()))["headline"] == {}
     for blocks in [block(100, *rows)] if together else [block(100 + 2 * i, row) for i, row in enumerate(rows)]:
-        summary.follow(blocks)
+        summary.update(blocks)
     found = json.loads(summary.message(health, ()))
     assert list(found)[:2] == ["state", "headline"]
     assert found["headline"] == {
@@ -79,7 +79,7 @@ def test_the_summary_has_the_last_headline_that_meant_something(together: bool) 
 
 
 def test_home_assistant_has_the_headlines_before_all_values() -> None:
-    sensors = [json.loads(message.payload) for message in Discovery("ha", Place("lab", "rig")).sensors(STREAM)]
+    sensors = [json.loads(message.payload) for message in Discovery("ha", RigTopics("lab", "rig")).sensors(STREAM)]
     assert [sensor["name"] for sensor in sensors][:5] == [
         "north delay", "north ratio", "south delay", "south ratio", "north fdb_delay",
     ]  # fmt: skip

@@ -52,7 +52,7 @@ def secured(run, authority: Authority, tmp_path: Path, *names: x509.GeneralName)
 def said(sink: MqttSink) -> str:
     """Return the first line about the connection."""
     lines: list[str] = []
-    until(lambda: sink.inlet.serve(lambda request: lines.append(request.text)) or lines)
+    until(lambda: sink.command_handler.serve(lambda request: lines.append(request.text)) or lines)
     return lines[0]
 
 
@@ -156,7 +156,7 @@ def test_encrypted_and_known_by_a_password(run, authority, tmp_path, watch, tell
     watcher.until("/status", lambda told: told["status"] == "online")
     watcher.send("synchroscope/v1/lab/rig/command", encode(NoteRequest(text="oil is warm", id=3)))
     notes: list[str] = []
-    until(lambda: sink.inlet.serve(lambda request: notes.append(request.text)) or watcher.on("/answer"))
+    until(lambda: sink.command_handler.serve(lambda request: notes.append(request.text)) or watcher.on("/answer"))
     assert watcher.on("/answer")[0].json == {"ok": True, "id": 3}
     assert "oil is warm" in notes
 
@@ -188,9 +188,9 @@ def test_what_is_not_right_is_refused_and_told(run, authority, tmp_path, tell, m
     sink = tell(broker.port, username="desk", password_variable="WORD", ca=str(trusted))
     line = said(sink)
     expected = {
-        "authority": "its certificate is refused: unable to get local issuer certificate",
-        "host": "its certificate is refused: IP address mismatch",
-        "password": "it refuses user or password",
+        "authority": "certificate of the broker rejected: unable to get local issuer certificate",
+        "host": "certificate of the broker rejected: IP address mismatch",
+        "password": "user or password refused",
     }
     assert expected[wrong] in line
     assert line.startswith(f"broker mqtts://127.0.0.1:{broker.port}: ")
@@ -245,7 +245,7 @@ def test_certificates_that_are_none_are_told_and_names_are_always_checked(tmp_pa
     key.write_text("nothing")
     with pytest.raises(CredentialError, match="no certificate with its key"):
         tls_context(MqttSettings(**given))
-    with pytest.raises(CredentialError, match="no certificates to trust"):
+    with pytest.raises(CredentialError, match="no trusted certificates"):
         tls_context(MqttSettings(**given | {"ca": str(tmp_path / "none")}))
 
 

@@ -40,7 +40,7 @@ class Waiting(RuleBasedStateMachine):
             self.lost += 1
         self.alarms.append((topic, self.number))
         self.newest[topic] = told(self.number)
-        self.box.transition(Message(topic, told(self.number), retain=True))
+        self.box.add_transition(Message(topic, told(self.number), retain=True))
 
     @rule()
     def event(self) -> None:
@@ -49,7 +49,7 @@ class Waiting(RuleBasedStateMachine):
             self.events.pop(0)
             self.lost += 1
         self.events.append(self.number)
-        self.box.event(str(self.number).encode())
+        self.box.add_event(str(self.number).encode())
 
     @rule(topic=st.sampled_from(["status", "meta"]) | NAMES, what=st.sampled_from(["new", "same", "nothing"]))
     def set_retained(self, topic: str, what: str) -> None:
@@ -77,7 +77,7 @@ class Waiting(RuleBasedStateMachine):
                 self.alarms.pop(0)
         elif held.topic == "event" and self.events and self.events[0] == number:
             self.events.pop(0)
-        self.box.done(held)
+        self.box.confirm(held)
 
     @rule(kept=st.booleans())
     def reconnect(self, kept: bool) -> None:
@@ -121,16 +121,16 @@ TestWaiting.settings = settings(max_examples=40, stateful_step_count=30, deadlin
 def test_the_status_goes_first_and_at_the_end_last() -> None:
     for closing in (False, True):
         box = Outbox()
-        box.event(b"1")
-        box.transition(Message("alarm/a", told(1), retain=True))
-        box.answer(b"{}")
+        box.add_event(b"1")
+        box.add_transition(Message("alarm/a", told(1), retain=True))
+        box.add_answer(b"{}")
         box.set_retained(Message("status", b"x", retain=True))
         box.set_retained(Message("meta", b"y", retain=True))
         box.closing = closing
         order = []
         while (message := box.next()) is not None:
             order.append(message.topic)
-            box.done(message)
+            box.confirm(message)
         rest = ["alarm/a", "meta", "answer", "event"]
         assert order == ([*rest, "status"] if closing else ["status", *rest])
 
@@ -140,23 +140,23 @@ def test_the_same_again_is_not_told_again() -> None:
     for _ in range(3):
         box.set_retained(Message("meta", b"x", retain=True))
         while (message := box.next()) is not None:
-            box.done(message)
+            box.confirm(message)
             assert message.payload == b"x"
     assert box.waiting == 0
 
 
 def test_an_alarm_that_goes_is_taken_away_after_its_last_transition() -> None:
     box = Outbox()
-    box.transition(Message("alarm/a", told(1), retain=True))
+    box.add_transition(Message("alarm/a", told(1), retain=True))
     box.set_retained(Message("alarm/a", b"", retain=True))
     first = box.next()
     assert first is not None
     assert first.payload == told(1)
-    box.done(first)
+    box.confirm(first)
     second = box.next()
     assert second is not None
     assert second.payload == b""
-    box.done(second)
+    box.confirm(second)
     box.republish_retained()
     assert box.next() is None
 
@@ -165,7 +165,7 @@ def test_an_alarm_that_goes_is_taken_away_after_its_last_transition() -> None:
 def test_answers_are_bounded_and_end_with_the_connection(number: int) -> None:
     box = Outbox()
     for _ in range(number):
-        box.answer(b"{}")
+        box.add_answer(b"{}")
     assert box.waiting == min(number, MAX_WAITING_ANSWERS)
     box.republish_retained()
     assert box.waiting == 0
@@ -175,9 +175,9 @@ def test_an_hour_without_a_broker_grows_no_further() -> None:
     box = Outbox()
     messages = [Message(f"alarm/{number}", told(number), retain=True) for number in range(512)]
     for number in range(120_000):
-        box.transition(messages[number % 512])
+        box.add_transition(messages[number % 512])
     for _ in range(15_000):
-        box.event(b"{}")
+        box.add_event(b"{}")
     assert box.waiting <= 100_000 + 10_000 + 512
     assert box.dropped == 25_000
     assert box.next() is messages[20_000 % 512]
@@ -189,11 +189,11 @@ def test_what_is_told_after_a_transition_is_the_last_word() -> None:
         box = Outbox()
         box.set_retained(Message("alarm/a", payload, retain=True))
         while (message := box.next()) is not None:
-            box.done(message)
-        box.transition(Message("alarm/a", told(1), retain=True))
+            box.confirm(message)
+        box.add_transition(Message("alarm/a", told(1), retain=True))
         box.set_retained(Message("alarm/a", payload, retain=True))
         heard = []
         while (message := box.next()) is not None:
             heard.append(message.payload)
-            box.done(message)
+            box.confirm(message)
         assert heard == [told(1), payload]

@@ -23,8 +23,8 @@ from monitor.messages.health import Health
 from monitor.messages.requests import MAX_REQUEST, AcknowledgeRequest, NoteRequest, Request, decode_answer, encode
 from monitor.transport.mqtt import connection, outbox, payloads
 from monitor.transport.mqtt.discovery import Discovery
-from monitor.transport.mqtt.outbox import Place
-from monitor.transport.mqtt.payloads import Ending, Summary
+from monitor.transport.mqtt.outbox import RigTopics
+from monitor.transport.mqtt.payloads import RecordingResult, Summary
 from monitor.transport.mqtt.sink import MqttCommandHandler
 from monitor.transport.rate_limit import Backoff, FixedInterval
 from tests.monitor.mqtt.conftest import ALARM, STREAM, rows, transition
@@ -47,14 +47,14 @@ def test_names_become_levels_and_back(one: str, other: str) -> None:
 
 
 def test_a_place_has_five_levels_whatever_its_names() -> None:
-    place = Place("lab/1", "+")
+    place = RigTopics("lab/1", "+")
     assert place.topic("status") == "synchroscope/v1/lab%2F1/%2B/status"
-    assert Place("lab").topic("status") == "synchroscope/v1/lab/-/status"
+    assert RigTopics("lab").topic("status") == "synchroscope/v1/lab/-/status"
     assert place.topic(outbox.alarm_topic("a/b")) == "synchroscope/v1/lab%2F1/%2B/alarm/a%2Fb"
 
 
 def test_two_rigs_never_share_a_topic_however_long_their_names() -> None:
-    assert Place("lab", "/" * 500 + "a").prefix != Place("lab", "/" * 500 + "b").prefix
+    assert RigTopics("lab", "/" * 500 + "a").prefix != RigTopics("lab", "/" * 500 + "b").prefix
     assert load_settings(None, {"stream": {"rig": "/" * 128}}).stream.rig == "/" * 128
     with pytest.raises(SettingsError, match="at most 128"):
         load_settings(None, {"stream": {"rig": "/" * 129}})
@@ -103,7 +103,7 @@ def test_the_worst_of_every_value_however_it_is_cut(values, data) -> None:
     summary = Summary()
     for first, part in ((0, values[:cut]), (2 * cut, values[cut:])):
         if part:
-            summary.follow(rows(first, part))
+            summary.update(rows(first, part))
     found = json.loads(summary.message(Health(), (ALARM,)))
     wanted = []
     for place, column in enumerate(STREAM.columns[:4]):
@@ -119,7 +119,7 @@ def test_the_worst_of_every_value_however_it_is_cut(values, data) -> None:
 def test_the_summary_has_the_recording_s_word_at_the_end() -> None:
     health = Health(recording="/runs/a.h5", recorded=5)
     assert json.loads(Summary().message(health, ()))["recording"]["outcome"] == ""
-    ended = json.loads(Summary().message(health, (), Ending("lossy", 9, 1)))["recording"]
+    ended = json.loads(Summary().message(health, (), RecordingResult("lossy", 9, 1)))["recording"]
     assert ended == {"path": "/runs/a.h5", "outcome": "lossy", "recorded": 9, "unrecorded": 1}
 
 
@@ -196,13 +196,13 @@ class Asked:
         self.now = 0.0
         self.answers: list[bytes] = []
         self.done: list[Request] = []
-        self.inlet = MqttCommandHandler(self.answers.append, lambda: self.now)
+        self.handler = MqttCommandHandler(self.answers.append, lambda: self.now)
 
     def ask(self, *given: bytes, retained: bool = False) -> list[tuple[bool, int, str]]:
         self.answers.clear()
         for payload in given:
-            self.inlet.take(payload, retained)
-        self.inlet.serve(self.done.append)
+            self.handler.put(payload, retained)
+        self.handler.serve(self.done.append)
         return [(a.ok, a.id, a.reason) for a in map(decode_answer, self.answers)]
 
 
@@ -217,7 +217,7 @@ def test_hostile_bytes_are_refused_and_answered(payload: bytes) -> None:
     assert not ok
     assert reason
     assert "\n" not in reason
-    assert asked.inlet.refused == 1
+    assert asked.handler.refused == 1
     assert not asked.done
 
 
@@ -232,10 +232,10 @@ def test_a_request_is_carried_out_and_a_refusal_has_its_reason() -> None:
         raise ValueError("there is no alarm 'a'")
 
     asked.answers.clear()
-    asked.inlet.take(encode(request), False)
-    asked.inlet.serve(refuse)
+    asked.handler.put(encode(request), False)
+    asked.handler.serve(refuse)
     assert decode_answer(asked.answers[0]).reason == "there is no alarm 'a'"
-    assert asked.inlet.refused == 2
+    assert asked.handler.refused == 2
 
 
 def test_a_flood_is_bounded_and_limited() -> None:
@@ -243,7 +243,7 @@ def test_a_flood_is_bounded_and_limited() -> None:
     note = encode(NoteRequest(text="again"))
     oks = [ok for ok, _, _ in asked.ask(*[note] * 1000)]
     assert oks == [True] * 50 + [False] * 14
-    assert asked.inlet.refused == 1000 - 50
+    assert asked.handler.refused == 1000 - 50
     asked.now = 1.01
     assert sum(ok for ok, _, _ in asked.ask(*[note] * 64)) == 20
 
@@ -252,8 +252,8 @@ def test_a_flood_is_bounded_and_limited() -> None:
 def test_what_is_said_of_the_connection_becomes_notes(texts) -> None:
     asked = Asked()
     for text in texts:
-        asked.inlet.note(f"broker: {text}")
-    asked.inlet.serve(asked.done.append)
+        asked.handler.note(f"broker: {text}")
+    asked.handler.serve(asked.done.append)
     assert len(asked.done) == min(len(texts), 16)
     assert not asked.answers
 
@@ -263,7 +263,7 @@ def test_what_is_said_of_the_connection_becomes_notes(texts) -> None:
 @example("a'b\"c", "}}{{ x }}{% y %}")
 def test_a_template_finds_its_value_whatever_the_names(actuator: str, name: str) -> None:
     stream = replace(STREAM, columns=(Column(name, "1", actuator),))
-    for message in Discovery("homeassistant", Place("lab", "r")).sensors(stream):
+    for message in Discovery("homeassistant", RigTopics("lab", "r")).sensors(stream):
         template = json.loads(message.payload)["value_template"]
         inner = template.removeprefix("{{ value_json['values'][").removesuffix("] }}")
         assert not re.search("[{}%#']", inner)
@@ -278,17 +278,20 @@ def test_a_template_finds_its_value_whatever_the_names(actuator: str, name: str)
 
 def test_two_names_never_become_one_identifier() -> None:
     columns = tuple(Column("x", "1", actuator) for actuator in ("a b", "a/b", "a_b", "ä"))
-    sensors = Discovery("ha", Place("lab", "r")).sensors(replace(STREAM, columns=columns))
+    sensors = Discovery("ha", RigTopics("lab", "r")).sensors(replace(STREAM, columns=columns))
     assert len({message.topic for message in sensors}) == 4
 
 
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (OSError(errno.EHOSTUNREACH, "No route to host"), "no way to it: is its machine on, and the address right?"),
-        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "there is no machine of this name"),
+        (
+            OSError(errno.EHOSTUNREACH, "No route to host"),
+            "host unreachable: is its machine on, and the address right?",
+        ),
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "host name not found"),
         (OSError(errno.ENOBUFS, "No buffer space available"), "No buffer space available"),
-        (TimeoutError("timed out"), "it does not answer"),
+        (TimeoutError("timed out"), "no answer from the broker"),
         (ValueError("[x] is odd"), "[x] is odd"),
     ],
 )

@@ -199,11 +199,11 @@ def test_a_command_is_carried_out_and_answered(broker, watch, tell) -> None:
     for request in requests:
         watcher.send(f"{HERE}/command", encode(request))
     watcher.send(f"{HERE}/command", b"{not json")
-    until(lambda: sink.inlet.serve(taken.append) or len(watcher.heard) == 3)
+    until(lambda: sink.command_handler.serve(taken.append) or len(watcher.heard) == 3)
     assert [each for each in taken if not str(getattr(each, "text", "")).startswith("broker")] == requests
     assert [one.json for one in watcher.heard][:2] == [{"ok": True, "id": 5}, {"ok": True, "id": 6}]
     assert not watcher.heard[2].json["ok"]
-    assert sink.inlet.refused == 1
+    assert sink.command_handler.refused == 1
 
 
 def test_a_retained_command_is_refused(broker, watch, tell) -> None:
@@ -211,7 +211,7 @@ def test_a_retained_command_is_refused(broker, watch, tell) -> None:
     watcher.send(f"{HERE}/command", encode(NoteRequest(text="old", id=9)), retain=True)
     taken = []
     sink = tell(broker.port, commands=True, username="desk", password_variable="PATH")
-    until(lambda: sink.inlet.serve(taken.append) or watcher.heard)
+    until(lambda: sink.command_handler.serve(taken.append) or watcher.heard)
     assert not watcher.heard[0].json["ok"]
     assert "retained" in watcher.heard[0].json["reason"]
     assert not [each for each in taken if each.text == "old"]
@@ -225,7 +225,7 @@ def test_without_commands_nothing_is_taken(broker, watch, tell) -> None:
     sink.event(Event(EventKind.NOTE, 0.0, 0))
     connected(sink)
     taken = []
-    sink.inlet.serve(taken.append)
+    sink.command_handler.serve(taken.append)
     assert all(each.text.startswith("broker ") for each in taken)
     assert not watcher.heard
 
@@ -234,8 +234,8 @@ def test_a_command_that_is_too_long_is_refused_and_the_next_is_carried_out(broke
     watcher = watch(broker.port)
     sink = tell(broker.port, commands=True, username="desk", password_variable="PATH")
     connected(sink)
-    kept, taken = [], sink.inlet.take
-    sink.inlet.take = sink._session._conversation._command = lambda payload, retained: (
+    kept, taken = [], sink.command_handler.put
+    sink.command_handler.put = sink._client._tasks._command = lambda payload, retained: (
         kept.append(len(payload)),
         taken(payload, retained),
     )
@@ -244,7 +244,7 @@ def test_a_command_that_is_too_long_is_refused_and_the_next_is_carried_out(broke
         watcher.send(f"{HERE}/command", b"x" * size)
     watcher.send(f"{HERE}/command", encode(NoteRequest(text="again", id=3)))
     said = []
-    until(lambda: sink.inlet.serve(said.append) or len(watcher.on("/answer")) == 3)
+    until(lambda: sink.command_handler.serve(said.append) or len(watcher.on("/answer")) == 3)
     answers = [one.json for one in watcher.on("/answer")]
     assert [each["ok"] for each in answers] == [False, False, True]
     assert max(kept) <= client._MAX_PAYLOAD
@@ -275,9 +275,9 @@ def test_what_nobody_foresaw_is_told_once_and_the_next_attempt_made(broker, watc
     connected(sink)
     sink.alarms(report(transition(1)))
     until(lambda: watcher.transitions())
-    sink.inlet.serve(said.append)
+    sink.command_handler.serve(said.append)
     words = [each.text.split(": ", 1)[1] for each in said]
-    assert words == ["connected", *2 * ["unforeseen: KeyError: 'x'", "connected"]]
+    assert words == ["connected", *2 * ["unexpected error: KeyError: 'x'", "connected"]]
 
 
 def test_a_connection_that_cannot_be_made_is_told_and_tried_again(broker, tell, monkeypatch) -> None:
@@ -292,8 +292,11 @@ def test_a_connection_that_cannot_be_made_is_told_and_tried_again(broker, tell, 
     sink = tell(broker.port)
     connected(sink)
     said = []
-    sink.inlet.serve(said.append)
-    assert [each.text.split(": ", 1)[1] for each in said] == ["unforeseen: ValueError: no such topic", "connected"]
+    sink.command_handler.serve(said.append)
+    assert [each.text.split(": ", 1)[1] for each in said] == [
+        "unexpected error: ValueError: no such topic",
+        "connected",
+    ]
 
 
 def test_a_transition_of_an_alarm_that_is_no_more_leaves_nothing_behind(broker, watch, tell) -> None:
@@ -311,8 +314,8 @@ def test_a_broker_that_never_answers_holds_up_nobody(tell, monkeypatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         sink = tell(silent.getsockname()[1])
         said = []
-        until(lambda: sink.inlet.serve(said.append) or said)
-        assert said[0].text.endswith("it does not answer")
+        until(lambda: sink.command_handler.serve(said.append) or said)
+        assert said[0].text.endswith("no answer from the broker")
         began = monotonic()
         for number in range(1000):
             sink.results(rows(2 * number, [[1.0] * 6]))
@@ -327,12 +330,12 @@ def test_a_broker_that_never_answers_holds_up_nobody(tell, monkeypatch) -> None:
 def test_trouble_is_told_once(tell) -> None:
     sink = tell(free_port(), backoff=Backoff(0.01, 0.01))
     said = []
-    until(lambda: sink.inlet.serve(said.append) or said)
+    until(lambda: sink.command_handler.serve(said.append) or said)
     deadline = monotonic() + 0.5
     while monotonic() < deadline:
-        sink.inlet.serve(said.append)
+        sink.command_handler.serve(said.append)
     assert len(said) == 1
-    assert said[0].text.endswith(": it refuses the connection: is the broker running, and on this port?")
+    assert said[0].text.endswith(": connection refused: is the broker running, and on this port?")
     assert sink.broker.state == "away"
 
 
