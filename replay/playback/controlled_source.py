@@ -147,8 +147,8 @@ def play_controlled(
     """
     sender = _Sender(source, publisher, at_once)
     while not stop.told:
-        if requests.trouble:
-            raise ValueError(requests.trouble)
+        if requests.fault:
+            raise ValueError(requests.fault)
         requests.wait(sender.idle_time)
         requests.serve(sender.carry_out)
         sender.send_due(_POLL_INTERVAL)
@@ -186,15 +186,15 @@ class _Sender:
         """Send what is due, waiting at most `timeout` s for it while it plays."""
         self._begun = self._begun or self._publisher.subscribed
         self._moving = False
-        if not self._begun and self._publisher.refused:
-            raise ValueError(f"{self._publisher.endpoint}: {self._publisher.refused}")
+        if not self._begun and self._publisher.rejection:
+            raise ValueError(f"{self._publisher.endpoint}: {self._publisher.rejection}")
         if self._begun and self._empty():
             # a source that is paused or has ended is looked at without waiting: requests are waited for
             items = self._source.receive(timeout if self._source.playing else 0.0)
             self._moving = self._source.playing or bool(items)
             self._waiting += [item for item in items if isinstance(item, SignalBlock)]
             if self._empty():
-                self._publisher.idle()
+                self._publisher.heartbeat_if_idle()
 
     def finish(self) -> None:
         """Send the end of the stream, if there is somebody who takes it."""
