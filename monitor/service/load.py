@@ -1,4 +1,4 @@
-"""Load control: short blocks joined, restarts limited, work shed, results fanned out, deadlines after a stop."""
+"""Load control: short blocks joined, restarts limited, work shed, sinks thinned, deadlines after a stop."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import numpy as np
 
 from monitor.catalogue import CATALOGUE
 from monitor.config import Measure
-from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock, Stream
-from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Event, SignalBlock, Stream
 from monitor.transport.base import Sink
 from monitor.transport.rate_limit import TokenBucket
 
@@ -179,74 +176,48 @@ def _restored_text(step: str) -> str:
     return f"{step} is computed again"
 
 
-_THINNED_INTERVAL = 0.1  # s between the blocks that are passed on when time is short
+_THINNED_INTERVAL = 0.1  # s between the blocks that are published when time is short
 
 
-class FanOut:
-    """Pass results on to all sinks; under load viewers and subscribers get a part, a recording and alarms everything.
+class SinkSchedule:
+    """Which sinks get a block: under load viewers and subscribers get a part, a recording every block.
 
     Parameters
     ----------
-    sinks : served in this order. The first is the one that clients wait for: it gets the results of a block before
-        its signals, the others after them. All but the first get every block.
-    viewers : sinks for other programs, served last.
-    shedding : decides who is thinned.
+    sinks : the first is the one that clients wait for, and may be thinned; the others get every block.
+    viewers : sinks for other programs.
+    shedding : decides what is thinned.
     clock : s, monotonic.
+
+    Attributes
+    ----------
+    all : every sink, for events, alarms, health and transfer functions, which are never thinned.
     """
 
     def __init__(
         self, sinks: Sequence[Sink], viewers: Sequence[Sink], shedding: LoadShedding, clock: Callable[[], float]
     ) -> None:
-        self._first, self._others, self._viewers = sinks[:1], tuple(sinks[1:]), tuple(viewers)
-        self._all = (*sinks, *viewers)
+        self._first, self._others, self._viewers = tuple(sinks[:1]), tuple(sinks[1:]), tuple(viewers)
+        self.all = (*sinks, *viewers)
         self._shedding = shedding
         self._clock = clock
         self._last_published = self._last_viewed = -math.inf
 
-    def results_first(self, results: ResultBlock, *, unthinned: bool) -> None:
-        """Pass results to the first sink, before everything that can wait; always if `unthinned`."""
-        if self._publishes(self._clock(), unthinned):
-            for sink in self._first:
-                sink.results(results)
-
-    def block(self, signals: SignalBlock, results: ResultBlock | None, *, unthinned: bool) -> None:
-        """Pass signals to all sinks, and results to those that have not got them; always if `unthinned`."""
+    def first(self, *, unthinned: bool) -> tuple[Sink, ...]:
+        """Return the first sink if it gets the next block; always if `unthinned`."""
         now = self._clock()
-        if self._publishes(now, unthinned):
-            self._last_published = now
-            for sink in self._first:
-                sink.signals(signals)
-        viewers: tuple[Sink, ...] = ()
-        if unthinned or not self._shedding.thins_viewers or now - self._last_viewed >= _THINNED_INTERVAL:
-            self._last_viewed, viewers = now, self._viewers
-        for sink in (*self._others, *viewers):
-            sink.signals(signals)
-            if results is not None:
-                sink.results(results)
+        if not unthinned and self._shedding.thins_results and now - self._last_published < _THINNED_INTERVAL:
+            return ()
+        self._last_published = now
+        return self._first
 
-    def _publishes(self, now: float, unthinned: bool) -> bool:
-        return unthinned or not self._shedding.thins_results or now - self._last_published >= _THINNED_INTERVAL
-
-    def transfer(self, transfer: TransferBlock) -> None:
-        """Pass on transfer functions."""
-        for sink in self._all:
-            sink.transfer(transfer)
-
-    def event(self, event: Event) -> None:
-        """Pass on an event."""
-        for sink in self._all:
-            sink.event(event)
-
-    def alarms(self, report: AlarmReport) -> None:
-        """Pass on all alarms."""
-        for sink in self._all:
-            sink.alarms(report)
-
-    def health(self, health: Health, report: AlarmReport) -> None:
-        """Pass on the health and all alarms."""
-        for sink in self._all:
-            sink.health(health)
-            sink.alarms(report)
+    def others(self, *, unthinned: bool) -> tuple[Sink, ...]:
+        """Return the other sinks that get the next block, viewers last; all of them if `unthinned`."""
+        now = self._clock()
+        if not unthinned and self._shedding.thins_viewers and now - self._last_viewed < _THINNED_INTERVAL:
+            return self._others
+        self._last_viewed = now
+        return (*self._others, *self._viewers)
 
 
 _COMPUTE_TIME, _PASS_ON_TIME = 0.5, 3.0  # s after the stop

@@ -14,7 +14,7 @@ from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream,
 from monitor.messages.health import Broker, Counts, Health, Recording
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
-from monitor.service.load import FanOut, LoadShedding, RestartLimiter, StopDeadlines, join_blocks
+from monitor.service.load import LoadShedding, RestartLimiter, SinkSchedule, StopDeadlines, join_blocks
 from monitor.transport.base import RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
 
@@ -67,7 +67,7 @@ class Service:
         self._source = source
         self._monitor = monitor
         self._shedding = LoadShedding(monitor.settings.measures)
-        self._fan_out = FanOut(sinks, viewers, self._shedding, clock)
+        self._sinks = SinkSchedule(sinks, viewers, self._shedding, clock)
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
@@ -165,7 +165,8 @@ class Service:
                 self._uncomputed += len(update.signals)
                 self._statistics.set_lag(self._clock() - self._computed_arrival)
         if update.transfer is not None:
-            self._fan_out.transfer(update.transfer)
+            for sink in self._sinks.all:
+                sink.transfer(update.transfer)
         for event in update.events:
             self._publish_event(event)
 
@@ -174,11 +175,18 @@ class Service:
         unthinned = begins or signals.last
         # the first block of a stream is published even if it is empty: it defines the columns
         publishable = results if results is not None and (len(results) > 0 or results.last or begins) else None
+        first = self._sinks.first(unthinned=unthinned)
         if publishable is not None:
-            self._fan_out.results_first(publishable, unthinned=unthinned)
+            for sink in first:
+                sink.results(publishable)
             self._computed_arrival = self._arrived
             self._statistics.add_latency(self._clock() - self._computed_arrival)
-        self._fan_out.block(signals, publishable, unthinned=unthinned)
+        for sink in first:
+            sink.signals(signals)
+        for sink in self._sinks.others(unthinned=unthinned):
+            sink.signals(signals)
+            if publishable is not None:
+                sink.results(publishable)
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream
@@ -210,11 +218,13 @@ class Service:
         alarms = self._alarms.alarms
         for first in range(0, len(transitions), MAX_TRANSITIONS):
             report = AlarmReport(alarms, tuple(transitions[first : first + MAX_TRANSITIONS]))
-            self._fan_out.alarms(report)
+            for sink in self._sinks.all:
+                sink.alarms(report)
 
     def _publish_event(self, event: Event) -> None:
         self._statistics.count_event(event)
-        self._fan_out.event(event)
+        for sink in self._sinks.all:
+            sink.event(event)
 
     def _report_restarts(self, count: int) -> None:
         message = f"rig {self._rig!r} restarts too frequently: its blocks are rejected for a while"
@@ -254,4 +264,6 @@ class Service:
         health = replace(health, shed=self._shedding.shed)
         self._publish_transitions(self._alarms.judge_health(health, *self._statistics.newest_sample, passed))
         report = AlarmReport(self._alarms.alarms)
-        self._fan_out.health(health, report)
+        for sink in self._sinks.all:
+            sink.health(health)
+            sink.alarms(report)
