@@ -387,7 +387,7 @@ def test_it_is_bound_to_this_machine_unless_insecure() -> None:
     sink.close()
     sink.close()
     for rate in (0.0, 101.0, float("nan")):
-        with pytest.raises(ValueError, match="at most 100"):
+        with pytest.raises(ValueError, match="the limit is 100"):
             PlotJugglerSink("tcp://127.0.0.1:*", rate)
 
 

@@ -289,7 +289,7 @@ def test_where_a_client_connects_to(requests, results, url) -> None:
 def test_a_service_without_requests_or_with_its_own_machine_s_only_is_told() -> None:
     with pytest.raises(TransportError, match="accepts no requests"):
         requests_url("", "tcp://127.0.0.1:5556")
-    with pytest.raises(TransportError, match="on its own machine only"):
+    with pytest.raises(TransportError, match="from its own machine only"):
         requests_url("tcp://127.0.0.1:7001", "tcp://10.0.0.5:5556")
 
 
