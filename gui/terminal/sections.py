@@ -15,7 +15,7 @@ from gui.model.series import ResultHistory
 from gui.model.verdict import COHERENT, contradiction_mark
 from gui.wording.alarm_text import counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened
-from monitor.alarms.text import reading
+from monitor.alarms.text import format_value
 from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Samples
 from monitor.messages.headline import HEADLINE, LABELS, contradicting
@@ -95,8 +95,8 @@ def _value(alarm: Alarm) -> str:
     if alarm.last is None or counted_before(alarm):
         return ""
     sides = (("<", alarm.low), (">", alarm.high))
-    limits = " or ".join(f"{sign} {reading(limit, alarm.unit)}" for sign, limit in sides if limit is not None)
-    return f"  {reading(alarm.last, alarm.unit)}" + (f" (alarm {limits})" if limits else "")
+    limits = " or ".join(f"{sign} {format_value(limit, alarm.unit)}" for sign, limit in sides if limit is not None)
+    return f"  {format_value(alarm.last, alarm.unit)}" + (f" (alarm {limits})" if limits else "")
 
 
 def _cut(line: Text, width: int) -> Text:

@@ -1,1 +1,1 @@
-"""Alarms: limits on published values, judged in stream time, each with a life of its own."""
+"""Alarms after ISA-18.2: limits on published values, evaluated in stream time, with states and acknowledgement."""

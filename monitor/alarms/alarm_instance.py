@@ -1,7 +1,8 @@
-"""One alarm of a service: its state transitions, after ISA-18.2 and IEC 62682, and the instance that takes them.
+"""One alarm of a service and its state transitions, after ISA-18.2 and IEC 62682.
 
-Two things are ours. While an alarm is shelved its life goes on unseen underneath, so that a latched one is not lost
-by shelving it. And a request without effect is no transition: it is rejected with a reason.
+Two rules are additions to the standard. A shelved alarm has an underlying state that still follows its condition, so
+that shelving does not clear a latched alarm. A request without effect is not a transition: it is rejected with a
+reason.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Transition
 _S, _A = AlarmState, AlarmAction
 LATCHED = (_S.LATCHED_UNACKNOWLEDGED, _S.LATCHED_ACKNOWLEDGED)
 
-# what does not depend on the kind of alarm
+# transitions that do not depend on the kind of alarm
 _TABLE = {
     (_S.UNACKNOWLEDGED, _A.ACKNOWLEDGE): _S.ACKNOWLEDGED,
     (_S.RETURNED, _A.ACKNOWLEDGE): _S.NORMAL,
     (_S.LATCHED_UNACKNOWLEDGED, _A.ACKNOWLEDGE): _S.LATCHED_ACKNOWLEDGED,
     (_S.LATCHED_ACKNOWLEDGED, _A.RESET): _S.NORMAL,
 }
-_RESTING = (_S.NORMAL, _S.RETURNED, *LATCHED)
+_INACTIVE = (_S.NORMAL, _S.RETURNED, *LATCHED)
 
 _REJECTIONS = {
     _A.ACKNOWLEDGE: {
         _S.NORMAL: "it is normal: there is nothing to acknowledge",
         _S.ACKNOWLEDGED: "it has been acknowledged",
-        _S.LATCHED_ACKNOWLEDGED: "it has been acknowledged; reset it to let it go",
+        _S.LATCHED_ACKNOWLEDGED: "it has been acknowledged; reset it",
         _S.SHELVED: "it is shelved: unshelve it first",
     },
     _A.RESET: {
         _S.NORMAL: "it is normal: there is nothing to reset",
-        _S.UNACKNOWLEDGED: "its condition is still active: acknowledge it now, reset it when it has gone",
-        _S.ACKNOWLEDGED: "its condition is still active: reset it when it has gone",
+        _S.UNACKNOWLEDGED: "its condition is still active: acknowledge it now, reset it when it has cleared",
+        _S.ACKNOWLEDGED: "its condition is still active: reset it when it has cleared",
         _S.RETURNED: "it is not latched: acknowledge it",
         _S.LATCHED_UNACKNOWLEDGED: "acknowledge it first",
         _S.SHELVED: "it is shelved: unshelve it first",
@@ -44,25 +45,25 @@ _REJECTIONS = {
 }
 
 
-class Kind(NamedTuple):
-    """What kind of alarm it is: one that stays when its condition has gone, one that somebody must take note of."""
+class AlarmKind(NamedTuple):
+    """Whether an alarm latches until it is reset, and whether it must be acknowledged."""
 
     latching: bool = False
     acknowledge: bool = True
 
 
-def occurred(kind: Kind) -> AlarmState:
-    """Return the state of an alarm whose condition has just begun to hold."""
+def state_on_occurrence(kind: AlarmKind) -> AlarmState:
+    """Return the state of an alarm whose condition has just become active."""
     return _S.UNACKNOWLEDGED if kind.acknowledge else _S.ACKNOWLEDGED
 
 
-def following(state: AlarmState, action: AlarmAction, kind: Kind) -> AlarmState:
-    """Return the state after `action`; the same where it has no effect.
+def next_state(state: AlarmState, action: AlarmAction, kind: AlarmKind) -> AlarmState:
+    """Return the state after `action`; the same state if it has no effect.
 
-    Shelving has no place here: see `state_after_unshelve`. A shelved alarm, and one out of service, stay as they are.
+    Without shelving, for which see `state_after_unshelve`: shelved and out of service are left by no other action.
     """
-    if action is _A.OCCUR and state in _RESTING:
-        return occurred(kind)
+    if action is _A.OCCUR and state in _INACTIVE:
+        return state_on_occurrence(kind)
     if action is _A.RETURN_TO_NORMAL and state is _S.UNACKNOWLEDGED:
         return _S.LATCHED_UNACKNOWLEDGED if kind.latching else _S.RETURNED
     if action is _A.RETURN_TO_NORMAL and state is _S.ACKNOWLEDGED:
@@ -70,13 +71,13 @@ def following(state: AlarmState, action: AlarmAction, kind: Kind) -> AlarmState:
     return _TABLE.get((state, action), state)
 
 
-def state_after_unshelve(underlying: AlarmState, kind: Kind, *, active: bool) -> AlarmState:
-    """Return the state of an alarm that is taken from the shelf, where its life came to `underlying` meanwhile.
+def state_after_unshelve(underlying: AlarmState, kind: AlarmKind, *, active: bool) -> AlarmState:
+    """Return the state of an alarm after unshelving.
 
-    One whose condition holds has to be seen anew; a latched one is still latched; any other is normal.
+    An active alarm must be acknowledged again; a latched one is still latched; any other is normal.
     """
     if active:
-        return occurred(kind)
+        return state_on_occurrence(kind)
     return underlying if underlying in LATCHED else _S.NORMAL
 
 
@@ -88,7 +89,7 @@ def rejection_reason(state: AlarmState, action: AlarmAction) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StreamPosition:
     """Time [s] and sample number of the stream, on the rig's clock."""
 
     time: float
@@ -96,34 +97,34 @@ class Moment:
 
 
 class AlarmInstance:
-    """An alarm and its life; the transitions have no numbers yet.
+    """The current state of one alarm; its transitions are not numbered yet.
 
     Parameters
     ----------
-    alarm : as it begins, or as it was kept.
-    kind : how its life goes.
-    underlying : the state that it would have if it were not shelved; by default its own.
+    alarm : initial or saved state.
+    kind : latching, and with acknowledgement.
+    underlying : the state if it were not shelved; by default that of `alarm`.
     """
 
     __slots__ = ("_alarm", "_at", "_changed", "_last", "_shelved_for", "_underlying", "active", "kind", "state")
 
-    def __init__(self, alarm: Alarm, kind: Kind, underlying: AlarmState | None = None) -> None:
+    def __init__(self, alarm: Alarm, kind: AlarmKind, underlying: AlarmState | None = None) -> None:
         self.kind = kind
         self._alarm, self._changed = alarm, False
         self.state, self.active = alarm.state, alarm.active
         self._last, self._shelved_for = alarm.last, alarm.shelved_for
-        self._at = Moment(alarm.time, alarm.index)
+        self._at = StreamPosition(alarm.time, alarm.index)
         self._underlying = alarm.state if underlying is None else underlying
 
     @classmethod
-    def of(cls, kept: SavedAlarm) -> AlarmInstance:
-        """Return one that was kept."""
-        return cls(kept.alarm, Kind(kept.latching, kept.acknowledge), kept.underlying)
+    def from_saved(cls, saved: SavedAlarm) -> AlarmInstance:
+        """Restore a saved alarm."""
+        return cls(saved.alarm, AlarmKind(saved.latching, saved.acknowledge), saved.underlying)
 
     @property
     def alarm(self) -> Alarm:
-        """The alarm as it is."""
-        # made when somebody looks: a step costs less than what is told of it
+        """The alarm in its current state."""
+        # created on access: changes are more frequent than reports
         if self._changed:
             self._alarm = replace(
                 self._alarm,
@@ -139,28 +140,28 @@ class AlarmInstance:
 
     @property
     def name(self) -> str:
-        """The alarm's."""
+        """Name of the alarm."""
         return self._alarm.name
 
     @property
-    def kept(self) -> SavedAlarm:
-        """What is to be kept of it."""
+    def saved(self) -> SavedAlarm:
+        """The state to be saved."""
         return SavedAlarm(self.alarm, self._underlying, self.kind.latching, self.kind.acknowledge)
 
     @property
     def must_be_saved(self) -> bool:
-        """It is neither normal nor out of service."""
+        """Whether it is neither normal nor out of service."""
         return self.state not in (AlarmState.NORMAL, AlarmState.OUT_OF_SERVICE)
 
     @property
     def resettable(self) -> bool:
-        """A reset lets it go."""
+        """Whether a reset returns it to normal."""
         return self.state is AlarmState.LATCHED_ACKNOWLEDGED
 
-    def take_over(self, other: AlarmInstance) -> None:
-        """Go on where `other` of the same name has come to, under this one's limits.
+    def continue_from(self, other: AlarmInstance) -> None:
+        """Copy the state of `other`, of the same name, and keep the own limits.
 
-        One that is out of service now, or was, begins anew.
+        If either is out of service nothing is copied.
         """
         if AlarmState.OUT_OF_SERVICE in (self.state, other.state):
             return
@@ -169,69 +170,69 @@ class AlarmInstance:
         self.state, self.active = other.state, other.active
         self._last, self._shelved_for = other._last, other._shelved_for
 
-    def turn(self, value: float | None, reason: str, at: Moment, *, entered: bool) -> Transition | None:
-        """Let the condition begin or cease to hold; None where no transition comes of it."""
-        action = AlarmAction.OCCUR if entered else AlarmAction.RETURN_TO_NORMAL
-        self.active, self._changed = entered, True
+    def set_active(self, active: bool, value: float | None, reason: str, at: StreamPosition) -> Transition | None:
+        """Set whether the condition is active; return the transition, None if there is none."""
+        action = AlarmAction.OCCUR if active else AlarmAction.RETURN_TO_NORMAL
+        self.active, self._changed = active, True
         if value is not None:
-            self.seen(value)
+            self.record_value(value)
         if self.state is AlarmState.OUT_OF_SERVICE:
             return None
-        self._underlying = following(self._underlying, action, self.kind)
+        self._underlying = next_state(self._underlying, action, self.kind)
         if self.state in (AlarmState.SHELVED, self._underlying):
             return None
-        return self._go(self._underlying, action, at, reason, value=value)
+        return self._transition(self._underlying, action, at, reason, value=value)
 
-    def ask(self, action: AlarmAction, by: str, at: Moment) -> Transition:
-        """Acknowledge or reset it; raises ValueError where that is in vain."""
-        state = following(self.state, action, self.kind)
+    def acknowledge_or_reset(self, action: AlarmAction, by: str, at: StreamPosition) -> Transition:
+        """Acknowledge or reset it; raises ValueError if that has no effect."""
+        state = next_state(self.state, action, self.kind)
         if state is self.state:
             raise ValueError(f"{self.name}: {rejection_reason(self.state, action)}")
         self._underlying = state
-        what = "acknowledged" if action is AlarmAction.ACKNOWLEDGE else "reset"
-        return self._go(state, action, at, text.asked(what, by), by)
+        done = "acknowledged" if action is AlarmAction.ACKNOWLEDGE else "reset"
+        return self._transition(state, action, at, text.attributed(done, by), by)
 
-    def shelve(self, seconds: float, by: str, at: Moment) -> Transition:
-        """Put it aside, or for another time if it is; raises ValueError where it is out of service."""
+    def shelve(self, seconds: float, by: str, at: StreamPosition) -> Transition:
+        """Shelve it, or change the time if it is shelved; raises ValueError if it is out of service."""
         if self.state is AlarmState.OUT_OF_SERVICE:
             raise ValueError(f"{self.name}: {rejection_reason(self.state, AlarmAction.SHELVE)}")
-        reason = text.asked(f"shelved for {seconds:g} s", by)
+        reason = text.attributed(f"shelved for {seconds:g} s", by)
         self._shelved_for = float(seconds)
-        return self._go(AlarmState.SHELVED, AlarmAction.SHELVE, at, reason, by)
+        return self._transition(AlarmState.SHELVED, AlarmAction.SHELVE, at, reason, by)
 
-    def unshelve(self, by: str, at: Moment, reason: str = "unshelved") -> Transition:
-        """Take it from the shelf; raises ValueError where it is not there."""
+    def unshelve(self, by: str, at: StreamPosition, reason: str = "unshelved") -> Transition:
+        """Unshelve it; raises ValueError if it is not shelved."""
         if self.state is not AlarmState.SHELVED:
             raise ValueError(f"{self.name}: it is not shelved")
         self._underlying = state_after_unshelve(self._underlying, self.kind, active=self.active)
         self._shelved_for = 0.0
-        return self._go(self._underlying, AlarmAction.UNSHELVE, at, text.asked(reason, by), by)
+        return self._transition(self._underlying, AlarmAction.UNSHELVE, at, text.attributed(reason, by), by)
 
-    def wait(self, passed: float) -> bool:
-        """Let `passed` s go by; tell whether its time on the shelf is over."""
+    def advance_shelving(self, elapsed: float) -> bool:
+        """Subtract `elapsed` s from the time that it stays shelved; return whether that is over."""
         if self.state is not AlarmState.SHELVED:
             return False
-        self._shelved_for, self._changed = max(self._shelved_for - passed, 0.0), True
+        self._shelved_for, self._changed = max(self._shelved_for - elapsed, 0.0), True
         return self._shelved_for == 0.0
 
-    def seen(self, value: float) -> None:
-        """Remember the newest value that was judged."""
+    def record_value(self, value: float) -> None:
+        """Store the newest value; NaN and infinity are ignored."""
         if math.isfinite(value) and value != self._last:
             self._last, self._changed = value, True
 
-    def _go(
+    def _transition(
         self,
         state: AlarmState,
         action: AlarmAction,
-        at: Moment,
+        at: StreamPosition,
         reason: str,
         by: str = "",
         value: float | None = None,
     ) -> Transition:
         alarm = self._alarm
-        # what is asked for stands beside the newest value that is known
+        # a transition by request has the newest known value
         value = self._last if value is None else value if math.isfinite(value) else None
-        made = Transition(
+        transition = Transition(
             0,
             alarm.name,
             alarm.severity,
@@ -241,7 +242,7 @@ class AlarmInstance:
             at.time,
             at.index,
             value,
-            text.crossed(alarm, value),
+            text.crossed_limit(alarm, value),
             alarm.unit,
             reason,
             by,
@@ -249,4 +250,4 @@ class AlarmInstance:
             alarm.value,
         )
         self.state, self._at, self._changed = state, at, True
-        return made
+        return transition

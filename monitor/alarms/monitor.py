@@ -1,4 +1,4 @@
-"""All alarms of a service: which values they watch, what has become of them, what is asked of them."""
+"""All alarms of a service: their definitions, current states, and the requests of operators."""
 
 from __future__ import annotations
 
@@ -6,251 +6,268 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from monitor.alarms import saved_alarm, text
-from monitor.alarms.alarm_instance import AlarmInstance, Moment
-from monitor.alarms.health_alarms import HealthAlarm
-from monitor.alarms.limits import LimitJudge
-from monitor.alarms.watch import HEALTH, Watch
-from monitor.alarms.watches import plan
+from monitor.alarms.alarm_instance import AlarmInstance, StreamPosition
+from monitor.alarms.conditions import ConditionEvaluator, HealthCondition, HealthMetric
+from monitor.alarms.definitions import HEALTH_PREFIX, AlarmDefinition, define_alarms
+from monitor.alarms.saved_alarm import SavedAlarm
 from monitor.config import AlarmSettings
 from monitor.messages.alarms import Alarm, AlarmAction, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
 
-_NEAR = 0.6  # of the longer name
+_MAX_NAME = 60  # characters of a rig's name in a note
 
 
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Return the one of `names` that is most like `name`, from its beginning and its end; empty if none is."""
-    near = max(names, key=lambda other: _alike(name, other))
-    return near if _alike(name, near) >= _NEAR * max(len(name), len(near)) else ""
+class HealthAlarm:
+    """An alarm on a health metric of the service."""
 
+    def __init__(self, definition: AlarmDefinition) -> None:
+        self.definition = definition
+        self.instance = AlarmInstance(definition.alarm, definition.kind)
+        self._metric = HealthMetric(definition.metric)
+        self._condition = HealthCondition(
+            definition.low, definition.high, definition.deadband, definition.on_delay, definition.off_delay
+        )
 
-def _alike(one: str, other: str) -> int:
-    before = _common(one, other)
-    return before + _common(one[before:][::-1], other[before:][::-1])
+    def restore_condition(self) -> None:
+        """Set the condition from the restored alarm."""
+        self._condition.active, self._condition.held = self.instance.alarm.active, None
 
-
-def _common(one: str, other: str) -> int:
-    """Return how many letters are the same from the beginning."""
-    shorter = min(len(one), len(other))
-    return next((i for i in range(shorter) if one[i] != other[i]), shorter)
-
-
-_MOST_NAME = 60
+    def evaluate(self, health: Health, at: StreamPosition, elapsed: float) -> Transition | None:
+        """Evaluate the metric `elapsed` s after the previous time."""
+        value = self._metric.read(health)
+        self.instance.record_value(value)
+        if not self._condition.update(value, elapsed):
+            return None
+        # the end of the stream also ends the alarm on its age
+        ended = self.definition.metric == "age" and health.state == "ended"
+        reason = "the stream has ended" if ended else ""
+        return self.definition.change(self.instance, value, at, active=self._condition.active, returns=reason)
 
 
 class AlarmMonitor:
-    """Judge results and health by limits.
+    """Evaluate results and health against limits.
 
     Parameters
     ----------
-    settings : the limits; None: none at all.
-    stale_after : s of silence after which the stream is dead.
+    settings : the limits; None: no alarms.
+    stale_after : s without data after which the stream is dead.
 
     Notes
     -----
-    Whether a condition holds is told by the last value that could be judged: NaN, a gap, a restart and the end of the
-    stream change nothing but that delays are counted anew. So an alarm goes on over a restart of the rig, and of
-    the service where what `snapshot` gives is restored. An alarm that is not watched any more, because its value
-    is not published or its limit is gone, has returned; it is kept until it is normal.
+    Whether a condition is active depends on the last value that was not NaN: NaN, a gap, a restart and the end of the
+    stream only restart the delays. So an alarm continues over a restart of the rig, and over one of the service if
+    the result of `snapshot` is restored. An alarm whose value is not published or whose limit was removed returns to
+    normal, and is listed until it is acknowledged or reset.
     """
 
     def __init__(self, settings: AlarmSettings | None = None, stale_after: float = 5.0) -> None:
         self._settings = settings
         self._stale_after = stale_after
         self._number = 0
-        # whose the alarms are, and those of other rigs that were kept
-        self._rig, self._aside = "", dict[str, tuple[saved_alarm.SavedAlarm, ...]]()
-        self._begin()
+        # the rig that the alarms belong to, and the saved alarms of other rigs
+        self._rig, self._aside = "", dict[str, tuple[SavedAlarm, ...]]()
+        self._clear()
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._alarms: dict[str, AlarmInstance] = {}
-        # those that are not normal and not watched, or not yet
-        self._unwatched: dict[str, AlarmInstance] = {}
+        # alarms without definition that are not normal
+        self._undefined: dict[str, AlarmInstance] = {}
         self._stream: ResultStream | None = None
         self._next = 0
-        self._rows: list[tuple[Watch, AlarmInstance]] = []
-        self._judge = LimitJudge(())
+        self._on_rows: list[tuple[AlarmDefinition, AlarmInstance]] = []
+        self._evaluator = ConditionEvaluator(())
         self._release_due = False
         self._notes: list[str] = []
-        self._service: list[HealthAlarm] = []
+        self._on_health: list[HealthAlarm] = []
         if self._settings is not None:
-            watches, _ = plan(self._settings, self._stale_after, ())
-            self._service = [HealthAlarm(watch) for watch in watches]
-            self._alarms = {each.instance.name: each.instance for each in self._service}
+            definitions, _ = define_alarms(self._settings, self._stale_after, ())
+            self._on_health = [HealthAlarm(definition) for definition in definitions]
+            self._alarms = {each.instance.name: each.instance for each in self._on_health}
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
-        """All of them, as they are."""
-        for (_, instance), last in zip(self._rows, self._judge.last.tolist(), strict=True):
-            instance.seen(last)
+        """All alarms in their current states."""
+        self._record_values()
         return tuple(instance.alarm for instance in self._all())
 
-    def follow(self, stream: ResultStream) -> tuple[str, ...]:
-        """Watch the columns of a new stream; return what there is to note, one line each.
+    def _record_values(self) -> None:
+        for (_, instance), value in zip(self._on_rows, self._evaluator.last_values.tolist(), strict=True):
+            instance.record_value(value)
 
-        Where the alarms that were kept are those of another rig, they are put aside until that one is followed again.
+    def set_stream(self, stream: ResultStream) -> tuple[str, ...]:
+        """Evaluate the columns of a new stream from now on; return notes, one line each.
+
+        If the current alarms belong to another rig they are set aside until the stream of that rig is set again.
         """
-        aside = self._change_rig(stream.rig)
+        notes = self._change_rig(stream.rig)
         self._stream = stream
         if self._settings is None:
-            return aside
-        _ = self.alarms
+            return notes
+        self._record_values()
         before = {each.name: each for each in self._all()}
-        watches = self._planned(before, stream.columns)
-        self._rows = [(watch, AlarmInstance(watch.alarm, watch.kind)) for watch in watches if watch.column >= 0]
-        for _, instance in self._rows:
+        definitions = self._define(before, stream.columns)
+        self._on_rows = [(each, AlarmInstance(each.alarm, each.kind)) for each in definitions if each.column >= 0]
+        for _, instance in self._on_rows:
             if instance.name in before:
-                instance.take_over(before[instance.name])
-        rows_a_second = stream.sample_rate / stream.every
-        limits = [watch.limit(rows_a_second) for watch, _ in self._rows]
-        self._judge = LimitJudge(limits, [instance.active for _, instance in self._rows])
-        alarms = [*(each.instance for each in self._service), *(instance for _, instance in self._rows)]
-        self._alarms = {instance.name: instance for instance in alarms}
-        self._unwatched = {n: each for n, each in before.items() if n not in self._alarms and each.must_be_saved}
-        self._release_due = bool(self._unwatched)
-        return (*aside, *self._notes)
+                instance.continue_from(before[instance.name])
+        conditions = [each.row_condition(stream.sample_rate / stream.every) for each, _ in self._on_rows]
+        self._evaluator = ConditionEvaluator(conditions, [instance.active for _, instance in self._on_rows])
+        self._index_defined()
+        self._undefined = {n: each for n, each in before.items() if n not in self._alarms and each.must_be_saved}
+        self._release_due = bool(self._undefined)
+        return (*notes, *self._notes)
+
+    def _index_defined(self) -> None:
+        instances = (*(each.instance for each in self._on_health), *(instance for _, instance in self._on_rows))
+        self._alarms = {instance.name: instance for instance in instances}
 
     def _change_rig(self, rig: str) -> tuple[str, ...]:
         former, self._rig = self._rig, rig
         if former in ("", rig):
             return ()
-        mine = self._to_be_saved()
-        self._begin()
-        self._take_up(self._aside.pop(rig, ()))
-        if not mine:
+        alarms = self._to_be_saved()
+        self._clear()
+        self._restore_alarms(self._aside.pop(rig, ()))
+        if not alarms:
             return ()
-        self._aside = {**self._aside, former: mine}
-        while len(self._aside) > saved_alarm.MOST_RIGS:
+        self._aside = {**self._aside, former: alarms}
+        while len(self._aside) > saved_alarm.MAX_RIGS:
             del self._aside[next(iter(self._aside))]
-        return (f"alarms of rig {former[:_MOST_NAME]!r} were kept ({len(mine)}): put aside until it comes again",)
+        return (f"alarms of rig {former[:_MAX_NAME]!r} ({len(alarms)}) are set aside until its stream is back",)
 
-    def judge(self, results: ResultBlock) -> tuple[Transition, ...]:
-        """Judge the rows of the stream that is followed; raises ValueError for those of another."""
+    def evaluate(self, results: ResultBlock) -> tuple[Transition, ...]:
+        """Evaluate rows of the current stream; raises ValueError for those of another."""
         stream = results.stream
         if stream is not self._stream:
-            raise ValueError("results of a stream that is not followed")
-        made = self._release_unwatched(Moment(results.time, results.index)) if self._release_due else ()
+            raise ValueError("results of another stream than the current one")
+        transitions = (
+            self._release_undefined(StreamPosition(results.time, results.index)) if self._release_due else ()
+        )
         if results.index != self._next:
-            self._judge.interrupt()
+            self._evaluator.interrupt()
         self._next = results.index + len(results) * stream.every
-        changes = self._judge.advance(results.values)
+        changes = self._evaluator.advance(results.values)
         if changes:
             found = []
-            for row, position, entered, value, suppressed in changes:
+            for row, position, active, value, suppressed in changes:
                 samples = row * stream.every
-                at = Moment(results.time + samples / stream.sample_rate, results.index + samples)
-                watch, instance = self._rows[position]
-                found.append(watch.turned(instance, value, at, entered=entered, suppressed=suppressed))
-            made += self._numbered(found)
-        return made
+                at = StreamPosition(results.time + samples / stream.sample_rate, results.index + samples)
+                definition, instance = self._on_rows[position]
+                found.append(definition.change(instance, value, at, active=active, suppressed=suppressed))
+            transitions += self._numbered(found)
+        return transitions
 
-    def judge_health(self, health: Health, time: float, index: int, passed: float) -> tuple[Transition, ...]:
-        """Judge the service's health, `passed` s after the last look; what is shelved comes back in time."""
-        at = Moment(time, index)
-        self._unwatched = {name: each for name, each in self._unwatched.items() if each.must_be_saved}
-        made = [each.unshelve("", at, "the time on the shelf is over") for each in self._all() if each.wait(passed)]
-        # what is watched here is watched from the first look on, or never
-        lost = [e for e in self._unwatched.values() if e.active and e.alarm.value.startswith(HEALTH)]
-        gone = [each.turn(None, text.unwatched(each.alarm, published=True), at, entered=False) for each in lost]
-        return self._numbered([*made, *gone, *(each.look(health, at, passed) for each in self._service)])
+    def evaluate_health(self, health: Health, time: float, index: int, elapsed: float) -> tuple[Transition, ...]:
+        """Evaluate the health of the service, `elapsed` s after the previous time, and unshelve alarms in time."""
+        at = StreamPosition(time, index)
+        self._undefined = {name: each for name, each in self._undefined.items() if each.must_be_saved}
+        expired = [each for each in self._all() if each.advance_shelving(elapsed)]
+        found: list[Transition | None] = [each.unshelve("", at, "the shelving time is over") for each in expired]
+        # the definitions of alarms on health do not change with the stream
+        removed = [e for e in self._undefined.values() if e.active and e.alarm.value.startswith(HEALTH_PREFIX)]
+        found += [e.set_active(False, None, text.removed_reason(e.alarm, published=True), at) for e in removed]
+        return self._numbered([*found, *(each.evaluate(health, at, elapsed) for each in self._on_health)])
 
-    def carry_out(self, request: AlarmRequest, time: float, index: int) -> tuple[Transition, ...]:
-        """Do what is asked; raises ValueError, with one line that says why, where that cannot be done."""
-        alarms, at, by = self.alarms, Moment(time, index), request.by
-        if not alarms:
-            raise ValueError("there are no alarms here")
+    def handle_request(self, request: AlarmRequest, time: float, index: int) -> tuple[Transition, ...]:
+        """Carry out a request; raises ValueError, with a reason of one line, if it has no effect."""
+        self._record_values()
+        at, by = StreamPosition(time, index), request.by
+        if not any(True for _ in self._all()):
+            raise ValueError("there are no alarms")
         match request:
             case AcknowledgeRequest():
                 waiting = [each for each in self._all() if each.alarm.needs_acknowledgement]
                 if not waiting and not request.alarm:
-                    raise ValueError("no alarm waits for being acknowledged")
-                chosen = [self._named(request.alarm)] if request.alarm else waiting
-                return self._numbered([each.ask(AlarmAction.ACKNOWLEDGE, by, at) for each in chosen])
+                    raise ValueError("there is no unacknowledged alarm")
+                chosen = [self._find(request.alarm)] if request.alarm else waiting
+                return self._numbered([each.acknowledge_or_reset(AlarmAction.ACKNOWLEDGE, by, at) for each in chosen])
             case ResetRequest():
                 waiting = [each for each in self._all() if each.resettable]
                 if not waiting and not request.alarm:
-                    raise ValueError("no alarm waits for a reset: it is for what is latched and acknowledged")
-                chosen = [self._named(request.alarm)] if request.alarm else waiting
-                return self._numbered([each.ask(AlarmAction.RESET, by, at) for each in chosen])
+                    raise ValueError("there is no alarm to reset, which must be latched and acknowledged")
+                chosen = [self._find(request.alarm)] if request.alarm else waiting
+                return self._numbered([each.acknowledge_or_reset(AlarmAction.RESET, by, at) for each in chosen])
             case ShelveRequest():
                 return self._numbered([self._shelve(request, at)])
 
-    def _shelve(self, request: ShelveRequest, at: Moment) -> Transition:
-        instance = self._named(request.alarm)
+    def _shelve(self, request: ShelveRequest, at: StreamPosition) -> Transition:
+        instance = self._find(request.alarm)
         if request.seconds == 0.0:
             return instance.unshelve(request.by, at)
-        most = self._settings.shelve_at_most if self._settings is not None else 0.0
-        if not 0.0 < request.seconds <= most:
-            raise ValueError(f"{request.alarm}: shelved for {request.seconds:g} s, where {most:g} s are the most")
+        longest = self._settings.shelve_at_most if self._settings is not None else 0.0
+        if not 0.0 < request.seconds <= longest:
+            raise ValueError(
+                f"{request.alarm}: cannot be shelved for {request.seconds:g} s: the maximum is {longest:g} s"
+            )
         return instance.shelve(request.seconds, request.by, at)
 
     def snapshot(self) -> bytes:
-        """Return what must outlive the service."""
+        """Return the state to be restored after a restart of the service."""
         return saved_alarm.encode(self._number, self._to_be_saved(), self._rig, self._aside)
 
-    def _to_be_saved(self) -> tuple[saved_alarm.SavedAlarm, ...]:
-        _ = self.alarms
-        return tuple(each.kept for each in self._all() if each.must_be_saved)
+    def _to_be_saved(self) -> tuple[SavedAlarm, ...]:
+        self._record_values()
+        return tuple(each.saved for each in self._all() if each.must_be_saved)
 
     def restore(self, state: bytes) -> None:
-        """Take over what `snapshot` returned, in another service; raises ValueError for anything else."""
+        """Restore the result of `snapshot` of another service; raises ValueError for anything else."""
         found = saved_alarm.decode(state)
         self._number, self._aside = found.number, dict(found.aside)
         self._rig = found.rig
-        self._take_up(found.alarms)
+        self._restore_alarms(found.alarms)
 
-    def _take_up(self, alarms: Sequence[saved_alarm.SavedAlarm]) -> None:
+    def _restore_alarms(self, alarms: Sequence[SavedAlarm]) -> None:
         if self._settings is None:
             return
-        before = {instance.name: instance for instance in map(AlarmInstance.of, alarms)}
-        self._planned(before)
-        self._alarms = {
-            each.name: each for each in (*(s.instance for s in self._service), *(s for _, s in self._rows))
-        }
+        before = {instance.name: instance for instance in map(AlarmInstance.from_saved, alarms)}
+        self._define(before)
+        self._index_defined()
         for name, instance in before.items():
             if name in self._alarms:
-                self._alarms[name].take_over(instance)
+                self._alarms[name].continue_from(instance)
             else:
-                self._unwatched[name] = instance
-        for each in self._service:
-            each.go_on()
+                self._undefined[name] = instance
+        for each in self._on_health:
+            each.restore_condition()
         if self._stream is not None:
-            self.follow(self._stream)
+            self.set_stream(self._stream)
 
-    def _planned(self, before: Mapping[str, AlarmInstance], columns: Sequence[Column] = ()) -> list[Watch]:
-        """Return what is to be watched beside those of `before` that are not normal, which come first."""
+    def _define(self, before: Mapping[str, AlarmInstance], columns: Sequence[Column] = ()) -> list[AlarmDefinition]:
+        """Return the definitions that have room beside those of `before` that are not normal."""
         assert self._settings is not None
-        kept = {name for name, instance in before.items() if instance.must_be_saved}
-        watches, self._notes = plan(self._settings, self._stale_after, columns, kept)
-        names = {watch.alarm.name for watch in watches}
-        self._service = [each for each in self._service if each.instance.name in names]
-        return watches
+        retained = {name for name, instance in before.items() if instance.must_be_saved}
+        definitions, self._notes = define_alarms(self._settings, self._stale_after, columns, retained)
+        names = {definition.alarm.name for definition in definitions}
+        self._on_health = [each for each in self._on_health if each.instance.name in names]
+        return definitions
 
     def _all(self) -> Iterator[AlarmInstance]:
         yield from self._alarms.values()
-        yield from self._unwatched.values()
+        yield from self._undefined.values()
 
-    def _named(self, name: str) -> AlarmInstance:
-        found = self._alarms.get(name) or self._unwatched.get(name)
+    def _find(self, name: str) -> AlarmInstance:
+        found = self._alarms.get(name) or self._undefined.get(name)
         if found is None:
-            near = nearest(name, [each.name for each in self._all()])
-            raise ValueError(f"there is no alarm {name!r}" + (f"; the nearest is {near!r}" if near else ""))
+            nearest = text.nearest_name(name, [each.name for each in self._all()])
+            raise ValueError(f"there is no alarm {name!r}" + (f"; the nearest is {nearest!r}" if nearest else ""))
         return found
 
-    def _release_unwatched(self, at: Moment) -> tuple[Transition, ...]:
-        """Let those return to normal whose value is not published any more."""
+    def _release_undefined(self, at: StreamPosition) -> tuple[Transition, ...]:
+        """Return alarms to normal whose value is not published or whose limit was removed."""
         self._release_due = False
-        lost = [each for each in self._unwatched.values() if each.active]
         columns = {(column.name, column.actuator) for column in self._stream.columns} if self._stream else set()
-        published = [(each.alarm.value, each.alarm.actuator) in columns for each in lost]
-        whys = [text.unwatched(each.alarm, published=there) for each, there in zip(lost, published, strict=True)]
-        return self._numbered([each.turn(None, why, at, entered=False) for each, why in zip(lost, whys, strict=True)])
+        found = []
+        for each in self._undefined.values():
+            if each.active:
+                published = (each.alarm.value, each.alarm.actuator) in columns
+                found.append(each.set_active(False, None, text.removed_reason(each.alarm, published=published), at))
+        return self._numbered(found)
 
-    def _numbered(self, made: Iterable[Transition | None]) -> tuple[Transition, ...]:
+    def _numbered(self, transitions: Iterable[Transition | None]) -> tuple[Transition, ...]:
         numbered = []
-        for transition in made:
+        for transition in transitions:
             if transition is not None:
                 self._number += 1
                 numbered.append(replace(transition, number=self._number))

@@ -1,23 +1,24 @@
-"""Alarms in words: why a transition happened, and a transition in a sentence."""
+"""Texts of alarms: formatted values, the reason of a transition, the nearest name."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from monitor.messages.alarms import Alarm, Transition
 
-_SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+_BYTE_UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-def reading(value: float, unit: str, beside: float | None = None, like: float | None = None) -> str:
-    """Return a value in its unit with four digits; with more, where it would look like another `beside` it.
+def format_value(value: float, unit: str, other: float | None = None, scale_of: float | None = None) -> str:
+    """Return a value in its unit with four digits; with more if it would look the same as `other`.
 
-    Bytes are told in the multiple that is fit for `like`, by default for the one beside it.
+    Bytes have the prefix (kB, MB, ...) that suits `scale_of`, by default `other`.
     """
-    factor, unit = _scale(like or beside or value) if unit == "B" else (1.0, unit)
+    factor, unit = _byte_unit(scale_of or other or value) if unit == "B" else (1.0, unit)
     for digits in range(4, 18):
         text = _number(value / factor, digits)
-        if beside is None or value == beside or text != _number(beside / factor, digits):
+        if other is None or value == other or text != _number(other / factor, digits):
             break
     return f"{text} {unit}".rstrip()
 
@@ -26,12 +27,12 @@ def _number(value: float, digits: int) -> str:
     return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.{digits}g}"
 
 
-def _scale(size: float) -> tuple[float, str]:
-    return next(((factor, unit) for factor, unit in _SIZES if abs(size) >= factor), (1.0, "B"))
+def _byte_unit(size: float) -> tuple[float, str]:
+    return next(((factor, unit) for factor, unit in _BYTE_UNITS if abs(size) >= factor), (1.0, "B"))
 
 
-def crossed(alarm: Alarm, value: float | None) -> float | None:
-    """Return the limit that `value` is beyond, or the nearest one; None where there is none."""
+def crossed_limit(alarm: Alarm, value: float | None) -> float | None:
+    """Return the limit that `value` exceeds, or the nearest one; None if there is none."""
     sides = [limit for limit in (alarm.low, alarm.high) if limit is not None]
     if not sides:
         return None
@@ -40,44 +41,64 @@ def crossed(alarm: Alarm, value: float | None) -> float | None:
     return min(sides, key=lambda limit: abs(value - limit))
 
 
-def occurred(alarm: Alarm, value: float, limit: float | None, delay: float = 0.0, said: str = "") -> str:
-    """Return why the condition of an alarm has begun to hold."""
-    if said:
-        return said.format(value=reading(value, alarm.unit))
-    what = f"{_subject(alarm)} {reading(value, alarm.unit, limit)}"
+def occurrence_reason(alarm: Alarm, value: float, limit: float | None, delay: float = 0.0, template: str = "") -> str:
+    """Return why an alarm has occurred; from `template`, with {value}, if given."""
+    if template:
+        return template.format(value=format_value(value, alarm.unit))
+    subject = f"{_subject(alarm)} {format_value(value, alarm.unit, limit)}"
     if limit is None:
-        return what
+        return subject
     side = "above" if value > limit else "below"
     lasting = f", for {delay:g} s" if delay else ""
-    return f"{what} is {side} {reading(limit, alarm.unit, value, limit)}{lasting}"
+    return f"{subject} is {side} {format_value(limit, alarm.unit, value, limit)}{lasting}"
 
 
-def returned(alarm: Alarm, value: float, limit: float | None, said: str = "", suppressed: int = 0) -> str:
-    """Return why the condition of an alarm has ended; before, it had `suppressed` times, too soon to be told."""
-    if said:
-        return said
+def return_reason(alarm: Alarm, value: float, limit: float | None, template: str = "", suppressed: int = 0) -> str:
+    """Return why an alarm has returned to normal; `suppressed` returns before were too brief to be reported."""
+    if template:
+        return template
     before = f", {suppressed} times before too briefly" if suppressed else ""
     if not math.isfinite(value) or limit is None:
         return f"{_subject(alarm)} is back to normal{before}"
     side = "below" if limit == alarm.high else "above"
-    what = f"{_subject(alarm)} {reading(value, alarm.unit, limit)}"
-    return f"{what} is back {side} {reading(limit, alarm.unit, value, limit)}{before}"
+    subject = f"{_subject(alarm)} {format_value(value, alarm.unit, limit)}"
+    return f"{subject} is back {side} {format_value(limit, alarm.unit, value, limit)}{before}"
 
 
-def unwatched(alarm: Alarm, *, published: bool) -> str:
-    """Return why an alarm has returned that is not watched any more: its limit is not there, or its value."""
+def removed_reason(alarm: Alarm, *, published: bool) -> str:
+    """Return why an alarm without definition has returned: its limit was removed, or its value is not published."""
     return f"{_subject(alarm)} {'has no such limit' if published else 'is not published'} any more"
 
 
-def asked(what: str, by: str) -> str:
-    """Return what somebody has done."""
-    return f"{what} by {by}" if by else what
+def attributed(action: str, by: str) -> str:
+    """Return an action with the name of the operator, if known."""
+    return f"{action} by {by}" if by else action
 
 
 def _subject(alarm: Alarm) -> str:
     return f"{alarm.actuator} {alarm.value}".strip()
 
 
-def sentence(step: Transition) -> str:
-    """Return what an alarm's step was, for a person: which alarm, its state, and why."""
-    return f"{step.name} {step.state.replace('_', ' ')}: {step.reason}"
+def describe_transition(transition: Transition) -> str:
+    """Return the name of the alarm, its new state and the reason in one line."""
+    return f"{transition.name} {transition.state.replace('_', ' ')}: {transition.reason}"
+
+
+_MIN_SIMILARITY = 0.6  # of the longer name
+
+
+def nearest_name(name: str, names: Sequence[str]) -> str:
+    """Return the most similar of `names`, by common prefix and suffix; empty if none is similar."""
+    nearest = max(names, key=lambda other: _similarity(name, other))
+    return nearest if _similarity(name, nearest) >= _MIN_SIMILARITY * max(len(name), len(nearest)) else ""
+
+
+def _similarity(one: str, other: str) -> int:
+    """Return the length of the common prefix plus that of the common suffix."""
+    prefix = _common_prefix(one, other)
+    return prefix + _common_prefix(one[prefix:][::-1], other[prefix:][::-1])
+
+
+def _common_prefix(one: str, other: str) -> int:
+    shorter = min(len(one), len(other))
+    return next((i for i in range(shorter) if one[i] != other[i]), shorter)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alarms.text import reading
+from monitor.alarms.text import format_value
 from monitor.commands.note import answer_of, requests_of
 from monitor.commands.options import add_keys_option, client_security, positive
 from monitor.messages.alarms import Alarm, Severity
@@ -41,7 +41,7 @@ def print_alarms(alarms: Iterable[Alarm]) -> None:
             _SHAPES[alarm.severity] if seen else "",
             Text(alarm.name),
             state(alarm),
-            "—" if alarm.last is None else Text(reading(alarm.last, alarm.unit)),
+            "—" if alarm.last is None else Text(format_value(alarm.last, alarm.unit)),
             Text(normal(alarm)),
             f"{alarm.time:.3f}" if seen else "",
             Text(alarm.advice if seen else ""),
@@ -58,7 +58,7 @@ def state(alarm: Alarm) -> str:
 
 def normal(alarm: Alarm) -> str:
     """Return the normal range in words."""
-    low, high = (None if limit is None else reading(limit, alarm.unit) for limit in (alarm.low, alarm.high))
+    low, high = (None if limit is None else format_value(limit, alarm.unit) for limit in (alarm.low, alarm.high))
     if low is not None and high is not None:
         return f"{low} to {high}"
     if low is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from monitor.alarms.text import sentence
+from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.messages.health import Health
@@ -121,7 +121,7 @@ class ConsoleSink:
             return
         self._said[event.kind] = now
         what = f"{event.count or ''} {_TOLD[event.kind]}".strip()
-        detail = event.detail if event.alarm is None else sentence(event.alarm)
+        detail = event.detail if event.alarm is None else describe_transition(event.alarm)
         self._say(f"at {event.time:.3f} s: {': '.join(filter(None, (what, detail)))}")
         if event.kind is EventKind.ENDED:
             for line in self._judged.lines:

@@ -98,7 +98,7 @@ def kept_alarms(settings: Settings) -> tuple[AlarmMonitor, AlarmFile | None]:
     ------
     ValueError : the settings name a file in a folder that does not exist, or one that cannot be read now.
     """
-    from monitor.alarms.limits import warm_up
+    from monitor.alarms.conditions import warm_up
     from monitor.alarms.monitor import AlarmMonitor
     from monitor.recording import alarm_file
 
@@ -152,7 +152,7 @@ def _put_aside(path: Path, problem: Exception) -> str:
     from monitor.recording.notes import elide_left
 
     name = elide_left(path.name, _MOST_NAME)
-    why = " ".join(str(problem).split()).replace("the alarms that were kept", "its alarms")
+    why = " ".join(str(problem).split())
     if len(why.encode()) > _MOST_WHY:
         why = why.encode()[: _MOST_WHY - 3].decode(errors="ignore") + "…"
     try:

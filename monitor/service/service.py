@@ -190,9 +190,9 @@ class Service:
         if results is not None:
             if results.stream is not self._columns:
                 self._columns = results.stream
-                for text in self._alarms.follow(results.stream):
+                for text in self._alarms.set_stream(results.stream):
                     self._publish_event(Event(EventKind.NOTE, signals.time, signals.index, 0, text))
-            self._publish_transitions(self._alarms.judge(results))
+            self._publish_transitions(self._alarms.evaluate(results))
 
     def _serve(self) -> None:
         self._served = self._now
@@ -206,7 +206,7 @@ class Service:
             index = index if request.index is None else request.index
             self._publish_event(Event(EventKind.NOTE, at, index, 0, request.text))
         elif isinstance(request, AlarmRequest):
-            self._publish_transitions(self._alarms.carry_out(request, at, index))
+            self._publish_transitions(self._alarms.handle_request(request, at, index))
         else:
             raise ValueError("a monitor accepts requests about notes and alarms: this one is for a replay")  # noqa: TRY004
 
@@ -262,7 +262,7 @@ class Service:
             self._monitor.pause(self._shedding.paused)
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
         health = replace(health, shed=self._shedding.shed)
-        self._publish_transitions(self._alarms.judge_health(health, *self._statistics.newest_sample, passed))
+        self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed))
         report = AlarmReport(self._alarms.alarms)
         for sink in self._sinks.all:
             sink.health(health)

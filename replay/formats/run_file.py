@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.alarms.text import sentence
+from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import Severity, Transition
 from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
 from replay.formats.base import Format, RecordingError, Selection, sample_number
@@ -54,7 +54,7 @@ def _lines(steps: list[tuple[str, Event]], most: int) -> list[str]:
 
 
 def _said(event: Event) -> str:
-    return f"{event.time:.7g} s: {event.detail if event.alarm is None else sentence(event.alarm)}"
+    return f"{event.time:.7g} s: {event.detail if event.alarm is None else describe_transition(event.alarm)}"
 
 
 def _name(step: Transition | None) -> str:

@@ -122,7 +122,7 @@ def test_alarms_come_back_and_a_damaged_file_is_put_aside(tmp_path) -> None:
     path, said = tmp_path / "alarms.json", []
     wanted = settings(alarms={"state": str(path)})
     alarms, file = kept_alarms(wanted)
-    alarms.carry_out(ShelveRequest(alarm="disk.warn", seconds=60.0), 0.0, 0)
+    alarms.handle_request(ShelveRequest(alarm="disk.warn", seconds=60.0), 0.0, 0)
     file.close()
     alarms, file = kept_alarms(wanted)
     assert {alarm.name for alarm in alarms.alarms if alarm.state is AlarmState.SHELVED} == {"disk.warn"}
@@ -133,7 +133,7 @@ def test_alarms_come_back_and_a_damaged_file_is_put_aside(tmp_path) -> None:
     assert all(alarm.state is AlarmState.NORMAL for alarm in alarms.alarms)
     file.notes.serve(lambda request: said.append(request.text))
     # once, and the sentence has its end
-    why = "its alarms cannot be read: Input data was truncated"
+    why = "the saved alarms cannot be read: Input data was truncated"
     assert said == [f"alarms start afresh, alarms.json is now alarms.json.bad: {why}"]
     file.close()
     assert path.with_name("alarms.json.bad").exists()

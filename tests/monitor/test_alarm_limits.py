@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alarms import limits as limits_module
-from monitor.alarms.limits import Limit, LimitJudge
+from monitor.alarms import conditions
+from monitor.alarms.conditions import ConditionEvaluator, RowCondition
 from tests.oracles.alarms import Condition
 
 NAN = math.nan
@@ -20,19 +20,19 @@ VALUES = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, NAN,
 
 
 @st.composite
-def limit(draw, columns: int = 3) -> Limit:
+def limit(draw, columns: int = 3) -> RowCondition:
     low, high = draw(st.sampled_from([(-math.inf, 1.0), (0.0, math.inf), (-1.0, 1.0), (0.5, 0.5)]))
     deadband = draw(st.sampled_from([0.0, 0.25, 0.5])) if high - low > 1.0 else 0.0
     rows = draw(st.tuples(*[st.integers(0, 4)] * 2, st.integers(0, 7)))
-    return Limit(draw(st.integers(0, columns - 1)), low, high, deadband, *rows)
+    return RowCondition(draw(st.integers(0, columns - 1)), low, high, deadband, *rows)
 
 
-def twin(limits: list[Limit], active: list[bool]) -> list[Condition]:
+def twin(limits: list[RowCondition], active: list[bool]) -> list[Condition]:
     return [Condition(*each[1:], active=held) for each, held in zip(limits, active, strict=True)]
 
 
-def found_by(judge: LimitJudge, rows: np.ndarray, start: int = 0) -> list[tuple[int, int, bool, float, int]]:
-    return [(start + c.row, c.watch, c.entered, c.value, c.suppressed) for c in judge.advance(rows)]
+def found_by(judge: ConditionEvaluator, rows: np.ndarray, start: int = 0) -> list[tuple[int, int, bool, float, int]]:
+    return [(start + c.row, c.condition, c.active, c.value, c.suppressed) for c in judge.advance(rows)]
 
 
 @given(
@@ -51,30 +51,30 @@ def test_a_naive_twin_agrees_after_every_row_however_the_rows_are_cut(limits, ro
         for w, (condition, condition_limit) in enumerate(zip(conditions, limits, strict=True))
         if condition.step(row[condition_limit.column])
     ]
-    by_row = LimitJudge(limits, active)
+    by_row = ConditionEvaluator(limits, active)
     assert [c for i in range(len(values)) for c in found_by(by_row, values[i : i + 1], i)] == expected
-    cut = LimitJudge(limits, active)
+    cut = ConditionEvaluator(limits, active)
     edges = sorted({0, len(values), *(c for c in cuts if c < len(values))})
     pieces = [c for a, b in pairwise(edges) for c in found_by(cut, values[a:b].copy(), a)]
     assert pieces == expected
-    assert cut.last.tobytes() == by_row.last.tobytes()
+    assert cut.last_values.tobytes() == by_row.last_values.tobytes()
 
 
 @given(limit(1), st.lists(st.one_of(VALUES, st.none()), max_size=30))
 def test_a_hole_begins_the_count_anew(one, values) -> None:
-    judge, condition = LimitJudge([one]), Condition(*one[1:])
+    judge, condition = ConditionEvaluator([one]), Condition(*one[1:])
     for value in values:
         if value is None:
             judge.interrupt()
             condition.hole()
             continue
         turned = condition.step(value)
-        assert [c.entered for c in judge.advance(np.array([[value]]))] == [condition.active] * turned
+        assert [c.active for c in judge.advance(np.array([[value]]))] == [condition.active] * turned
 
 
 def changes(values: list[float], **options: float) -> list[tuple[int, bool]]:
-    judge = LimitJudge([Limit(0, **{"low": -math.inf, "high": 1.0, **options})])
-    return [(c.row, c.entered) for c in judge.advance(np.array(values)[:, None])]
+    judge = ConditionEvaluator([RowCondition(0, **{"low": -math.inf, "high": 1.0, **options})])
+    return [(c.row, c.active) for c in judge.advance(np.array(values)[:, None])]
 
 
 def test_a_value_on_the_limit_is_normal_and_so_is_one_on_the_edge_of_the_deadband() -> None:
@@ -97,8 +97,8 @@ def test_delays_count_rows_from_the_first_that_is_out_and_an_interruption_begins
 
 def test_what_chatters_is_told_no_more_often_than_may_be_and_what_is_left_out_is_counted() -> None:
     chatter = np.tile([2.0, 0.0], 500)[:, None]
-    judge = LimitJudge([Limit(0, -math.inf, 1.0, least_rows=99)])
-    told = [(c.row, c.entered, c.suppressed) for c in judge.advance(chatter)]
+    judge = ConditionEvaluator([RowCondition(0, -math.inf, 1.0, min_rows=99)])
+    told = [(c.row, c.active, c.suppressed) for c in judge.advance(chatter)]
     # out at 0, back at 1, 3, ... 97 in vain, at 99 at last
     assert told[:3] == [(0, True, 0), (99, False, 49), (100, True, 0)]
     assert len(told) == 20
@@ -114,31 +114,31 @@ def test_nan_changes_nothing_but_that_counting_begins_anew() -> None:
 def test_more_changes_than_are_handed_out_at_once_are_all_there() -> None:
     rows = 5000
     values = np.where(np.arange(rows) % 2, 0.0, 2.0)[:, None]
-    judge = LimitJudge([Limit(0, -math.inf, 1.0)])
-    assert [(c.row, c.entered, c.value) for c in judge.advance(values)] == [
+    judge = ConditionEvaluator([RowCondition(0, -math.inf, 1.0)])
+    assert [(c.row, c.active, c.value) for c in judge.advance(values)] == [
         (row, row % 2 == 0, 0.0 if row % 2 else 2.0) for row in range(rows)
     ]
 
 
 def test_no_signature_is_compiled_for_what_comes_in_another_shape_of_memory() -> None:
-    limits_module.warm_up()
-    before = len(limits_module._advance_limits.signatures)
+    conditions.warm_up()
+    before = len(conditions._advance_conditions.signatures)
     assert before == 1
-    judge = LimitJudge([Limit(1, -math.inf, 1.0)])
+    judge = ConditionEvaluator([RowCondition(1, -math.inf, 1.0)])
     values = np.arange(6.0).reshape(3, 2)
     frozen = values.copy()
     frozen.flags.writeable = False
     for rows in (values, values[:0], np.asfortranarray(values), values[::2], frozen, np.frombuffer(values.tobytes())):
         judge.advance(rows.reshape(-1, 2))
-    assert len(limits_module._advance_limits.signatures) == before
+    assert len(conditions._advance_conditions.signatures) == before
 
 
 def test_without_limits_nothing_happens() -> None:
-    assert not LimitJudge(()).advance(np.ones((3, 0)))
+    assert not ConditionEvaluator(()).advance(np.ones((3, 0)))
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7])
 def test_the_rows_are_not_written_to(rows) -> None:
     values = np.full((rows, 1), 2.0)
-    LimitJudge([Limit(0, -math.inf, 1.0)]).advance(values)
+    ConditionEvaluator([RowCondition(0, -math.inf, 1.0)]).advance(values)
     assert (values == 2.0).all()

@@ -60,14 +60,14 @@ class AlarmLife(RuleBasedStateMachine):
         """A restart of the rig, after which `w` may not be published."""
         self.with_w, self.index = with_w, 0
         self.stream = ResultStream("rig", 1, RATE, EVERY, tuple(Column(name, "s", "n") for name in self.columns()))
-        self.service.follow(self.stream)
+        self.service.set_stream(self.stream)
         for name, (column, low, high, deadband, on, off, *_) in MODEL.items():
             self.conditions[name] = Condition(low, high, deadband, on, off, LEAST, self.lives[name].active)
             if column == "w" and not with_w and self.lives[name].active:
                 self.conditions[name].active = False
                 self.lives[name].happen("return_to_normal")
         nothing = np.empty((0, len(self.columns())))
-        self.told += self.service.judge(ResultBlock(self.stream, 0, self.time, nothing))
+        self.told += self.service.evaluate(ResultBlock(self.stream, 0, self.time, nothing))
 
     @rule(rows=st.lists(st.tuples(VALUE, VALUE), max_size=12), held=st.booleans(), cut=st.integers(1, 5))
     def rows_come(self, rows, held, cut) -> None:
@@ -76,7 +76,7 @@ class AlarmLife(RuleBasedStateMachine):
             rows = [rows[0]] * 12
         for start in range(0, len(rows), cut):
             values = np.array([row[: len(self.columns())] for row in rows[start : start + cut]])
-            self.told += self.service.judge(ResultBlock(self.stream, self.index, self.time, values))
+            self.told += self.service.evaluate(ResultBlock(self.stream, self.index, self.time, values))
             self.index += EVERY * len(values)
             for row in values.tolist():
                 for name, (column, *_) in MODEL.items():
@@ -108,7 +108,7 @@ class AlarmLife(RuleBasedStateMachine):
     @rule(latency=VALUE, passed=st.sampled_from([0.25, 0.5, 2.0]))
     def look(self, latency, passed) -> None:
         self.time += passed
-        self.told += self.service.judge_health(Health(latency=latency), self.time, self.index, passed)
+        self.told += self.service.evaluate_health(Health(latency=latency), self.time, self.index, passed)
         for life in self.lives.values():
             life.wait(passed)
         slow = self.conditions["slow.warn"]
@@ -123,7 +123,7 @@ class AlarmLife(RuleBasedStateMachine):
 
     def ask(self, request: AlarmRequest) -> bool:
         try:
-            self.told += self.service.carry_out(request, self.time, self.index)
+            self.told += self.service.handle_request(request, self.time, self.index)
         except ValueError as problem:
             assert "\n" not in str(problem)
             return False

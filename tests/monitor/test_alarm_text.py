@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alarms.text import asked, reading, sentence
+from monitor.alarms.text import attributed, describe_transition, format_value
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.requests import RequestError, decode_request
@@ -45,7 +45,9 @@ def former(detail: str, kind: EventKind = EventKind.ALARM) -> Event:
 
 
 def test_a_step_is_told_in_a_sentence() -> None:
-    assert sentence(STEP) == "north.fdb_delay.trip unacknowledged: north fdb_delay 0.0731 s is above 0.05 s"
+    assert (
+        describe_transition(STEP) == "north.fdb_delay.trip unacknowledged: north fdb_delay 0.0731 s is above 0.05 s"
+    )
     assert Event.of_alarm(STEP) == Event(EventKind.ALARM, 12.5, 1250, 0, STEP.reason, STEP)
 
 
@@ -125,13 +127,13 @@ def test_any_other_event_of_before_is_no_step(detail, kind) -> None:
 
 
 def test_a_value_never_looks_like_the_limit_that_it_is_beyond() -> None:
-    assert reading(5.0001, "ms", 5.0) == "5.0001 ms"
-    assert reading(5.0, "ms", 5.0) == "5 ms"
-    assert reading(7.31234, "ms", 5.0) == "7.312 ms"
-    assert reading(2.5e9, "B", 2e9) == "2.5 GB"
-    assert reading(1e8, "B", 2e9) == "0.1 GB"
-    assert reading(math.inf, "s") == "inf s"
-    assert reading(0.5, "") == "0.5"
+    assert format_value(5.0001, "ms", 5.0) == "5.0001 ms"
+    assert format_value(5.0, "ms", 5.0) == "5 ms"
+    assert format_value(7.31234, "ms", 5.0) == "7.312 ms"
+    assert format_value(2.5e9, "B", 2e9) == "2.5 GB"
+    assert format_value(1e8, "B", 2e9) == "0.1 GB"
+    assert format_value(math.inf, "s") == "inf s"
+    assert format_value(0.5, "") == "0.5"
 
 
 @given(st.text(max_size=60) | st.sampled_from(["kim\n", "a\x9b31m", "a\u202eb", "a\u2028b"]))
@@ -143,5 +145,5 @@ def test_whoever_is_let_in_by_a_request_can_be_read_from_the_event(by) -> None:
         return
     assert request.by == by
     assert by.isprintable()
-    read = kept(Event.of_alarm(replace(STEP, reason=asked("acknowledged", by))))
-    assert read.detail == asked("acknowledged", by)
+    read = kept(Event.of_alarm(replace(STEP, reason=attributed("acknowledged", by))))
+    assert read.detail == attributed("acknowledged", by)

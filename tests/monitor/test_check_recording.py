@@ -126,7 +126,7 @@ def test_alarms_that_still_stand_are_told_and_left_alone(tmp_path):
     given = settings(alarms={"state": str(path)})
     assert [each.level for each in kept_alarms(given)] == [Level.OK]
     monitor = AlarmMonitor(given.alarms, 5.0)
-    monitor.judge_health(Health(state="stale", age=60.0), 1.0, 10, 0.5)
+    monitor.evaluate_health(Health(state="stale", age=60.0), 1.0, 10, 0.5)
     assert AlarmState.UNACKNOWLEDGED in [alarm.state for alarm in monitor.alarms]
     kept = monitor.snapshot()
     path.write_bytes(kept)

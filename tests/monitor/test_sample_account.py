@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alarms.alarm_instance import Moment
-from monitor.alarms.health_alarms import HealthAlarm, standard_alarms
+from monitor.alarms.alarm_instance import StreamPosition
+from monitor.alarms.definitions import standard_alarms
+from monitor.alarms.monitor import HealthAlarm
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
@@ -96,9 +97,9 @@ def test_a_recorder_that_forgets_samples_trips_an_alarm_that_says_how_many(tmp_p
     service.run(lambda: False)
     writer.close()
     assert sink.health_seen[-1].unaccounted == 3
-    (watch,) = (w for w in standard_alarms(AlarmSettings(), 5.0) if w.alarm.name == "account.trip")
-    judge, at = HealthAlarm(watch), Moment(0.0, 0)
-    transitions = [judge.look(health, at, 0.3) for health in sink.health_seen]
+    (definition,) = (w for w in standard_alarms(AlarmSettings(), 5.0) if w.alarm.name == "account.trip")
+    alarm, at = HealthAlarm(definition), StreamPosition(0.0, 0)
+    transitions = [alarm.evaluate(health, at, 0.3) for health in sink.health_seen]
     (step,) = (each for each in transitions if each is not None)
     assert step.name == "account.trip" and "3 samples" in step.reason
 

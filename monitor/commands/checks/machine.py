@@ -62,13 +62,13 @@ def descriptors() -> Iterator[CheckResult]:
 def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[CheckResult]:
     """Load the kernels as the service does, or compile them: afterwards it starts at once."""
     began = time.perf_counter()
-    from monitor.alarms import limits
+    from monitor.alarms import conditions
     from monitor.engine.monitor import warm_up
     from monitor.kernel import compiled_functions
 
     with compilation_progress(lambda text: print(text, file=sys.stderr, flush=True)) as progress:
         warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability, progress=progress)
-    limits.warm_up()
+    conditions.warm_up()
     took = time.perf_counter() - began
     # what is written into its callers is kept with them
     stats = [each.stats for each in compiled_functions() if each.stats.cache_path]

@@ -68,9 +68,9 @@ def check_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
     ------
     ValueError : there are such; one line names them all.
     """
-    from monitor.alarms.watches import missing
+    from monitor.alarms.definitions import missing_values
 
-    if settings.alarms.limit and (notes := missing(settings.alarms.limit, _assumed(settings, plan))):
+    if settings.alarms.limit and (notes := missing_values(settings.alarms.limit, _assumed(settings, plan))):
         raise ValueError("; ".join([notes[0], *(note.removeprefix("alarms: ") for note in notes[1:])]))
 
 
@@ -100,18 +100,19 @@ def _named(limit: LimitSettings) -> str:
 
 def _counted(limit: LimitSettings) -> bool:
     """Whether the value is a whole number of things, which does not waver about a limit."""
-    from monitor.alarms.health_alarms import metric_unit
-    from monitor.alarms.watch import HEALTH
+    from monitor.alarms.conditions import metric_unit
+    from monitor.alarms.definitions import HEALTH_PREFIX
 
-    return limit.value.startswith(HEALTH) and metric_unit(limit.value.removeprefix(HEALTH)) not in ("s", "Hz", "B")
+    is_health = limit.value.startswith(HEALTH_PREFIX)
+    return is_health and metric_unit(limit.value.removeprefix(HEALTH_PREFIX)) not in ("s", "Hz", "B")
 
 
 def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[CheckResult]]:
-    from monitor.alarms.watches import plan
+    from monitor.alarms.definitions import define_alarms
 
-    watches, notes = plan(settings.alarms, settings.stream.stale_after, columns)
+    definitions, notes = define_alarms(settings.alarms, settings.stream.stale_after, columns)
     # a value that is not there is not watched, and nobody would miss the alarm
-    return len(watches), [fail("alarms", note.removeprefix("alarms: ")) for note in notes]
+    return len(definitions), [fail("alarms", note.removeprefix("alarms: ")) for note in notes]
 
 
 def _assumed(settings: Settings, plan: ReliabilityPlan | None) -> tuple[Column, ...]:

@@ -1,0 +1,289 @@
+"""Alarm definitions: those that every service has, and those from the limits in the settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.alarms import text
+from monitor.alarms.alarm_instance import AlarmInstance, AlarmKind, StreamPosition
+from monitor.alarms.conditions import RowCondition, metric_unit
+from monitor.config import AlarmSettings, LimitSettings
+from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
+from monitor.messages.blocks import Column
+from monitor.messages.health import LONGEST_UNWRITTEN
+
+HEALTH_PREFIX = "health."
+
+MIN_DURATION = 0.5
+"""Seconds of the stream for which an alarm stays active at least, to suppress chattering alarms."""
+
+_ROUNDING = 1e-6  # of a row: 0.3 s at 10 rows a second are 3 rows
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmDefinition:
+    """One alarm, and when its condition is active.
+
+    Parameters
+    ----------
+    alarm : initial state.
+    kind : latching, and with acknowledgement.
+    low, high, deadband, on_delay, off_delay : of the condition; low and high may be infinite, delays are in s.
+    column : of the value in the results; -1 for a health metric.
+    metric : name of the health metric, without prefix.
+    occurs, returns : templates of the reasons, with {value}; empty: the default text.
+    """
+
+    alarm: Alarm
+    kind: AlarmKind
+    low: float
+    high: float
+    deadband: float = 0.0
+    on_delay: float = 0.0
+    off_delay: float = 0.0
+    column: int = -1
+    metric: str = ""
+    occurs: str = ""
+    returns: str = ""
+
+    def row_condition(self, row_rate: float) -> RowCondition:
+        """Return the condition for results with `row_rate` rows a second; delays are rounded up."""
+        delays = (self.on_delay, self.off_delay, MIN_DURATION)
+        rows = (math.ceil(delay * row_rate - _ROUNDING) for delay in delays)
+        return RowCondition(self.column, self.low, self.high, self.deadband, *rows)
+
+    def change(
+        self,
+        instance: AlarmInstance,
+        value: float,
+        at: StreamPosition,
+        *,
+        active: bool,
+        suppressed: int = 0,
+        returns: str = "",
+    ) -> Transition | None:
+        """Set whether `instance` is active, with the reason; `suppressed` returns were too brief to be reported."""
+        crossed = text.crossed_limit(self.alarm, value)
+        if active:
+            reason = text.occurrence_reason(self.alarm, value, crossed, self.on_delay, self.occurs)
+        else:
+            reason = text.return_reason(self.alarm, value, crossed, returns or self.returns, suppressed)
+        return instance.set_active(active, value, reason, at)
+
+
+_CALM = 5.0  # s without a loss until the alarm returns
+_SETTLED = 1.0  # s: the recorder moves samples between the counts while they are read
+_MAX_LATENCY = 2.0  # s
+_DISK_DEADBAND = 0.05  # of the limit
+
+
+def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[AlarmDefinition]:
+    """Yield the alarms that every service has, except those disabled in the settings."""
+    trip, warn = Severity.TRIP, Severity.WARN
+    if settings.dead_stream:
+        yield _service_alarm(
+            "dead_stream",
+            trip,
+            "age",
+            high=stale_after,
+            occurs="no data for {value}",
+            returns="samples are received again",
+            advice="check the rig and its connection",
+        )
+    if settings.overload:
+        yield _service_alarm(
+            "overload",
+            warn,
+            "latency",
+            high=_MAX_LATENCY,
+            occurs="results are {value} behind the rig",
+            returns="results keep up with the rig",
+            advice="use fewer measures, a larger every, or a faster machine",
+        )
+    if settings.lost_data:
+        lost = _service_alarm(
+            "lost_data",
+            warn,
+            "lost",
+            high=0.0,
+            occurs="{value} lost",
+            returns=f"nothing lost for {_CALM:g} s",
+            advice="check the network and the load of the machines",
+        )
+        yield replace(lost, off_delay=_CALM)
+        unaccounted = _service_alarm(
+            "account",
+            trip,
+            "unaccounted",
+            high=0.0,
+            occurs="{value} missing from the counts of the service, or counted twice",
+            returns="the counts of the service add up",
+            advice="a defect of the service: save its log and the run file, and report it",
+        )
+        yield replace(unaccounted, on_delay=_SETTLED)
+    if not settings.recording:
+        return
+    yield _service_alarm(
+        "recording",
+        trip,
+        "all_unrecorded",
+        high=0.0,
+        occurs="{value} could not be recorded",
+        returns="the recording is complete",
+        advice="check the disk; samples are missing in the run",
+    )
+    yield _service_alarm(
+        "recording",
+        warn,
+        "unwritten_age",
+        high=LONGEST_UNWRITTEN,
+        occurs="the samples of the last {value} are not on disk yet",
+        returns="all samples are on disk",
+        advice="check the disk; samples not written are lost if the service is killed",
+    )
+    broken = _service_alarm(
+        "run_file",
+        warn,
+        "recording_breaks",
+        high=0.0,
+        occurs="the run file is missing or cannot be written: a new file is started as soon as possible",
+        returns=f"no break for {_CALM:g} s",
+        advice="see the notes; the run is in several files",
+    )
+    yield replace(broken, off_delay=_CALM)
+    for severity, least in ((warn, settings.disk_warn), (trip, settings.disk_trip)):
+        if least > 0.0:
+            disk = _service_alarm("disk", severity, "disk_free", low=least, advice="free disk space")
+            yield replace(disk, deadband=_DISK_DEADBAND * least)
+
+
+def _service_alarm(
+    name: str,
+    severity: Severity,
+    metric: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    occurs: str = "",
+    returns: str = "",
+    advice: str,
+) -> AlarmDefinition:
+    alarm = Alarm(
+        name=f"{name}.{severity}",
+        value=HEALTH_PREFIX + metric,
+        actuator="",
+        unit=metric_unit(metric),
+        severity=severity,
+        low=low if math.isfinite(low) else None,
+        high=high if math.isfinite(high) else None,
+        advice=advice,
+    )
+    return AlarmDefinition(alarm, AlarmKind(), low, high, metric=metric, occurs=occurs, returns=returns)
+
+
+_MAX_LISTED = 120  # characters of the list of names in a note
+
+
+def define_alarms(
+    settings: AlarmSettings, stale_after: float, columns: Sequence[Column], retained: Collection[str] = ()
+) -> tuple[list[AlarmDefinition], list[str]]:
+    """Return the alarms on the service and on `columns`, and notes, one line each.
+
+    Parameters
+    ----------
+    retained : names of alarms that are not normal. If there are more than `MAX_ALARMS` they have precedence, with or
+        without definition; then those of the service.
+    """
+    notes: list[str] = []
+    found: dict[str, AlarmDefinition] = {}
+    duplicates = 0
+    for each in (*standard_alarms(settings, stale_after), *_on_columns(settings.limit, columns, notes)):
+        duplicates += each.alarm.name in found
+        found.setdefault(each.alarm.name, each)
+    room = MAX_ALARMS - sum(name not in found for name in retained)
+    first = sorted(found, key=lambda name: 0 if name in retained else 1 if found[name].column < 0 else 2)
+    omitted = set(first[room:])
+    if duplicates:
+        notes.append(f"alarms: {duplicates} omitted that have the name of another: give their limits names")
+    if omitted:
+        notes.append(f"alarms: {len(omitted)} omitted: the maximum is {MAX_ALARMS}")
+    return [each for name, each in found.items() if name not in omitted], notes
+
+
+def missing_values(limits: Sequence[LimitSettings], columns: Sequence[Column]) -> list[str]:
+    """Return a note for each limit on a value that is neither a health metric nor among `columns`."""
+    notes: list[str] = []
+    for _ in _on_columns(limits, columns, notes):
+        pass
+    return notes
+
+
+def _on_columns(
+    limits: Sequence[LimitSettings], columns: Sequence[Column], notes: list[str]
+) -> Iterator[AlarmDefinition]:
+    own = {(limit.called, limit.actuator) for limit in limits if limit.actuator}
+    for limit in limits:
+        if limit.value.startswith(HEALTH_PREFIX):
+            metric = limit.value.removeprefix(HEALTH_PREFIX)
+            yield from _both(limit, "", metric_unit(metric), metric=metric)
+            continue
+        matching = [
+            (position, column)
+            for position, column in enumerate(columns)
+            # a limit for one actuator replaces the one for all
+            if column.name == limit.value
+            and (column.actuator == limit.actuator if limit.actuator else (limit.called, column.actuator) not in own)
+        ]
+        if not matching and not any(_same(column, limit) for column in columns):
+            notes.append(_missing_note(limit, columns))
+        for position, column in matching:
+            yield from _both(limit, column.actuator, column.unit, column=position)
+
+
+def _same(column: Column, limit: LimitSettings) -> bool:
+    return column.name == limit.value and limit.actuator in ("", column.actuator)
+
+
+def _both(
+    limit: LimitSettings, actuator: str, unit: str, column: int = -1, metric: str = ""
+) -> Iterator[AlarmDefinition]:
+    """Yield the warn and the trip alarm of one value, as far as they are set."""
+    for severity, boundary in ((Severity.WARN, limit.warn), (Severity.TRIP, limit.trip)):
+        if boundary is None:
+            continue
+        low, high = limit.bounds(boundary)
+        alarm = Alarm(
+            name=".".join(filter(None, (actuator, limit.called, severity))),
+            value=limit.value,
+            actuator=actuator,
+            unit="" if unit == "1" else unit,
+            severity=severity,
+            low=low if math.isfinite(low) else None,
+            high=high if math.isfinite(high) else None,
+            state=AlarmState.NORMAL if limit.in_service else AlarmState.OUT_OF_SERVICE,
+            advice=limit.advice,
+        )
+        yield AlarmDefinition(
+            alarm,
+            AlarmKind(limit.latching, limit.acknowledge),
+            low,
+            high,
+            limit.deadband,
+            limit.on_delay,
+            limit.off_delay,
+            column,
+            metric,
+        )
+
+
+def _missing_note(limit: LimitSettings, columns: Sequence[Column]) -> str:
+    what = f"value {limit.value!r}" + (f" of {limit.actuator!r}" if limit.actuator else "")
+    there = dict.fromkeys(column.name for column in columns)
+    if limit.value in there:
+        there = dict.fromkeys(column.actuator for column in columns if column.name == limit.value)
+    listed = ", ".join(there)
+    if len(listed) > _MAX_LISTED:
+        listed = listed[:_MAX_LISTED].rpartition(",")[0] + ", ..."
+    return f"alarms: no {what}; there are {listed}" if listed else f"alarms: no {what}"
