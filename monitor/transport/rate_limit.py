@@ -1,10 +1,14 @@
-"""Rate limits: token bucket, exponential backoff, fixed interval."""
+"""Rate limits: token bucket, requests, exponential backoff, fixed interval."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 from time import monotonic
+
+from monitor.messages.requests import Request, RequestError, decode_request
+
+_REQUEST_BURST = 50
 
 
 class TokenBucket:
@@ -31,6 +35,26 @@ class TokenBucket:
             return False
         self._tokens -= 1.0
         return True
+
+
+class RequestLimiter:
+    """Decode requests, at most `rate` a second in the long run and 50 at once after a pause.
+
+    Parameters
+    ----------
+    rate : per second.
+    clock : s, monotonic.
+    """
+
+    def __init__(self, rate: float = 20.0, clock: Callable[[], float] = monotonic) -> None:
+        self._rate, self._bucket = rate, TokenBucket(_REQUEST_BURST, rate, clock)
+
+    def decode(self, body: bytes) -> Request:
+        """Return a request; raises `RequestError` if it is invalid or exceeds the rate."""
+        request = decode_request(body)
+        if not self._bucket.allow():
+            raise RequestError(f"more than {self._rate:g} requests a second: wait, then send it again", request.id)
+        return request
 
 
 STABLE_AFTER = 30.0

@@ -11,7 +11,7 @@ from monitor.config import MqttSettings
 from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Broker, Health
-from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, decode_request, encode
+from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, encode
 from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.client import MqttClient
@@ -29,7 +29,7 @@ from monitor.transport.mqtt.outbox import (
     alarm_topic,
 )
 from monitor.transport.mqtt.payloads import RecordingResult, Summary
-from monitor.transport.rate_limit import Backoff, TokenBucket
+from monitor.transport.rate_limit import Backoff, RequestLimiter
 
 _STATUS_INTERVAL = 30.0
 _SUMMARY_INTERVAL = 10.0
@@ -229,7 +229,6 @@ def _description(alarm: Alarm) -> _Description:
 
 _QUEUE = 64
 _NOTES = 16
-_RATE, _BURST = 20.0, 50
 
 
 class MqttCommandHandler:
@@ -251,7 +250,7 @@ class MqttCommandHandler:
         self._lock = threading.Lock()
         self._waiting: deque[tuple[bytes, bool]] = deque()
         self._notes: deque[str] = deque(maxlen=_NOTES)
-        self._rate_limit = TokenBucket(_BURST, _RATE, clock)
+        self._limiter = RequestLimiter(clock=clock)
         self._send_answer = answer
         self.refused = 0
 
@@ -284,10 +283,8 @@ class MqttCommandHandler:
         try:
             if retained:
                 raise RequestError("a retained request is not carried out: publish it without retain")
-            request = decode_request(payload)
+            request = self._limiter.decode(payload)
             number = request.id
-            if not self._rate_limit.allow():
-                raise RequestError(f"more than {_RATE:g} requests a second: wait, then send it again", number)
             carry_out(request)
         except ValueError as problem:
             self.refused += 1

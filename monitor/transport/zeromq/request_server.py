@@ -11,7 +11,7 @@ import msgspec
 import zmq
 
 from monitor.messages.requests import MAX_REQUEST, Answer, Request, RequestError, decode_request, encode
-from monitor.transport.rate_limit import TokenBucket
+from monitor.transport.rate_limit import RequestLimiter
 from monitor.transport.zeromq import endpoint
 from monitor.transport.zeromq.key_files import Keys
 
@@ -19,7 +19,6 @@ _QUEUE = 64  # requests that may wait for the service's loop
 _ANSWER_QUEUE = 2000  # of a client; libzmq frees a queue by halves: a burst of 1000 has room
 _BATCH = 32  # requests carried out by one `serve`
 _LINGER = 0.2  # s
-_RATE, _BURST = 20.0, 50  # requests a second in the long run, and at once after a pause
 _QUEUE_FULL = "too many requests wait: send it again later"
 _END = b""
 
@@ -55,7 +54,7 @@ class ZmqRequestServer:
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
-        rate: float = _RATE,
+        rate: float = 20.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._own_context = context is None
@@ -64,8 +63,7 @@ class ZmqRequestServer:
         # both ends of the queue between the thread and the service's loop: messages of client address and request
         self._inner, self._outer = self._context.socket(zmq.PAIR), self._context.socket(zmq.PAIR)
         self._frames: list[bytes] = []
-        self._rate = rate
-        self._rate_limit = TokenBucket(_BURST, rate, clock)
+        self._limiter = RequestLimiter(rate, clock)
         self._rejected_early = self._rejected_late = 0
         self.fault = ""
         """Why no requests are read any more; empty while they are."""
@@ -167,9 +165,7 @@ class ZmqRequestServer:
         try:
             if len(body) != 1:
                 raise RequestError("a request has one frame")
-            number = decode_request(body[0]).id
-            if not self._rate_limit.allow():
-                raise RequestError(f"more than {self._rate:g} requests a second: wait, then send it again", number)
+            self._limiter.decode(body[0])
         except RequestError as problem:
             self._rejected_early += 1
             return encode(Answer(ok=False, reason=str(problem), id=problem.number))
