@@ -20,7 +20,7 @@ from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, 
 from monitor.system.default_endpoints import RESULTS
 from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
-from monitor.transport.zeromq.results import Kind, Published, ResultSubscriber
+from monitor.transport.zeromq.results import MessageKind, Published, ResultSubscriber
 
 _TICK = 0.1  # s of one wait, after which it is seen whether somebody closed
 _PAUSE = 0.005  # s between two looks of an asynchronous loop
@@ -30,7 +30,7 @@ def connect(
     url: str = RESULTS,
     *,
     rig: str = "",
-    kinds: Sequence[Kind] = ("results", "alarms", "event"),
+    kinds: Sequence[MessageKind] = ("results", "alarms", "event"),
     keys: str = "",
     timeout: float | None = 10.0,
     follow: bool = False,
@@ -70,7 +70,7 @@ class Live:
     """
 
     def __init__(
-        self, url: str, rig: str, kinds: Sequence[Kind], keys: str, timeout: float | None, follow: bool
+        self, url: str, rig: str, kinds: Sequence[MessageKind], keys: str, timeout: float | None, follow: bool
     ) -> None:
         self._rig, self._follow = rig, follow
         self._security = keys_of(keys)

@@ -28,7 +28,7 @@ DELAY = {"north": 0.010, "south": 0.025}
 WINDOW = 1.0
 ANY_PORT = "tcp://127.0.0.1:*"
 _BLOCK = 20
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 
 
 def channels_of(actuators: Sequence[str]) -> tuple[Channel, ...]:
@@ -62,7 +62,7 @@ class Rig:
 
     def move(self, seconds: float, invalid: bool = False) -> None:
         """Send the next `seconds`; `invalid`: the transducers of the first actuator are dead meanwhile."""
-        assert self.publisher.wait_for_subscriber(_PATIENCE)
+        assert self.publisher.wait_for_subscriber(_TIMEOUT)
         stop = self.sent + round(seconds * RATE)
         while self.sent < stop:
             index = np.arange(self.sent, min(self.sent + _BLOCK, stop))
@@ -97,8 +97,8 @@ class LiveService:
         stack.callback(source.close)
         sink = ResultPublisher(self.url)
         stack.callback(sink.close, linger=0.0)
-        inlet = ZmqRequestServer(ANY_PORT)
-        stack.callback(inlet.close)
+        request_server = ZmqRequestServer(ANY_PORT)
+        stack.callback(request_server.close)
         sinks, recording = [sink], Recording
         if self.record is not None:
             writer = RunWriter(self.record, {}, flush_interval=0.05)
@@ -112,7 +112,7 @@ class LiveService:
             sinks,
             alarms=AlarmMonitor(self.alarms),
             recording=recording,
-            request_servers=(inlet,),
+            request_servers=(request_server,),
         )
 
         def serve() -> None:
@@ -124,9 +124,9 @@ class LiveService:
 
     def die(self) -> None:
         self._stop.set()
-        self._thread.join(_PATIENCE)
+        self._thread.join(_TIMEOUT)
         assert not self._thread.is_alive()
         # a rig that moves on before the publisher has noticed would speak to nobody
-        deadline = monotonic() + _PATIENCE
+        deadline = monotonic() + _TIMEOUT
         while self._rig.publisher.subscribed and monotonic() < deadline:
             sleep(0.01)

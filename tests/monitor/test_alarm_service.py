@@ -33,7 +33,7 @@ def block(index: int, gain: float, rows: int = 50, last: bool = False) -> Signal
 
 @dataclass
 class Asking:
-    """An inlet that asks one thing a time it is looked at."""
+    """A request server that asks one thing a time it is looked at."""
 
     requests: list[Request]
     endpoint: str = ""
@@ -104,15 +104,17 @@ def test_the_cut_of_the_stream_changes_no_step(rows) -> None:
 
 def test_requests_are_obeyed_in_their_order_or_refused() -> None:
     asked = [ResetRequest(alarm=NAME), *[AcknowledgeRequest(alarm=NAME, by="kim")] * 9, ResetRequest(by="kim")]
-    inlet = Asking([*asked])
-    sinks, alarms = serve([*ITEMS[:-1], *(block(250 + 50 * i, 1.0, last=i == 30) for i in range(31))], [inlet])
+    request_server = Asking([*asked])
+    sinks, alarms = serve(
+        [*ITEMS[:-1], *(block(250 + 50 * i, 1.0, last=i == 30) for i in range(31))], [request_server]
+    )
     steps = [step for report in sinks[0].alarms_seen for step in report.transitions]
     assert [(step.action, step.by) for step in steps if step.by] == [("acknowledge", "kim"), ("reset", "kim")]
     assert [step.number for step in steps] == [*range(1, len(steps) + 1)]
     assert all(a.state == b.previous for a, b in pairwise(steps))
     assert {alarm.name: alarm.state for alarm in alarms.alarms}[NAME] == "normal"
-    assert len(inlet.said) == 9
-    assert all(text.startswith(f"{NAME}: it") for text in inlet.said)
+    assert len(request_server.said) == 9
+    assert all(text.startswith(f"{NAME}: it") for text in request_server.said)
 
 
 def test_a_value_that_is_not_there_is_a_note() -> None:

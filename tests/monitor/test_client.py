@@ -261,13 +261,13 @@ def answering(sink: ResultPublisher, live: Live) -> Iterator[list[Request]]:
         carried_out.append(request)
 
     def serve() -> None:
-        inlet = ZmqRequestServer("tcp://127.0.0.1:*")
+        request_server = ZmqRequestServer("tcp://127.0.0.1:*")
         try:
             while not stop.wait(0.01):
-                sink.health(Health(rig="lab", state="receiving", requests=inlet.endpoint))
-                inlet.serve(carry_out)
+                sink.health(Health(rig="lab", state="receiving", requests=request_server.endpoint))
+                request_server.serve(carry_out)
         finally:
-            inlet.close()
+            request_server.close()
 
     server = threading.Thread(target=serve)
     server.start()

@@ -27,7 +27,7 @@ from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 
 @dataclass
@@ -69,7 +69,7 @@ def heard(url: str, keys: Keys | None, send: Callable[[], None], enough: Callabl
     """Subscribe, and return what came until it was enough."""
     subscriber = ResultSubscriber(url, kinds=("health",), security=keys, stale_after=1.0)
     found: list = []
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + TIMEOUT
     try:
         while not enough(found):
             assert monotonic() < deadline, f"still waiting; so far {found}"
@@ -150,7 +150,7 @@ def test_who_was_removed_is_kept_out_from_the_next_time_on_and_let_in_when_back(
 def test_without_an_authenticator_nobody_new_gets_in(house, sink, monkeypatch, how):
     desk = house.client("desk")
     staying = ResultSubscriber(sink.endpoint, kinds=("health",), security=desk)
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + TIMEOUT
     while not staying.receive(0.05):
         assert monotonic() < deadline
         sink.health(Health())
@@ -178,7 +178,7 @@ def test_without_an_authenticator_nobody_new_gets_in(house, sink, monkeypatch, h
     # who was in before stays
     sink.health(Health(rig="still"))
     while not any(isinstance(item, Health) and item.rig == "still" for item in staying.receive(0.05)):
-        assert monotonic() < deadline + PATIENCE
+        assert monotonic() < deadline + TIMEOUT
     staying.close()
     released.set()
     if own is not None:
@@ -219,13 +219,13 @@ def test_bare_zeromq_lets_in_any_key_where_nobody_looks():
         assert client.poll(10_000)
 
 
-@pytest.mark.parametrize("made", ["sink", "source", "publisher", "inlet"])
+@pytest.mark.parametrize("made", ["sink", "source", "publisher", "request_server"])
 def test_other_machines_may_come_with_keys_and_not_without(house, made):
     make = {
         "sink": lambda url, **more: ResultPublisher(url, **more),
         "source": lambda url, **more: SignalSubscriber(bind=[url], **more),
         "publisher": lambda url, **more: SignalPublisher(url, **more),
-        "inlet": lambda url, **more: ZmqRequestServer(url, **more),
+        "request_server": lambda url, **more: ZmqRequestServer(url, **more),
     }[made]
     with pytest.raises(TransportError) as caught:
         make("tcp://0.0.0.0:*", context=house.context)
@@ -276,27 +276,27 @@ def test_a_rig_with_keys_of_its_own_lets_the_service_in(house, tmp_path, countin
 
 
 def test_requests_need_the_key_too(house):
-    inlet = ZmqRequestServer(LOOPBACK, security=house.keys, context=house.context)
+    request_server = ZmqRequestServer(LOOPBACK, security=house.keys, context=house.context)
     taken: list = []
     gone = house.client("gone")
     house.folder.remove("gone")
     clients = {
-        "desk": RequestClient(inlet.endpoint, security=house.client("desk"), timeout=PATIENCE),
-        "gone": RequestClient(inlet.endpoint, security=gone, timeout=1.0),
-        "none": RequestClient(inlet.endpoint, timeout=1.0),
+        "desk": RequestClient(request_server.endpoint, security=house.client("desk"), timeout=TIMEOUT),
+        "gone": RequestClient(request_server.endpoint, security=gone, timeout=1.0),
+        "none": RequestClient(request_server.endpoint, timeout=1.0),
     }
     for name, client in clients.items():
         client.send(NoteRequest(text=name))
     answers: dict[str, list] = {name: [] for name in clients}
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + TIMEOUT
     while not all(answers.values()):
         assert monotonic() < deadline
-        inlet.serve(taken.append)
+        request_server.serve(taken.append)
         for name, client in clients.items():
             answers[name] += client.answers(0.01)
     assert {name: found[0].ok for name, found in answers.items()} == {"desk": True, "gone": False, "none": False}
     assert [request.text for request in taken] == ["desk"]
-    inlet.close()
+    request_server.close()
     for client in clients.values():
         client.close()
 

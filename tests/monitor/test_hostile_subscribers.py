@@ -24,7 +24,7 @@ from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 N = 1500
-PATIENCE = 30.0
+TIMEOUT = 30.0
 SELF = Path("/proc/self/status")
 
 FLOOD = """
@@ -73,7 +73,7 @@ class Publishing:
         self._sent = 0
         self._got: list[int] = []
         self.slowest = 0.0
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         while not self._got:
             assert monotonic() < deadline
             self.send(1)
@@ -93,7 +93,7 @@ class Publishing:
 
     def all_came(self, rows: int = 1) -> None:
         """Wait for the last, and compare."""
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         while self._got[-1] != self._sent - rows:
             assert monotonic() < deadline, (self._got[-1], self._sent)
             self._take(0.05)
@@ -107,7 +107,7 @@ class Publishing:
 
     def comes_again(self) -> None:
         """Wait until the good subscriber, which may have been cut off with the others, has what is sent now."""
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         first = self._sent
         while self._got[-1] < first:
             assert monotonic() < deadline
@@ -136,7 +136,7 @@ def resident() -> float:
 def test_a_flood_of_subscriptions_is_cut_off_and_told(publishing, length):
     before = resident() if SELF.exists() else 0.0
     with program(FLOOD, publishing.url, 100_000, length) as flood:
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         # a topic that is too long ends the connection before it is counted
         while length < publisher_socket.MAX_SUBSCRIPTION and not publishing.sink.fault:
             assert monotonic() < deadline
@@ -169,7 +169,7 @@ with zmq.Context() as context:
 
 def test_a_flood_from_many_connections_is_cut_off_too(publishing):
     with program(MANY, publishing.url, 20) as flood:
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         # none of them asks for too much; all together do
         while not publishing.sink.fault:
             assert monotonic() < deadline
@@ -184,7 +184,7 @@ def test_a_flood_is_the_business_of_the_process_that_publishes(no_leftovers, cou
     publishing = Publishing(counting, own_process=True)
     before = resident() if SELF.exists() else 0.0
     with program(FLOOD, publishing.url, 100_000, 400) as flood:
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         while "asked for too many topics" not in publishing.sink.fault:
             assert monotonic() < deadline
             publishing.send(10)
@@ -230,7 +230,7 @@ def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
         late.linger, late.rcvhwm, late.rcvbuf = 0, 10, 4096
         late.subscribe(b"t")
         late.connect(outlet.url)
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + TIMEOUT
         while not outlet.prefixes:
             assert monotonic() < deadline
         # without a pause for anything to go: more than the system's own buffers take
@@ -257,7 +257,7 @@ def test_clients_that_come_and_go_are_not_cut_off(publishing):
 def test_one_that_never_reads_and_one_that_is_stopped_lose_their_own_only(publishing):
     with program(STALL, publishing.url) as stalled, program(STALL, publishing.url) as stopped:
         for each in (stalled, stopped):
-            deadline = monotonic() + PATIENCE
+            deadline = monotonic() + TIMEOUT
             os.set_blocking(each.stdout.fileno(), False)
             while not each.stdout.read():
                 assert monotonic() < deadline
@@ -308,7 +308,7 @@ def test_thousands_of_connections_change_nothing(publishing):
     publishing.all_came()
     # and whoever comes now is served
     late = ResultSubscriber(publishing.url, kinds=("signals",))
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + TIMEOUT
     while not late.receive(0.01):
         assert monotonic() < deadline
         publishing.send(1)

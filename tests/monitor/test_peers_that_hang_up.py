@@ -18,7 +18,7 @@ from monitor.transport.base import TransportError
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 HOLDER = """
 import sys
@@ -68,7 +68,7 @@ class Peer:
 
     def __init__(self, connection: socket.socket, kind: bytes) -> None:
         self._socket = connection
-        connection.settimeout(PATIENCE)
+        connection.settimeout(TIMEOUT)
         connection.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32))
         left = 64
         while left:
@@ -102,7 +102,7 @@ class Peer:
 
 def connected(address: tuple[str, int]) -> socket.socket:
     """Connect, to a process that may be starting anew."""
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + TIMEOUT
     while True:
         with contextlib.suppress(ConnectionRefusedError):
             return socket.create_connection(address)
@@ -112,7 +112,7 @@ def connected(address: tuple[str, int]) -> socket.socket:
 
 def greeted(connect: Callable[[], socket.socket], kind: bytes) -> Peer:
     """Return a peer; a process that is just being ended is left, and the next one asked."""
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + TIMEOUT
     while True:
         connection = connect()
         try:
@@ -133,7 +133,7 @@ def held(role: str) -> Iterator[tuple[subprocess.Popen[str], socket.socket | Non
         stack.callback(process.kill)
         port = int(process.stdout.readline().rpartition(":")[2])
         yield process, server, ("127.0.0.1", port)
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
         # what the process that publishes says as it dies is not ours
         assert (process.returncode, err if role != "results" else "") == (0, "")
 
@@ -163,7 +163,7 @@ def test_not_one_message_is_lost_that_came_before_the_reset():
         peer.reset()
         process.stdin.write("\n\n")
         process.stdin.flush()
-        deadline, said = monotonic() + PATIENCE, 0
+        deadline, said = monotonic() + TIMEOUT, 0
         while said < 5000:
             assert monotonic() < deadline
             process.stdin.write("\n")
@@ -220,7 +220,7 @@ def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monk
     peer.reset()
     rig = SignalPublisher(connect=url)
     blocks: list[SignalBlock] = []
-    deadline = monotonic() + PATIENCE
+    deadline = monotonic() + TIMEOUT
     while not blocks:
         assert monotonic() < deadline
         rig.send(counting(0))

@@ -62,22 +62,22 @@ def test_what_ends_publishing_is_told_and_what_comes_then_is_counted():
 
 
 def test_what_ends_the_reading_of_requests_is_told(monkeypatch):
-    inlet = ZmqRequestServer("tcp://127.0.0.1:*")
+    request_server = ZmqRequestServer("tcp://127.0.0.1:*")
 
     def fail():
         raise KeyError("a fault")
 
-    monkeypatch.setattr(inlet, "_receive_frame", fail)
+    monkeypatch.setattr(request_server, "_receive_frame", fail)
     import zmq
 
-    assert inlet.fault == ""
+    assert request_server.fault == ""
     with zmq.Context() as context, context.socket(zmq.REQ) as client:
         client.linger = 0
-        client.connect(inlet.endpoint)
+        client.connect(request_server.endpoint)
         client.send(encode(NoteRequest("a word")))
-        until(lambda: inlet.fault)
-    assert f"no requests are accepted at {inlet.endpoint} any more: KeyError" in inlet.fault
-    inlet.close()
+        until(lambda: request_server.fault)
+    assert f"no requests are accepted at {request_server.endpoint} any more: KeyError" in request_server.fault
+    request_server.close()
 
 
 @apart

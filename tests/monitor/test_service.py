@@ -242,17 +242,21 @@ class RequestServer:
 
 def noted(steps, *requests: tuple[float, NoteRequest]) -> tuple[list[Event], RequestServer, MemorySink]:
     clock, sink = Clock(), MemorySink()
-    inlet = RequestServer(clock, [(100.0 + after, request) for after, request in requests])
+    request_server = RequestServer(clock, [(100.0 + after, request) for after, request in requests])
     service = Service(
-        Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [sink], clock=clock, request_servers=(inlet,)
+        Script(clock, steps),
+        Monitor(IndicatorSettings(window=0.5)),
+        [sink],
+        clock=clock,
+        request_servers=(request_server,),
     )
     service.run(lambda: False)
-    return [e for e in sink.events_seen if e.kind is EventKind.NOTE], inlet, sink
+    return [e for e in sink.events_seen if e.kind is EventKind.NOTE], request_server, sink
 
 
 def test_a_note_stands_at_the_newest_sample_unless_it_says_where() -> None:
     steps = [0.1, block(0), 0.1, block(50), 0.1, block(100, 0), 0.1]
-    notes, inlet, _ = noted(
+    notes, request_server, _ = noted(
         steps,
         (0.05, NoteRequest(text="before the first sample")),
         (0.15, NoteRequest(text="at 49")),
@@ -267,7 +271,7 @@ def test_a_note_stands_at_the_newest_sample_unless_it_says_where() -> None:
         Event(EventKind.NOTE, 0.25, 25, 0, "elsewhere"),
         Event(EventKind.NOTE, 1.0, 100, 0, "the next"),
     ]
-    assert not inlet.requests
+    assert not request_server.requests
 
 
 def test_a_note_arrives_while_the_rig_is_silent_and_at_the_very_end() -> None:
@@ -279,13 +283,13 @@ def test_a_note_arrives_while_the_rig_is_silent_and_at_the_very_end() -> None:
 
 def test_requests_are_looked_at_twenty_times_a_second_at_most() -> None:
     steps = [item for i in range(1000) for item in (block(i, 1), 0.001)]
-    _, inlet, sink = noted(steps)
-    assert 18 <= len(inlet.asked) <= 21
+    _, request_server, sink = noted(steps)
+    assert 18 <= len(request_server.asked) <= 21
     told = sink.health_seen[-1]
     assert (told.requests, told.requests_refused) == ("tcp://127.0.0.1:7001", 3)
 
 
-def test_without_an_inlet_health_says_so() -> None:
+def test_health_without_a_request_server_has_no_endpoint() -> None:
     assert serve([block(0)])[1].health_seen[-1].requests == ""
 
 

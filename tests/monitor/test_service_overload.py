@@ -126,14 +126,14 @@ class RequestServer:
 def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Rig, Watching, RequestServer, float]:
     """Return what became of a service that needs `takes` s a block and is stopped after `seconds`, and when."""
     clock = Clock()
-    rig, sink, inlet = Rig(clock, cost), Watching(clock), RequestServer(clock)
+    rig, sink, request_server = Rig(clock, cost), Watching(clock), RequestServer(clock)
     engine = SlowMonitor(IndicatorSettings(window=0.5, measures=("nrmse",)), clock, takes)
     alarms = AlarmMonitor(AlarmSettings())
     # clients may get a part only, those after them get everything
-    service = Service(rig, engine, [MemorySink(), sink], alarms=alarms, request_servers=[inlet], clock=clock)
+    service = Service(rig, engine, [MemorySink(), sink], alarms=alarms, request_servers=[request_server], clock=clock)
     until = clock.now + seconds
     service.run(lambda: clock.now >= until)
-    return service, rig, sink, inlet, until
+    return service, rig, sink, request_server, until
 
 
 def alarmed(sink: MemorySink) -> set[str]:
@@ -149,7 +149,7 @@ def test_a_service_that_keeps_up_is_never_behind() -> None:
 
 
 def test_how_far_it_is_behind_is_told_and_requests_and_health_are_on_time() -> None:
-    _, _, sink, inlet, until = served(takes=0.2, seconds=40.0)
+    _, _, sink, request_server, until = served(takes=0.2, seconds=40.0)
     # it takes half of what comes, so that after 40 s it is 20 s behind
     before = [(now, health) for now, health in sink.looks if now <= until]
     assert before[-1][1].latency == pytest.approx(20.0, abs=1.0)
@@ -158,7 +158,7 @@ def test_how_far_it_is_behind_is_told_and_requests_and_health_are_on_time() -> N
     assert {health.state for _, health in before[2:]} == {"receiving"}
     gaps = np.diff([now for now, _ in sink.looks])
     assert max(gaps) <= 0.5 + 0.2 + 1e-9
-    assert max(np.diff(inlet.times)) <= 0.2 + 1e-9
+    assert max(np.diff(request_server.times)) <= 0.2 + 1e-9
 
 
 def test_a_stop_takes_what_has_arrived_though_without_results() -> None:
@@ -194,7 +194,7 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
     angle = 0.3 * np.arange(30_000.0)
     whole = SignalBlock(STREAM, 0, 0.0, np.column_stack([np.sin(angle), 0.9 * np.sin(angle - 0.1)]), last=True)
     clock = Clock()
-    sink, inlet = Watching(clock), RequestServer(clock)
+    sink, request_server = Watching(clock), RequestServer(clock)
 
     class Once(Rig):
         def receive(self, timeout: float) -> list[SignalBlock | Event]:
@@ -204,10 +204,10 @@ def test_a_block_without_end_is_taken_in_parts_and_gives_the_same_results() -> N
 
     settings = IndicatorSettings(window=0.5, measures=("nrmse",))
     engine = SlowMonitor(settings, clock, 0.0006)
-    Service(Once(clock), engine, [sink], request_servers=[inlet], clock=clock).run(lambda: False)
+    Service(Once(clock), engine, [sink], request_servers=[request_server], clock=clock).run(lambda: False)
     parts = len(sink.signals_seen)
     assert len(sink.results_seen) == parts > 5
-    assert len(inlet.times) >= parts
+    assert len(request_server.times) >= parts
     assert [block.last for block in sink.signals_seen] == [False] * (parts - 1) + [True]
     np.testing.assert_array_equal(np.concatenate([block.samples for block in sink.signals_seen]), whole.samples)
     expected = Monitor(settings).update(whole).results

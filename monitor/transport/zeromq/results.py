@@ -126,7 +126,7 @@ class ResultPublisher:
         self._publisher.close(linger)
 
 
-Kind = Literal["results", "transfer", "signals", "alarms", "health", "event"]
+MessageKind = Literal["results", "transfer", "signals", "alarms", "health", "event"]
 Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event
 
 _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
@@ -199,7 +199,7 @@ class ResultSubscriber(Subscriber[Published]):
         connect: str,
         *,
         rig: str = "",
-        kinds: Sequence[Kind] = ("results", "transfer", "signals", "alarms", "health", "event"),
+        kinds: Sequence[MessageKind] = ("results", "transfer", "signals", "alarms", "health", "event"),
         stale_after: float = 5.0,
         queue_seconds: float = 5.0,
         security: Keys | None = None,

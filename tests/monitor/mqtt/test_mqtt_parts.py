@@ -190,7 +190,7 @@ def test_commands_over_an_unknown_connection_are_refused() -> None:
 
 
 class Asked:
-    """An inlet with its answers and what was carried out."""
+    """A request server with its answers and what was carried out."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -13,10 +13,10 @@ from typing import Any
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 
-def until(condition: Callable[[], Any], within: float = PATIENCE) -> Any:
+def until(condition: Callable[[], Any], within: float = TIMEOUT) -> Any:
     """Poll until the condition holds; return what it returned."""
     deadline = monotonic() + within
     while not (found := condition()):
@@ -65,10 +65,10 @@ class Watcher:
 
     def wait(self) -> None:
         """Wait for a subscription that has not been waited for yet."""
-        assert self.subscribed.acquire(timeout=PATIENCE)
+        assert self.subscribed.acquire(timeout=TIMEOUT)
 
     def send(self, topic: str, payload: bytes, retain: bool = False) -> None:
-        self._client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(PATIENCE)
+        self._client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(TIMEOUT)
 
     def settle(self) -> None:
         """Wait until the broker has our word for everything heard so far: else it would tell it again."""

@@ -1,4 +1,4 @@
-"""How many requests an inlet carries out, by a clock that stands still until it is moved."""
+"""How many requests a request server carries out, by a clock that stands still until it is moved."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 
 class Flooded:
-    """An inlet, one client, and the time."""
+    """A request server, one client, and the time."""
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.inlet = ZmqRequestServer("tcp://127.0.0.1:*", clock=lambda: self.now)
-        self.clients = [RequestClient(self.inlet.endpoint) for _ in range(2)]
+        self.request_server = ZmqRequestServer("tcp://127.0.0.1:*", clock=lambda: self.now)
+        self.clients = [RequestClient(self.request_server.endpoint) for _ in range(2)]
         self.texts: list[str] = []
 
     def ask(self, number: int, client: int = 0) -> list[Answer]:
@@ -31,12 +31,12 @@ class Flooded:
             self.clients[client].send(NoteRequest(text=f"note {place}"))
             while len(found) < place - 8 or (place == number - 1 and len(found) < number):
                 assert monotonic() < deadline
-                self.inlet.serve(lambda request: self.texts.append(request.text))
+                self.request_server.serve(lambda request: self.texts.append(request.text))
                 found += self.clients[client].answers(0.002)
         return found
 
     def close(self) -> None:
-        for one in (*self.clients, self.inlet):
+        for one in (*self.clients, self.request_server):
             one.close()
 
 
@@ -53,7 +53,7 @@ def test_fifty_at_once_and_the_others_are_refused_under_their_numbers(flooded) -
     assert [answer.id for answer in answers] == list(range(1, 61))
     assert answers[-1].reason == "more than 20 requests a second: wait, then send it again"
     assert flooded.texts == [f"note {place}" for place in range(50)]
-    assert flooded.inlet.refused == 10
+    assert flooded.request_server.refused == 10
 
 
 @pytest.mark.parametrize(("pause", "more"), [(0.04, 0), (0.06, 1), (1.01, 20), (1000.0, 50)])

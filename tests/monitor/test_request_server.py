@@ -20,10 +20,10 @@ ANY_PORT = "tcp://127.0.0.1:*"
 
 
 class Taken:
-    """An inlet whose requests are kept, but for texts that begin with no; a second passes with each of them."""
+    """A request server that stores texts, and refuses those that begin with no; its clock advances 1 s a request."""
 
     def __init__(self) -> None:
-        self.inlet = ZmqRequestServer(ANY_PORT, clock=itertools.count().__next__)
+        self.request_server = ZmqRequestServer(ANY_PORT, clock=itertools.count().__next__)
         self.texts: list[str] = []
 
     def take(self, request: Request) -> None:
@@ -35,7 +35,7 @@ class Taken:
         deadline = monotonic() + 10.0
         while not done():
             assert monotonic() < deadline, self.texts[-5:]
-            self.inlet.serve(self.take)
+            self.request_server.serve(self.take)
             sleep(0.002)
 
 
@@ -43,13 +43,13 @@ class Taken:
 def taken() -> Iterator[Taken]:
     one = Taken()
     yield one
-    one.inlet.close()
-    one.inlet.close()
+    one.request_server.close()
+    one.request_server.close()
 
 
 @pytest.fixture
 def client(taken: Taken) -> Iterator[RequestClient]:
-    one = RequestClient(taken.inlet.endpoint)
+    one = RequestClient(taken.request_server.endpoint)
     yield one
     one.close()
     one.close()
@@ -57,14 +57,14 @@ def client(taken: Taken) -> Iterator[RequestClient]:
 
 @pytest.fixture
 def raw(taken: Taken) -> Iterator[Callable[[int], zmq.Socket[bytes]]]:
-    """Sockets of a kind, connected to the inlet, of a program that is not ours."""
+    """Sockets of a kind, connected to the request_server, of a program that is not ours."""
     with zmq.Context() as context:
         opened: list[zmq.Socket[bytes]] = []
 
         def connect(kind: int) -> zmq.Socket[bytes]:
             socket = context.socket(kind)
             socket.setsockopt(zmq.LINGER, 0)
-            socket.connect(taken.inlet.endpoint)
+            socket.connect(taken.request_server.endpoint)
             opened.append(socket)
             return socket
 
@@ -96,7 +96,7 @@ def test_every_request_is_carried_out_once_and_answered_under_its_number(taken, 
     assert [answer.id for answer in answers] == numbers == list(range(1, 41))
     assert not any(answer.ok for answer in answers)
     assert answers[0].reason == "not 'no 0'"
-    assert taken.inlet.refused == 40
+    assert taken.request_server.refused == 40
     assert client.send(NoteRequest(text="valve opened")) == 41
     assert heard(taken, client) == [Answer(ok=True, id=41)]
     assert taken.texts == ["valve opened"]
@@ -104,7 +104,7 @@ def test_every_request_is_carried_out_once_and_answered_under_its_number(taken, 
 
 
 def test_two_clients_hear_their_own_answers(taken, client) -> None:
-    other = RequestClient(taken.inlet.endpoint)
+    other = RequestClient(taken.request_server.endpoint)
     client.send(NoteRequest(text="first"))
     other.send(NoteRequest(text="no second"))
     assert heard(taken, client) == [Answer(ok=True, id=1)]
@@ -138,7 +138,7 @@ def test_hostile_bytes_are_counted_and_refused_with_a_reason(taken, raw, kind, f
     socket = raw(kind)
     (answer,) = asked(taken, socket, *frames)
     assert answer.startswith(b'{"ok":false,"reason":"')
-    assert taken.inlet.refused == 1
+    assert taken.request_server.refused == 1
     assert taken.texts == []
     assert asked(taken, socket, b'{"request":"note","text":"still here"}') == [b'{"ok":true}']
 
@@ -161,7 +161,7 @@ def test_some_tens_at_most_in_one_turn(taken, raw) -> None:
     taken.serve_until(lambda: len(taken.texts) > 0)
     before = len(taken.texts)
     sleep(0.1)
-    taken.inlet.serve(taken.take)
+    taken.request_server.serve(taken.take)
     assert 10 <= len(taken.texts) - before <= 50
     taken.serve_until(lambda: len(taken.texts) == 60)
 
@@ -176,7 +176,7 @@ def test_a_client_that_never_reads_holds_up_nobody(taken, client, raw) -> None:
             deaf.send(b'{"request":"note","text":"deaf"}', zmq.NOBLOCK)
             sent += 1
         except zmq.Again:
-            taken.inlet.serve(taken.take)
+            taken.request_server.serve(taken.take)
     assert sent == 3000
     # while the flood is worked off the client may be asked to come again
     answers: list[Answer] = []
@@ -213,7 +213,7 @@ def test_without_a_service_the_answer_is_given_here_and_nothing_goes_out_later(f
 
 
 def test_what_was_just_sent_may_have_time_to_leave(taken: Taken) -> None:
-    client = RequestClient(taken.inlet.endpoint)
+    client = RequestClient(taken.request_server.endpoint)
     client.send(NoteRequest(text="the last word"))
     client.close(10.0)
     client.close()
@@ -258,9 +258,9 @@ def test_answers_that_are_none_are_not_believed() -> None:
 def test_other_machines_are_kept_out_unless_said(url) -> None:
     with pytest.raises(TransportError, match="--insecure"):
         ZmqRequestServer(url)
-    inlet = ZmqRequestServer(url, insecure=True)
-    assert inlet.endpoint.startswith("tcp://0.0.0.0:")
-    inlet.close()
+    request_server = ZmqRequestServer(url, insecure=True)
+    assert request_server.endpoint.startswith("tcp://0.0.0.0:")
+    request_server.close()
 
 
 @pytest.mark.parametrize("url", ["", "5555", "tcp://127.0.0.1"])
@@ -294,18 +294,18 @@ def test_a_service_without_requests_or_with_its_own_machine_s_only_is_told() -> 
 
 
 def test_who_asks_a_thousand_times_at_once_gets_as_many_answers():
-    inlet = ZmqRequestServer("tcp://127.0.0.1:*")
+    request_server = ZmqRequestServer("tcp://127.0.0.1:*")
     with zmq.Context() as context, context.socket(zmq.DEALER) as client:
         client.setsockopt(zmq.LINGER, 0)
-        client.connect(inlet.endpoint)
+        client.connect(request_server.endpoint)
         for _ in range(10):
             for number in range(1000):
                 client.send(b'{"request":"none","id":%d}' % number)
             found, deadline = 0, monotonic() + 20.0
             while found < 1000:
                 assert monotonic() < deadline, f"{found} answers"
-                inlet.serve(lambda _: None)
+                request_server.serve(lambda _: None)
                 while client.poll(1):
                     client.recv_multipart()
                     found += 1
-    inlet.close()
+    request_server.close()
