@@ -31,7 +31,7 @@ from monitor.recording import RecorderProcess, RunWriter
 from monitor.service.service import Service
 folder, what = sys.argv[1:]
 def run(service, *_, **__):
-    (writer,) = (sink for sink in service._distribution._everyone if isinstance(sink, RunWriter | RecorderProcess))
+    (writer,) = (sink for sink in service._sinks.all if isinstance(sink, RunWriter | RecorderProcess))
     writer.signals(SignalBlock(Stream("rig", 1, 100.0, (Channel("a", Role.AUXILIARY),)), 0, 0.0, np.ones((50, 1))))
     if what == "removed":
         shutil.rmtree(folder)

@@ -203,7 +203,7 @@ def says_health() -> Iterator[Callable[[Health], str]]:
 @pytest.mark.parametrize(
     ("health", "text", "reason"),
     [
-        (Health(), "x", "takes no requests"),
+        (Health(), "x", "accepts no requests"),
         (Health(requests="nowhere"), "x", "'nowhere' is not an endpoint"),
         (Health(requests="tcp://127.0.0.1:9"), "x", "no answer from tcp://127.0.0.1:9 within 1 s"),
         (None, "x", "no monitor publishes on "),
