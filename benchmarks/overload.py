@@ -10,8 +10,8 @@ from time import monotonic, sleep
 from benchmarks.figures import COUNT, SECONDS, Figure
 from benchmarks.lanes import free_port
 from benchmarks.throughput import make_samples, make_stream
-from gui.commands.child import Child
-from monitor.commands.checks.machine import seconds_a_sample
+from monitor.commands.checks.machine import seconds_per_sample
+from monitor.commands.process import ChildCommand
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import MOST_ROWS
 from monitor.messages.blocks import Event, EventKind, SignalBlock
@@ -29,7 +29,7 @@ def run(quick: bool) -> Iterator[Figure]:
     """Yield the largest lag, how long it takes to catch up, and the samples that are missing from the run file."""
     seconds = 3.0 if quick else 60.0
     stream = make_stream("overload", N_PAIRS, 1000.0)
-    alone, together = seconds_a_sample(IndicatorSettings(window=WINDOW), None, stream, ROWS, MOST_ROWS)
+    alone, together = seconds_per_sample(IndicatorSettings(window=WINDOW), None, stream, ROWS, MOST_ROWS)
     rate = TOO_MUCH / min(alone, together)
     with TemporaryDirectory(prefix="synchroscope-benchmark-") as folder:
         looks, caught_up, sent, kept, notes = _overloaded(rate, seconds, Path(folder))
@@ -58,7 +58,7 @@ def _overloaded(rate: float, seconds: float, folder: Path) -> tuple[list[Health]
     stream = make_stream("overload", N_PAIRS, rate)
     samples = make_samples(1000 * ROWS, N_PAIRS, rate)
     looks: list[Health] = []
-    with Child("service", "monitor", *words) as service:
+    with ChildCommand("service", "monitor", *words) as service:
         publisher = SignalPublisher(connect=signals)
         client = ResultSubscriber(results, kinds=("health",))
         try:
@@ -74,7 +74,7 @@ def _overloaded(rate: float, seconds: float, folder: Path) -> tuple[list[Health]
             over = monotonic()
             while not looks or looks[-1].counts.received + looks[-1].counts.lost < sent:
                 looks += [item for item in client.receive(0.1) if isinstance(item, Health)]
-                assert monotonic() - over < 10.0 * seconds and not service.ended, service.news()
+                assert monotonic() - over < 10.0 * seconds and not service.ended, service.new_lines()
             caught_up = monotonic() - over
             publisher.send(SignalBlock(stream, sent, sent / rate, samples[:ROWS], last=True))
             while not service.ended:

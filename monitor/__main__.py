@@ -1,7 +1,7 @@
-"""The `synchroscope` command: finds the subcommand, and turns a user's mistake into one line and exit code 2.
+"""The `synchroscope` command: runs a subcommand; a user's mistake becomes one line and exit code 2.
 
-This is the one place that knows every package. The module of a command is loaded when it is chosen, and is handed
-what its own package may not know.
+This is the only module that knows every package. The module of a command is imported when it is chosen, and gets as
+arguments what its own package may not import.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from monitor.system.documentation import documentation
+from monitor.system.files import documentation
 from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "demo": ("gui.commands.demo", "run a simulated hybrid test over real sockets and watch it live"),
-    "gui": ("gui.commands.gui", "open the desktop window: watch a test live, scrub through it, replay a run"),
+    "gui": ("gui.commands.gui", "open the desktop window: watch a test live, scroll back through it, replay a run"),
     "monitor": (
         "monitor.commands.monitor",
-        "take a rig's stream, compute the indicators live, publish and record them",
+        "receive a rig's stream, compute the indicators live, publish and record them",
     ),
     "watch": ("gui.commands.watch", "show in the terminal what a running monitor publishes"),
-    "note": ("monitor.commands.note", "put a note into the run that a monitor is recording"),
+    "note": ("monitor.commands.note", "add a note to the run of a running monitor"),
     "alarms": ("monitor.commands.alarms", "list the alarms of a running monitor, acknowledge, reset or shelve them"),
     "keys": (
         "monitor.commands.keys",
-        "make the keys of a service and of its clients, and keep the list of who is let in",
+        "create the keys of a service and its clients, and edit the list of admitted clients",
     ),
-    "replay": ("replay.commands.replay", "send a recorded run, or a simulation, as the stream that a rig would send"),
-    "assess": ("replay.commands.assess", "say how late and how large the actuators were in recorded runs"),
+    "replay": ("replay.commands.replay", "send a recorded run or a simulation as a rig would"),
+    "assess": ("replay.commands.assess", "compute delay and amplitude ratio of the actuators in recorded runs"),
     "identify": (
         "replay.commands.identify",
         "fit gain, delay and lag of the actuators to recorded runs, with standard errors and diagnostics",
     ),
     "simulate": (
         "replay.commands.simulate",
-        "simulate an ensemble of a model's realizations, or experiments on it, into files",
+        "simulate an ensemble of realizations of a model, or experiments on it, to files",
     ),
     "validate": (
         "replay.commands.validate",
-        "judge a model, given as an ensemble of realizations, by measured records",
+        "check a model, given as an ensemble of realizations, against measured records",
     ),
-    "study": ("replay.commands.study", "run a paper's examples and lay the results beside the paper's own"),
+    "study": ("replay.commands.study", "run the examples of a paper and compare the results with its figures"),
     "recover": ("monitor.commands.recover", "rewrite a run file that was not closed properly"),
 }
-"""Of each its module, with ``add_arguments`` and ``run``, and what it does."""
+"""Module of each command, with ``add_arguments`` and ``run``, and its summary."""
 
 _EXTRAS = {
     "PySide6": "gui",
@@ -64,9 +64,10 @@ _EXTRAS = {
     "matplotlib": "study",
     "pandas": "study",
     "dtaidistance": "study",
+    "scipy": "study",
     "emcee": "bayes",
 }
-"""Packages beside the base installation, and the extra of pyproject.toml that has each."""
+"""Optional packages, and the extra of pyproject.toml that installs each."""
 _PACKAGES = {"shiboken6": "PySide6", "tomli_w": "tomli-w", "paho": "paho-mqtt"}
 
 
@@ -83,14 +84,14 @@ def main(words: list[str] | None = None) -> int:
         arguments = parser.parse_args(words)
         name = f"synchroscope {arguments.subcommand}"
         module, _ = COMMANDS[arguments.subcommand]
-        handed = _HANDED.get(arguments.subcommand, {})
-        code = int(import_module(module).run(arguments, **handed))
-        # here and not at exit, where nobody could catch what goes wrong
+        more = _MORE_ARGUMENTS.get(arguments.subcommand, {})
+        code = int(import_module(module).run(arguments, **more))
+        # here and not at exit, where errors cannot be caught
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # whoever read our output has gone; what is left of it goes nowhere
+        # the reader of our output has gone; discard the rest
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 1
@@ -102,8 +103,8 @@ def main(words: list[str] | None = None) -> int:
         print(f"{name} needs {_PACKAGES.get(needed, needed)}: {install}", file=sys.stderr)
         return 2
     except MemoryError as problem:
-        why = printable(str(problem)) or "there is none left"
-        print(f"{name}: out of memory: {why}; give it more, or work with shorter windows", file=sys.stderr)
+        why = printable(str(problem)) or "none left"
+        print(f"{name}: out of memory: {why}; use shorter windows or a machine with more", file=sys.stderr)
         return 1
     except (ValueError, OSError) as problem:
         print(f"{name}: {printable(str(problem))}", file=sys.stderr)
@@ -113,38 +114,38 @@ def main(words: list[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 class _Help(argparse.HelpFormatter):
-    """Formatter of help that tells the default of every option which has one."""
+    """Help formatter that shows the default of every option."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help
-        told = (
+        shown = (
             action.default is None
             or isinstance(action.default, bool)
             or action.default in ([], "", argparse.SUPPRESS)
         )
-        if not text or told or not action.option_strings or "default" in text:
+        if not text or shown or not action.option_strings or "default" in text:
             return text
         return f"{text} (default: %(default)s)"
 
 
 def _check_packages() -> None:
-    """Raise ValueError where a file of the user's, such as replay.py, would be imported in place of a package."""
-    ours = Path(__file__).parents[1]
+    """Raise ValueError if a file of the user, such as replay.py, would be imported instead of a package."""
+    root = Path(__file__).parents[1]
     for name in ("monitor", "sim", "gui", "replay"):
         spec = find_spec(name)
-        place = None if spec is None or spec.origin is None else Path(spec.origin)
-        if place is None or place.parents[1] != ours:
+        found = None if spec is None or spec.origin is None else Path(spec.origin)
+        if found is None or found.parents[1] != root:
             raise ValueError(
-                f"{place or name} hides Synchroscope's own package {name!r}: rename it, or work in another folder"
+                f"{found or name} hides Synchroscope's own package {name!r}: rename it, or work in another folder"
             )
 
 
 def parser_for(words: list[str]) -> argparse.ArgumentParser:
-    """Return the parser of a command line, with the options of the command that its first word names."""
+    """Return the parser, with the options of the command named by the first word."""
     parser = _Parser(
         prog="synchroscope",
         description="Live tracking indicators for hybrid simulation: how late and how large each actuator is.",
@@ -160,7 +161,7 @@ def parser_for(words: list[str]) -> argparse.ArgumentParser:
 
 
 def offers() -> Catalogue:
-    """Return the kinds of files and the simulations that the window offers."""
+    """Return the file types and simulations that the window offers."""
     from dataclasses import asdict
 
     from gui.sources.processes.catalogue import Catalogue, FileKind, ModelUnderTest, SimulationOffer
@@ -187,7 +188,7 @@ def _print_truth(*details: Any) -> None:
     print_truth(*details)
 
 
-_HANDED: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+_MORE_ARGUMENTS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "gui": {"offers": offers},
     "demo": {"offers": offers, "print_truth": _print_truth},
 }

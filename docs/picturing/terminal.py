@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gui.commands.child import Child
 from gui.commands.demo import stage
 from gui.model.receiver import ResultLink
 from gui.terminal.dashboard import Dashboard
+from monitor.commands.process import ChildCommand
 from replay.simulations.models import simulate_ensemble
 from sim.models.beam import StochasticBeam
 
@@ -38,10 +38,10 @@ def rejection(path: Path) -> None:
     judged += ["--limit", "accumulated=0.7:0.85", "--limit", "first_passage=0.05:0.3"]
     serve = ["monitor", "--connect", signals, "--publish", results, "--record", "runs/beam.h5", "--once", *judged]
     console = Console(record=True, width=104, height=14, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115, PTH123
-    with console.file, Child("service", *serve) as service:
-        while not any("listening" in line for line in service.news()):
+    with console.file, ChildCommand("service", *serve) as service:
+        while not any("listening" in line for line in service.new_lines()):
             time.sleep(0.1)
-        with Child("publisher", "replay", "beam-bad", "--bind", signals) as publisher:
+        with ChildCommand("publisher", "replay", "beam-bad", "--bind", signals) as publisher:
             link = ResultLink.connect(results)
             watched = Dashboard(link, console)
             while watched.health is None or watched.health.counts.received < 0.8 * 251:

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gui.commands.child import Child, ChildDied
+from monitor.commands.process import ChildCommand, ChildCommandError, StopSignals
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +30,8 @@ _RAMP = 2.0  # s in which the simulated load grows to its size
 _READY = "listening on"
 _POLL = 0.05
 _FINISHING = 60.0  # s for the service to work off what has been sent
+# a closed terminal and SIGTERM end the test as Ctrl-C does
+_END_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,9 +75,9 @@ def run(
         except NoDisplayError as problem:
             _say(f"no window: {problem}")
     try:
-        with _told_to_end():
+        with StopSignals(*_END_SIGNALS) as stop, stop.interrupting():
             _watch(arguments, record)
-    except ChildDied as problem:
+    except ChildCommandError as problem:
         _say(f"synchroscope demo: {problem}")
         return 1
     except KeyboardInterrupt:
@@ -138,7 +140,7 @@ def stage(
 
     Raises
     ------
-    ChildDied : one of the two processes ended too early.
+    ChildCommandError : one of the two processes ended too early.
     """
     from gui.model.receiver import ResultLink
     from gui.terminal.dashboard import Dashboard
@@ -147,13 +149,13 @@ def stage(
     serve = ["monitor", "--connect", signals, "--publish", results, "--record", str(record), "--once"]
     serve += ["--window", f"{_window(duration):g}"]
     play = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", f"{speed:g}"]
-    with Child("service", *serve) as service:
+    with ChildCommand("service", *serve) as service:
         link = ResultLink.connect(results)
         try:
             _await_ready(service)
-            with Child("publisher", *play) as publisher:
+            with ChildCommand("publisher", *play) as publisher:
                 yield Dashboard(link, console), _finished(service, publisher)
-            for line in service.news():
+            for line in service.new_lines():
                 _say(line)
         finally:
             link.close()
@@ -163,19 +165,19 @@ def _window(duration: float) -> float:
     return min(_WINDOW, duration / _SHORTEST)
 
 
-def _await_ready(service: Child) -> None:
+def _await_ready(service: ChildCommand) -> None:
     while True:
         ended = service.ended
-        for line in service.news():
+        for line in service.new_lines():
             _say(line)
             if line.startswith(_READY):
                 return
         if ended:
-            raise ChildDied("the service ended before it was ready")
+            raise ChildCommandError("the service ended before it was ready")
         time.sleep(_POLL)
 
 
-def _finished(service: Child, publisher: Child) -> Callable[[], bool]:
+def _finished(service: ChildCommand, publisher: ChildCommand) -> Callable[[], bool]:
     deadline = math.inf
 
     def finished() -> bool:
@@ -185,7 +187,7 @@ def _finished(service: Child, publisher: Child) -> Callable[[], bool]:
         if publisher.ended and deadline == math.inf:
             deadline = time.monotonic() + _FINISHING
         if time.monotonic() > deadline:
-            raise ChildDied(f"the service did not finish within {_FINISHING:g} s of the last sample")
+            raise ChildCommandError(f"the service did not finish within {_FINISHING:g} s of the last sample")
         return False
 
     return finished
@@ -211,22 +213,6 @@ def _free_endpoints(number: int) -> list[str]:
     for server in taken:
         server.close()
     return [f"tcp://127.0.0.1:{port}" for port in ports]
-
-
-@contextmanager
-def _told_to_end() -> Iterator[None]:
-    """Let a closed terminal and SIGTERM end the test as Ctrl-C does."""
-
-    def interrupt(number: int, frame: object) -> None:  # noqa: ARG001 - as signal calls it
-        raise KeyboardInterrupt
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _say(text: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_keys_option, client_security
-from monitor.commands.service_alarms import add_alarm_option, with_alarms
+from monitor.commands.service_settings import add_alarm_option, with_alarms
 
 if TYPE_CHECKING:
     from gui.sources.processes.catalogue import Catalogue

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from gui.widgets.row_padding import make_roomy
 from gui.window.actions import Actions, shown_keys, shown_text
-from monitor.system.documentation import documentation
+from monitor.system.files import documentation
 
 _ABOUT = (
     "Synchroscope {version}\n\n"

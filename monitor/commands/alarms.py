@@ -1,4 +1,4 @@
-"""`synchroscope alarms`: the alarms of a running monitor, and what is asked of them."""
+"""`synchroscope alarms`: list the alarms of a running monitor, acknowledge, reset or shelve them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.alarms.text import format_value
-from monitor.commands.note import answer_of, requests_of
-from monitor.commands.options import add_keys_option, client_security, positive
-from monitor.messages.alarms import Alarm, Severity
-from monitor.system.default_endpoints import RESULTS
+from monitor.commands.note import request_endpoint, send_request
+from monitor.commands.options import add_monitor_option, client_security, positive
+from monitor.messages.alarms import Severity
 
 if TYPE_CHECKING:
     from monitor.messages.alarms import Alarm, AlarmReport
@@ -29,35 +28,35 @@ _SHAPES = {Severity.WARN: "▲", Severity.TRIP: "■"}
 
 
 def print_alarms(alarms: Iterable[Alarm]) -> None:
-    """Print them, those that are to be seen first."""
-    # in a pipe Rich takes 80 columns for granted, and cuts the names
+    """Print a table of the alarms, standing ones first."""
+    # without a terminal Rich assumes 80 columns and truncates the names
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 140)
     table = Table()
     for heading in ("", "alarm", "state", "value", "normal", "since s", "advice"):
         table.add_column(heading, justify="right" if heading in ("value", "since s") else "left")
     for alarm in sorted(alarms, key=lambda a: (not a.standing, not a.needs_acknowledgement, a.severity, a.name)):
-        seen = alarm.standing
+        standing = alarm.standing
         table.add_row(
-            _SHAPES[alarm.severity] if seen else "",
+            _SHAPES[alarm.severity] if standing else "",
             Text(alarm.name),
-            state(alarm),
+            state_text(alarm),
             "—" if alarm.last is None else Text(format_value(alarm.last, alarm.unit)),
-            Text(normal(alarm)),
-            f"{alarm.time:.3f}" if seen else "",
-            Text(alarm.advice if seen else ""),
-            style=_STYLES[alarm.severity] if seen else "dim",
+            Text(normal_range(alarm)),
+            f"{alarm.time:.3f}" if standing else "",
+            Text(alarm.advice if standing else ""),
+            style=_STYLES[alarm.severity] if standing else "dim",
         )
     console.print(table if table.row_count else "this monitor has no alarms")
 
 
-def state(alarm: Alarm) -> str:
-    """Return where it is in its life, in words."""
+def state_text(alarm: Alarm) -> str:
+    """Return the state as text."""
     words = alarm.state.replace("_", " ")
     return f"{words} for {alarm.shelved_for:.0f} s" if alarm.shelved_for else words
 
 
-def normal(alarm: Alarm) -> str:
-    """Return the normal range in words."""
+def normal_range(alarm: Alarm) -> str:
+    """Return the normal range as text."""
     low, high = (None if limit is None else format_value(limit, alarm.unit) for limit in (alarm.low, alarm.high))
     if low is not None and high is not None:
         return f"{low} to {high}"
@@ -67,40 +66,45 @@ def normal(alarm: Alarm) -> str:
 
 
 _ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
-_ANSWER_TIMEOUT = 5.0  # s for a service to say what its alarms are
-_LONGEST = 86400.0  # s on the shelf that a request may ask for
+_REPORT_TIMEOUT = 5.0  # s
+_MAX_SHELVING = 86400.0  # s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument("action", nargs="?", choices=_ACTIONS, default="list", help="default list")
-    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="of the alarm; left out: all that wait")
-    parser.add_argument("--for", type=positive, dest="seconds", metavar="S", help="how long it is to be shelved, s")
-    parser.add_argument("--by", default=None, metavar="WHO", help="who says so (default: the user's name)")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        default="",
+        metavar="NAME",
+        help="alarm name (default: all it applies to)",
+    )
+    parser.add_argument("--for", type=positive, dest="seconds", metavar="S", help="how long to shelve the alarm, s")
+    parser.add_argument("--by", default=None, metavar="WHO", help="name of the operator (default: the user name)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--connect", default=RESULTS, metavar="URL", help=f"of the monitor (default {RESULTS})")
-    add_keys_option(parser)
+    add_monitor_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked; 0 when the service has done it."""
+    """Send the request; return 0 when the service has carried it out."""
     security = client_security(arguments)
     if arguments.action == "list":
         return _list(arguments, security)
     from monitor.transport.zeromq.request_client import requests_url
 
     request = _request(arguments)
-    # those that it may be for, where no name is given
+    # without a name, the request concerns some of these
     before = () if request.alarm else _report(arguments.connect, security).alarms
-    url = requests_url(requests_of(arguments.connect, security), arguments.connect)
-    answer = answer_of(url, request, security)
+    url = requests_url(request_endpoint(arguments.connect, security), arguments.connect)
+    answer = send_request(url, request, security)
     if not answer.ok:
         raise ValueError(answer.reason)
-    _tell(arguments, [request.alarm] if request.alarm else _meant(request, before), security)
+    _print_states(arguments, [request.alarm] if request.alarm else _affected(request, before), security)
     return 0
 
 
-def _meant(request: AlarmRequest, alarms: tuple[Alarm, ...]) -> list[str]:
+def _affected(request: AlarmRequest, alarms: tuple[Alarm, ...]) -> list[str]:
     from monitor.messages.alarms import AlarmState
     from monitor.messages.requests import AcknowledgeRequest
 
@@ -109,22 +113,21 @@ def _meant(request: AlarmRequest, alarms: tuple[Alarm, ...]) -> list[str]:
     return [alarm.name for alarm in alarms if alarm.state is AlarmState.LATCHED_ACKNOWLEDGED]
 
 
-def _tell(arguments: argparse.Namespace, names: list[str], security: Keys | None) -> None:
-    """Print what the alarms are now that the request has been carried out."""
-    from monitor.commands.alarms import state
+def _print_states(arguments: argparse.Namespace, names: list[str], security: Keys | None) -> None:
+    """Print the alarms' states after the request."""
     from monitor.messages import alarms as alarm_report
 
     try:
         now = {alarm.name: alarm for alarm in _report(arguments.connect, security).alarms}
     except ValueError:
-        print(f"{arguments.action}: done; the monitor does not say what the alarms are now", file=sys.stderr)
+        print(f"{arguments.action}: done; the monitor did not report the new states", file=sys.stderr)
         return
     if arguments.json:
         found = alarm_report.AlarmReport(tuple(now[name] for name in names if name in now))
         print(alarm_report.encode(found).decode())
         return
     for name in names:
-        print(f"{name}: {state(now[name]) if name in now else 'normal, and not watched any more'}")
+        print(f"{name}: {state_text(now[name]) if name in now else 'normal, no longer monitored'}")
 
 
 def _request(arguments: argparse.Namespace) -> AlarmRequest:
@@ -133,24 +136,23 @@ def _request(arguments: argparse.Namespace) -> AlarmRequest:
 
     name, by = arguments.name, user_name() if arguments.by is None else arguments.by
     if (arguments.seconds is not None) != (arguments.action == "shelve"):
-        raise ValueError("give shelve, and nothing else, a time: shelve NAME --for 600")
+        raise ValueError("--for goes with shelve, and only with it: shelve NAME --for 600")
     match arguments.action:
         case "acknowledge":
             return AcknowledgeRequest(alarm=name, by=by)
         case "reset":
             return ResetRequest(alarm=name, by=by)
-    if arguments.seconds is not None and arguments.seconds > _LONGEST:
+    if arguments.seconds is not None and arguments.seconds > _MAX_SHELVING:
         raise ValueError(
-            f"--for {arguments.seconds:g}: a day, {_LONGEST:g} s, is the longest; "
-            "a monitor may allow less (alarms.shelve_at_most, 28800 s where nothing is set)"
+            f"--for {arguments.seconds:g}: at most {_MAX_SHELVING:g} s, a day; "
+            "a monitor may allow less (alarms.shelve_at_most, default 28800 s)"
         )
     if not name:
-        raise ValueError(f"{arguments.action} which alarm? give its name, as `synchroscope alarms` lists it")
+        raise ValueError(f"{arguments.action}: which alarm? give its name, as listed by `synchroscope alarms`")
     return ShelveRequest(alarm=name, seconds=arguments.seconds or 0.0, by=by)
 
 
 def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
-    from monitor.commands.alarms import print_alarms
     from monitor.messages import alarms as alarm_report
 
     report = _report(arguments.connect, security)
@@ -173,12 +175,12 @@ def _report(results: str, security: Keys | None) -> AlarmReport:
 
     subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
     try:
-        deadline = time.monotonic() + _ANSWER_TIMEOUT
+        deadline = time.monotonic() + _REPORT_TIMEOUT
         while (left := deadline - time.monotonic()) > 0:
             for item in subscriber.receive(left):
                 if isinstance(item, AlarmReport):
                     return item
-                # events of the service were not asked for: this is the connection's own
+                # events of the service are not subscribed to: this one is from the connection itself
                 if isinstance(item, Event) and item.kind is EventKind.NOTE:
                     raise ValueError(item.detail)
     finally:

@@ -1,4 +1,4 @@
-"""`synchroscope monitor --check`: looks at everything that a test needs, and begins none."""
+"""`synchroscope monitor --check`: checks before a test, without starting one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.commands.checks.check_result import CheckResult, Level, fail, found, ok, warn
+from monitor.commands.checks import CheckResult, Level, checked, fail, ok, warn
 
 if TYPE_CHECKING:
     from monitor.commands.security import Guard
@@ -21,44 +21,44 @@ if TYPE_CHECKING:
 def check(
     settings: Callable[[], Settings], *, insecure: bool = False, duration: float | None = None, as_json: bool = False
 ) -> int:
-    """Print one line a finding, or one JSON object; return 0 where nothing fails, else 2.
+    """Print the results as lines, or as one JSON object; return 0 if no check fails, otherwise 2.
 
     Parameters
     ----------
-    settings : returns them, or raises ValueError for what is wrong with them.
-    insecure : what is bound may be open to other machines without keys.
-    duration : s of the test, where it is known.
+    settings : returns the settings; raises ValueError if they are invalid.
+    insecure : endpoints may be reachable from other machines without keys.
+    duration : of the test, s, if known.
     as_json : print ``{"ok": ..., "findings": [{"level": ..., "subject": ..., "detail": ...}, ...]}`` instead.
     """
-    every = []
-    for finding in _findings(settings, insecure, duration):
-        every.append(finding)
+    results = []
+    for result in _check_all(settings, insecure, duration):
+        results.append(result)
         if not as_json:
-            print(finding, flush=True)
-    failed, warned = (sum(each.level is level for each in every) for level in (Level.FAIL, Level.WARN))
+            print(result, flush=True)
+    failed, warned = (sum(each.level is level for each in results) for level in (Level.FAIL, Level.WARN))
     if as_json:
-        print(msgspec.json.encode({"ok": not failed, "findings": every}).decode())
+        print(msgspec.json.encode({"ok": not failed, "findings": results}).decode())
     else:
         print(f"{_count(failed, 'failure')}, {_count(warned, 'warning')}", file=sys.stderr)
     return 2 if failed else 0
 
 
-def _findings(settings: Callable[[], Settings], insecure: bool, duration: float | None) -> Iterator[CheckResult]:
+def _check_all(settings: Callable[[], Settings], insecure: bool, duration: float | None) -> Iterator[CheckResult]:
     from monitor.config import SettingsError
 
     try:
-        given = settings()
+        values = settings()
     except ValueError as problem:
         problems = problem.problems if isinstance(problem, SettingsError) else (str(problem),)
         yield from (fail("settings", each) for each in problems)
-        yield warn("settings", "nothing else is looked at before they are right")
+        yield warn("settings", "nothing else is checked until they are valid")
         return
-    yield ok("settings", "all of them can be used")
-    yield from _Look(given, insecure, duration).findings()
+    yield ok("settings", "valid")
+    yield from _Checks(values, insecure, duration).run()
 
 
-class _Look:
-    """One look at everything, in an order in which what was found serves what follows."""
+class _Checks:
+    """All checks, in an order in which later ones use earlier results."""
 
     def __init__(self, settings: Settings, insecure: bool, duration: float | None) -> None:
         self._settings, self._insecure, self._duration = settings, insecure, duration
@@ -66,22 +66,22 @@ class _Look:
         self._guard: Guard | None = None
         self._streams: list[Stream] = []
         self._columns: list[Column] = []
-        self._rows = 1  # samples a message
+        self._rows = 1  # samples per message
 
-    def findings(self) -> Iterator[CheckResult]:
-        """Give them as they are found."""
+    def run(self) -> Iterator[CheckResult]:
+        """Run the checks and yield their results."""
         from monitor.commands.checks import machine
 
         yield from machine.clock()
         yield from machine.descriptors()
-        yield from found("model", self._model)
-        yield from found("kernels", self._kernels)
+        yield from checked("model", self._model)
+        yield from checked("kernels", self._kernels)
         with ExitStack() as stack:
-            yield from found("keys", lambda: self._keys(stack))
+            yield from checked("keys", lambda: self._keys(stack))
             yield from self._sockets(stack)
         yield from self._values()
-        yield from self._kept()
-        yield from found("broker", self._broker)
+        yield from self._files()
+        yield from checked("broker", self._broker)
 
     def _model(self) -> Iterator[CheckResult]:
         from monitor.ensembles.plan_files import open_plan
@@ -94,7 +94,7 @@ class _Look:
         from monitor.commands.checks.machine import kernels
 
         print(
-            "loading kernels; where this is the first time they are compiled, for a minute or two ...",
+            "loading kernels; the first time they are compiled, which takes a minute or two ...",
             file=sys.stderr,
         )
         return kernels(self._settings.indicators, reliability=self._plan is not None)
@@ -108,18 +108,18 @@ class _Look:
         yield from keys(self._settings) if security.keys else no_keys(self._settings)
 
     def _sockets(self, stack: ExitStack) -> Iterator[CheckResult]:
-        from monitor.commands.checks.endpoints import outlets
+        from monitor.commands.checks.endpoints import sockets
         from monitor.commands.checks.rigs import RigProbe
 
         if self._guard is None:
-            yield warn("rig", "not listened to, and nothing bound, before the keys are right")
+            yield warn("rig", "not checked, nor any endpoint bound, until the keys are valid")
             return
-        yield from outlets(self._settings, self._insecure, self._guard, stack)
-        rigs = RigProbe(self._settings.stream, self._insecure, self._guard)
-        stack.callback(rigs.close)
-        yield from rigs.listen()
-        self._streams = rigs.streams
-        self._rows = rigs.rows(self._streams[0].rig) if self._streams else 1
+        yield from sockets(self._settings, self._insecure, self._guard, stack)
+        probe = RigProbe(self._settings.stream, self._insecure, self._guard)
+        stack.callback(probe.close)
+        yield from probe.listen()
+        self._streams = probe.streams
+        self._rows = probe.rows(self._streams[0].rig) if self._streams else 1
 
     def _values(self) -> Iterator[CheckResult]:
         from monitor.commands.checks import values
@@ -128,23 +128,23 @@ class _Look:
 
         settings, plan, columns = self._settings, self._plan, self._columns
         if not self._streams:
-            yield warn("measures", "whether window and rate go together is seen when the rig is heard")
-            yield from found("alarms", lambda: values.assumed_alarms(settings, plan))
+            yield warn("measures", "window and sample rate are checked when the rig is received")
+            yield from checked("alarms", lambda: values.assumed_alarms(settings, plan))
             return
         stream = self._streams[0]
-        yield from found("measures", lambda: values.measures(settings.indicators, stream, columns))
-        yield from found("load", lambda: load(settings.indicators, plan, stream, self._rows, MOST_ROWS))
+        yield from checked("measures", lambda: values.measures(settings.indicators, stream, columns))
+        yield from checked("load", lambda: load(settings.indicators, plan, stream, self._rows, MOST_ROWS))
         if plan is not None:
-            yield from found("model", lambda: values.model(plan, stream, columns))
-        yield from found("alarms", lambda: values.alarms(settings, columns))
+            yield from checked("model", lambda: values.model(plan, stream, columns))
+        yield from checked("alarms", lambda: values.alarms(settings, columns))
 
-    def _kept(self) -> Iterator[CheckResult]:
+    def _files(self) -> Iterator[CheckResult]:
         from monitor.commands.checks import recording
 
         settings = self._settings
-        yield from found("alarm file", lambda: recording.kept_alarms(settings))
+        yield from checked("alarm file", lambda: recording.alarm_state(settings))
         if settings.record.path:
-            yield from found(
+            yield from checked(
                 "record", lambda: recording.recording(settings, self._streams, self._columns, self._duration)
             )
         else:
@@ -152,7 +152,7 @@ class _Look:
 
     def _broker(self) -> Iterator[CheckResult]:
         if self._settings.mqtt.host:
-            from monitor.commands.checks.broker import broker
+            from monitor.commands.checks.endpoints import broker
 
             rig = self._streams[0].rig if self._streams else self._settings.stream.rig
             yield from broker(self._settings.mqtt, rig)

@@ -1,4 +1,4 @@
-"""What the operator is told, line by line, while the service runs."""
+"""Console sink: events of the service as lines, and the final model reliability."""
 
 from __future__ import annotations
 
@@ -13,147 +13,147 @@ from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream,
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 
-_SHOWN = ("first_passage", "accumulated", "windowed")
+_RELIABILITIES = ("first_passage", "accumulated", "windowed")
 
 
 class FinalReliability:
-    """Follow the results, and say at the end how each site came out."""
+    """Last reliability of each site."""
 
     def __init__(self) -> None:
         self._stream: ResultStream | None = None
         self._columns: dict[str, list[int]] = {}
         self._values: dict[str, Samples] = {}
 
-    def follow(self, block: ResultBlock) -> None:
-        """Take the next results."""
+    def update(self, block: ResultBlock) -> None:
+        """Read the last known values of a result block."""
         if block.stream is not self._stream:
-            self._begin(block.stream)
+            self._set_columns(block.stream)
         for site, columns in self._columns.items():
             rows = block.values[:, columns]
             known = np.flatnonzero(~np.isnan(rows[:, 0]))
             if len(known):
                 self._values[site] = rows[known[-1]]
 
-    def _begin(self, stream: ResultStream) -> None:
+    def _set_columns(self, stream: ResultStream) -> None:
         self._stream, self._values = stream, {}
         places = {(column.actuator, column.name): place for place, column in enumerate(stream.columns)}
-        names = [f"reliability_{name}{suffix}" for name in _SHOWN for suffix in ("", "_se")]
+        names = [f"reliability_{name}{suffix}" for name in _RELIABILITIES for suffix in ("", "_se")]
         sites = dict.fromkeys(actuator for actuator, name in places if name == names[0])
         self._columns = {site: [places[site, name] for name in names] for site in sites}
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """A line a site, with what is known of it."""
-        return tuple(f"{site}: {_words(values)}" for site, values in self._values.items())
+        """One line per site."""
+        return tuple(f"{site}: {_reliability_text(values)}" for site, values in self._values.items())
 
 
-def _words(values: Samples) -> str:
-    told = []
-    for name, (value, error) in zip(_SHOWN, values.reshape(-1, 2).tolist(), strict=True):
+def _reliability_text(values: Samples) -> str:
+    parts = []
+    for name, (value, error) in zip(_RELIABILITIES, values.reshape(-1, 2).tolist(), strict=True):
         if value == value:
-            told.append(f"{name.replace('_', '-')} {value:.4f}" + (f" ± {error:.4f}" if error == error else ""))
-    return ", ".join(told)
+            parts.append(f"{name.replace('_', '-')} {value:.4f}" + (f" ± {error:.4f}" if error == error else ""))
+    return ", ".join(parts)
 
 
-_PAUSE = 5.0
-_NO_SAMPLES = 2.5  # s after which a rig that sends nothing is told of
-_TOLD = {
+_MIN_INTERVAL = 5.0  # s between lines of one kind
+_NO_SAMPLES_TIMEOUT = 2.5  # s
+_EVENT_TEXTS = {
     EventKind.STARTED: "the stream starts",
     EventKind.RESTART: "the rig has restarted",
     EventKind.ENDED: "the stream has ended",
     EventKind.GAP: "samples lost",
-    EventKind.DUPLICATE: "samples came twice and were left out",
-    EventKind.REORDERED: "samples came too late and were left out",
+    EventKind.DUPLICATE: "duplicate samples ignored",
+    EventKind.REORDERED: "late samples ignored",
     EventKind.CLOCK_JUMP: "the rig's clock jumped",
-    EventKind.REJECTED: "messages refused",
+    EventKind.REJECTED: "messages rejected",
     EventKind.RECONNECTED: "",
     EventKind.DECISION: "",
     EventKind.NOTE: "",
     EventKind.ALARM: "alarm",
 }
-# never too many, and each says something else
+# rate-limited at the source, and each has its own text
 _ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM)
-_MOST_ALARMS = 20  # lines within a pause
+_MAX_ALARM_LINES = 20  # per interval
 
 
 class ConsoleSink:
-    """A sink that says events in words; of one kind at most a line in five seconds, where more would be noise.
+    """A sink that prints events as lines, with at most one line of most kinds per 5 s.
 
     Parameters
     ----------
-    say : takes a line.
+    log : prints a line.
     clock : s, monotonic.
-    awaited : endpoints of rigs that are connected to; one that sends nothing for long is told once.
+    awaited : endpoints of rigs; if none sends samples for a while, that is printed once.
     """
 
     def __init__(
         self,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
         awaited: Sequence[str] = (),
     ) -> None:
-        self._say = say
+        self._log = log
         self._clock = clock
-        self._awaited, self._begun = tuple(awaited), clock()
-        self._said: dict[EventKind, float] = {}
-        self._complete = True
-        self._judged = FinalReliability()
+        self._awaited, self._started = tuple(awaited), clock()
+        self._printed: dict[EventKind, float] = {}
+        self._all_recorded = True
+        self._reliability = FinalReliability()
         self._alarms_since, self._alarms = clock(), 0
 
     def signals(self, block: SignalBlock) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def results(self, block: ResultBlock) -> None:
-        """Remember what is said of models at the end."""
-        self._judged.follow(block)
+        """Update the final reliability."""
+        self._reliability.update(block)
 
     def transfer(self, block: TransferBlock) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def event(self, event: Event) -> None:
-        """Say what happened, unless it is noise."""
+        """Print the event, within the rate limits."""
         now = self._clock()
-        if event.kind not in _TOLD:
+        if event.kind not in _EVENT_TEXTS:
             return
-        if event.kind not in _ALWAYS and now - self._said.get(event.kind, now - _PAUSE) < _PAUSE:
+        if event.kind not in _ALWAYS and now - self._printed.get(event.kind, now - _MIN_INTERVAL) < _MIN_INTERVAL:
             return
-        if event.kind is EventKind.ALARM and not self._room_for_alarm(now):
+        if event.kind is EventKind.ALARM and not self._admit_alarm(now):
             return
-        self._said[event.kind] = now
-        what = f"{event.count or ''} {_TOLD[event.kind]}".strip()
+        self._printed[event.kind] = now
+        text = f"{event.count or ''} {_EVENT_TEXTS[event.kind]}".strip()
         detail = event.detail if event.alarm is None else describe_transition(event.alarm)
-        self._say(f"at {event.time:.3f} s: {': '.join(filter(None, (what, detail)))}")
+        self._log(f"at {event.time:.3f} s: {': '.join(filter(None, (text, detail)))}")
         if event.kind is EventKind.ENDED:
-            for line in self._judged.lines:
-                self._say(line)
+            for line in self._reliability.lines:
+                self._log(line)
 
     def alarms(self, report: AlarmReport) -> None:
-        """Say nothing: every transition is an event."""
+        """Do nothing: every transition is an event."""
 
     def health(self, health: Health) -> None:
-        """Say once that no samples come or cannot be recorded, and how many alarms there was no room for."""
+        """Print once that samples are missing or not recorded, and the number of suppressed alarm lines."""
         now = self._clock()
-        self._tell_left_out(now)
+        self._log_suppressed(now)
         if health.counts.received:
             self._awaited = ()
-        elif self._awaited and now - self._begun >= _NO_SAMPLES:
-            self._say(f"no samples from {', '.join(self._awaited)}: still trying")
+        elif self._awaited and now - self._started >= _NO_SAMPLES_TIMEOUT:
+            self._log(f"no samples from {', '.join(self._awaited)}: still trying")
             self._awaited = ()
-        if health.unrecorded and self._complete:
-            self._complete = False
-            self._say(f"{health.recording}: {health.unrecorded} samples could not be recorded")
+        if health.unrecorded and self._all_recorded:
+            self._all_recorded = False
+            self._log(f"{health.recording}: {health.unrecorded} samples could not be recorded")
 
     def close(self) -> None:
         """Do nothing."""
 
-    def _room_for_alarm(self, now: float) -> bool:
-        self._tell_left_out(now)
+    def _admit_alarm(self, now: float) -> bool:
+        self._log_suppressed(now)
         self._alarms += 1
-        return self._alarms <= _MOST_ALARMS
+        return self._alarms <= _MAX_ALARM_LINES
 
-    def _tell_left_out(self, now: float) -> None:
-        if now - self._alarms_since < _PAUSE:
+    def _log_suppressed(self, now: float) -> None:
+        if now - self._alarms_since < _MIN_INTERVAL:
             return
-        if self._alarms > _MOST_ALARMS:
-            self._say(f"{self._alarms - _MOST_ALARMS} more steps of alarms, not said one by one")
+        if self._alarms > _MAX_ALARM_LINES:
+            self._log(f"{self._alarms - _MAX_ALARM_LINES} more alarm transitions")
         self._alarms_since, self._alarms = now, 0

@@ -1,4 +1,4 @@
-"""`synchroscope keys`: who may come near a service, and with which key."""
+"""`synchroscope keys`: create CURVE keys of a service and its clients, and edit the admitted clients."""
 
 from __future__ import annotations
 
@@ -7,47 +7,51 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("folder", type=Path, metavar="DIR", help="of the keys; made if it is not there")
+    """Add the options."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="key folder; created if missing")
     parser.add_argument(
-        "--client", action="append", default=[], metavar="NAME", help="make a client's keys and let it in; repeatable"
+        "--client",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="create keys of a client and admit it; repeatable",
     )
     parser.add_argument(
         "--admit",
         action="append",
         default=[],
         metavar="NAME=FILE",
-        help="let in whose public key is in this file, made elsewhere; repeatable",
+        help="admit a client by its public key file, created elsewhere; repeatable",
     )
     parser.add_argument(
-        "--remove", action="append", default=[], metavar="NAME", help="let this client in no more; repeatable"
+        "--remove", action="append", default=[], metavar="NAME", help="stop admitting this client; repeatable"
     )
-    parser.add_argument("--list", action="store_true", help="print who is let in, and with which key")
+    parser.add_argument("--list", action="store_true", help="print the admitted clients and their keys")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked for, in the order remove, client, admit, list."""
+    """Carry out the options in the order remove, client, admit, list."""
     from monitor.transport.zeromq.allow_list import KeyFolder
 
     changes = arguments.client or arguments.admit or arguments.remove
     folder = KeyFolder(arguments.folder)
     if not arguments.list or changes:
         if folder.prepare():
-            print(f"{folder.public}: the service's public key, for its clients")
-            print(f"{folder.secret}: its secret key, for nobody")
+            print(f"{folder.public}: public key of the service, for its clients")
+            print(f"{folder.secret}: secret key of the service, not to be shared")
         elif not changes:
-            print(f"{folder.public} and {folder.secret} are there already; nothing was changed")
+            print(f"{folder.public} and {folder.secret} exist; nothing was changed")
     for name in arguments.remove:
         folder.remove(name)
-        print(f"{name} is let in no more; a connection that it has lasts until the service is started again")
+        print(f"{name} is no longer admitted; an open connection lasts until the service restarts")
     for name in arguments.client:
-        print(f"{folder.client(name)}: for {name}, to be handed over and then deleted here")
+        print(f"{folder.client(name)}: for {name}: transfer them, then delete them here")
     for text in arguments.admit:
         name, sign, file = text.partition("=")
         if not sign or not file:
             raise ValueError(f"--admit {text}: write NAME=FILE")
         folder.admit(name, Path(file))
-        print(f"{name} is let in")
+        print(f"{name} is admitted")
     if arguments.list:
         for key, name in sorted(folder.listed().items(), key=lambda item: item[1]):
             print(f"{name}\t{key.decode()}")

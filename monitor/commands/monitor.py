@@ -9,50 +9,48 @@ import sys
 import time
 import traceback
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.outlets import open_broker, open_viewers
+from monitor.commands.output import compilation_progress
 from monitor.commands.process import (
     StopSignals,
-    allow_descriptors,
+    check_memory_limit,
+    exit_immediately,
     exit_on_stdin_eof,
-    leave_at_once,
-    must_have_memory,
+    raise_descriptor_limit,
 )
-from monitor.commands.progress import compilation_progress
 from monitor.commands.security import Guard, open_guard, unencrypted_rigs
-from monitor.commands.service_alarms import names_folder
-from monitor.commands.service_manager import open_service_manager
+from monitor.commands.service_files import (
+    DiskSpace,
+    close_recorder,
+    open_recorder,
+    recording_state,
+    restore_alarms,
+    unrecorded_message,
+)
 from monitor.commands.service_settings import add_service_options, service_settings
+from monitor.commands.sinks import open_broker, open_systemd, open_viewers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.config import ResultSettings, Settings
-    from monitor.messages.health import Recording
+    from monitor.messages.health import Counts
     from monitor.recording import Recorder
-    from monitor.recording.disk_space import DiskSpace
     from monitor.transport.zeromq.request_server import ZmqRequestServer
-    from monitor.wire.native import Encoder
-
-_CLOSE_TIMEOUT = 6.5  # s after the stop for the recording, or at least one: a broker that is away has two more
-_POLL_INTERVAL = 0.1  # s
-_SILENCE = 1.0  # s of waiting without a word
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     add_service_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until told to stop, or look whether that could be done."""
+    """Run the service until it is stopped, or only its checks; return the exit code."""
     if arguments.json and not arguments.check:
         raise ValueError("--json goes with --check")
-    must_have_memory()
-    allow_descriptors()
+    check_memory_limit()
+    raise_descriptor_limit()
     if arguments.check:
         from monitor.commands.check import check
 
@@ -62,31 +60,31 @@ def run(arguments: argparse.Namespace) -> int:
             duration=arguments.duration,
             as_json=arguments.json,
         )
-    # told to stop while things are still being set up, it stops all the same
+    # a signal during the start ends the service as well
     stop = StopSignals()
     if arguments.until_closed:
         exit_on_stdin_eof()
-    settings = service_settings(arguments)
+    return _serve(arguments, service_settings(arguments), stop)
 
+
+def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals) -> int:
     from monitor.commands.checks.values import check_published
     from monitor.commands.console_sink import ConsoleSink
-    from monitor.commands.service_alarms import kept_alarms
     from monitor.engine.monitor import MOST_ROWS, Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
     from monitor.messages.health import Recording
-    from monitor.recording.disk_space import DiskSpace
     from monitor.service.service import Service
     from monitor.transport.base import FaultReporter
     from monitor.transport.zeromq.results import ResultPublisher
     from monitor.transport.zeromq.signals import SignalSubscriber
     from monitor.wire.native import Encoder
 
-    say = (lambda _text: None) if arguments.quiet else _say
+    log = (lambda _text: None) if arguments.quiet else _log
     stream = settings.stream
     if settings.reliability.channel:
-        say(f"reading the ensemble {', '.join(settings.reliability.ensemble)} ...")
+        log(f"reading the ensemble {', '.join(settings.reliability.ensemble)} ...")
     try:
-        with stop.at_once():
+        with stop.interrupting():
             plan = open_plan(settings.reliability)
     except KeyboardInterrupt:
         return 0
@@ -94,9 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
     recorder: Recorder | None = None
     with ExitStack() as stack:
         stack.push(lambda _, problem, __: _exit_if_disk_hangs(problem, recorder))
-        guard = stack.enter_context(open_guard(settings.security.keys, settings.security.rig_key, say))
-        if plain := unencrypted_rigs(settings):
-            say(plain)
+        guard = stack.enter_context(open_guard(settings.security.keys, settings.security.rig_key, log))
+        if unencrypted := unencrypted_rigs(settings):
+            log(unencrypted)
         source = SignalSubscriber(
             stream.connect,
             stream.bind,
@@ -109,11 +107,10 @@ def run(arguments: argparse.Namespace) -> int:
             context=guard.context,
         )
         stack.callback(source.close)
-        publish = settings.results
         encoder = Encoder()
         results = ResultPublisher(
-            publish.publish,
-            signals=publish.signals,
+            settings.results.publish,
+            signals=settings.results.signals,
             insecure=arguments.insecure,
             security=guard.keys,
             own_process=True,
@@ -121,141 +118,101 @@ def run(arguments: argparse.Namespace) -> int:
             encoder=encoder,
         )
         stack.callback(results.close)
-        requests = _request_server(publish, arguments.insecure, guard)
+        requests = _request_server(settings.results, arguments.insecure, guard)
         if requests is not None:
             stack.callback(requests.close)
-        viewers = stack.enter_context(open_viewers(settings.viewers, arguments.insecure, say))
-        # closed after the recording, whose outcome it tells
-        broker = open_broker(settings, lambda: recorder, say)
+        viewers = stack.enter_context(open_viewers(settings.viewers, arguments.insecure, log))
+        # closed after the recorder, whose outcome it publishes
+        broker = open_broker(settings, lambda: recorder, log)
         stack.callback(broker.close)
-        recorder = _recorder(settings, encoder) if settings.record.path else None
+        recorder = open_recorder(settings, encoder) if settings.record.path else None
         if recorder is not None:
-            stack.push(lambda kind, *_: _close(recorder, stop, say, broke_off=kind is not None))
+            stack.push(lambda kind, *_: close_recorder(recorder, stop, log, failed=kind is not None))
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
-        say("loading kernels; where this is the first time they are compiled, for a minute or two ...")
+        log("loading kernels; the first time they are compiled, which takes a minute or two ...")
         filtered = settings.indicators.bandpass is not None
-        with compilation_progress(say) as progress:
+        with compilation_progress(log) as progress:
             warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None, progress=progress)
-        alarms, alarm_file = kept_alarms(settings)
+        alarms, alarm_file = restore_alarms(settings)
         if alarm_file is not None:
             stack.callback(alarm_file.close)
-        kept = [each for each in (recorder, alarm_file) if each is not None]
-        manager = open_service_manager(os.environ)
-        if manager is not None:
-            stack.callback(manager.close)
-        told = [] if manager is None else [manager]
+        files = [each for each in (recorder, alarm_file) if each is not None]
+        systemd = open_systemd(os.environ)
+        if systemd is not None:
+            stack.callback(systemd.close)
         reporters: list[FaultReporter] = [
             results,
             *(each for each in viewers if isinstance(each, FaultReporter)),
             *([requests] if requests else []),
         ]
-        # not before, or what a rig sends meanwhile would pile up until it is lost
+        # only now, or samples would pile up during the start until some are lost
         source.listen()
         service = Service(
             source,
             Monitor(settings.indicators, plan, most_rows=MOST_ROWS),
-            [results, *kept, ConsoleSink(say, awaited=stream.connect), *told],
+            [results, *files, ConsoleSink(log, awaited=stream.connect), *([systemd] if systemd else [])],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
-            recording=Recording if recorder is None else lambda: _recording_state(recorder, disk, service.dropped),
+            recording=Recording if recorder is None else lambda: recording_state(recorder, disk, service.dropped),
             unpublished=lambda: results.dropped,
-            broker=broker.look,
+            broker=broker.state,
             fault=lambda: "; ".join(filter(None, [guard.trouble(), *(each.fault for each in reporters)])),
             request_servers=[
                 *([requests] if requests is not None else []),
-                *(each.notes for each in kept),
-                *broker.inlets,
+                *(each.notes for each in files),
+                *broker.request_servers,
             ],
         )
-        takes = "" if requests is None else f"; requests on {requests.endpoint}"
-        listening = f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{takes}"
-        say(listening)
-        if manager is not None:
-            manager.ready(listening)
+        accepts = "" if requests is None else f"; requests on {requests.endpoint}"
+        listening = f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{accepts}"
+        log(listening)
+        if systemd is not None:
+            systemd.ready(listening)
         deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
-        # what is loaded stays: looking for garbage in it would hold up results for tens of milliseconds
+        # loaded modules stay in memory: a garbage collection over them would delay results by tens of milliseconds
         gc.collect()
         gc.freeze()
         try:
-            service.run(lambda: stop.told or time.monotonic() >= deadline, once=arguments.once)
+            service.run(lambda: stop.received or time.monotonic() >= deadline, once=arguments.once)
         except BrokenPipeError:
             raise
         except (ValueError, OSError) as problem:
-            # no mistake of the user's: with 2, systemd would leave the service down in mid-test
-            raise RuntimeError(f"the service broke off: {problem}") from problem
+            # not a mistake of the user: after exit code 2 systemd would not restart the service
+            raise RuntimeError(f"the service failed: {problem}") from problem
         if recorder is not None and service.dropped:
-            recorder.leave_out(service.dropped)
+            recorder.count_unrecorded(service.dropped)
     stop.ignore()
-    counts = service.counts
-    say(
-        f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} doubled, "
-        f"{counts.reordered} late, {counts.rejected} messages refused, {counts.restarts} restarts"
+    _log_counts(service.counts, log)
+    return 0 if recorder is None else _report_recording(recorder, log)
+
+
+def _log_counts(counts: Counts, log: Callable[[str], None]) -> None:
+    log(
+        f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} duplicate, "
+        f"{counts.reordered} late, {counts.rejected} messages rejected, {counts.restarts} restarts"
     )
-    if recorder is None:
-        return 0
+
+
+def _report_recording(recorder: Recorder, log: Callable[[str], None]) -> int:
     if recorder.recorded:
-        ends = "in several files, the last of them " if recorder.breaks else "in "
-        say(f"recorded {recorder.recorded} samples {ends}{recorder.path}")
+        where = "in several files, the last of them " if recorder.breaks else "in "
+        log(f"recorded {recorder.recorded} samples {where}{recorder.path}")
     elif not recorder.unrecorded:
-        say("nothing to record came")
-    if missing := _unrecorded(recorder):
+        log("no samples were received, nothing was recorded")
+    if missing := unrecorded_message(recorder):
         print(f"synchroscope monitor: {missing}", file=sys.stderr)
-    if recorder.hangs:
-        leave_at_once(1)
+    if recorder.disk_hangs:
+        exit_immediately(1)
     return 1 if missing else 0
 
 
 def _exit_if_disk_hangs(problem: BaseException | None, recorder: Recorder | None) -> None:
-    if problem is not None and recorder is not None and recorder.hangs:
+    if problem is not None and recorder is not None and recorder.disk_hangs:
         traceback.print_exception(problem)
-        leave_at_once(1)
-
-
-def _close(recorder: Recorder, stop: StopSignals, say: Callable[[str], None], *, broke_off: bool) -> None:
-    """Close the recording: of a service that broke off it is not whole, whatever came."""
-    from monitor.recording.layout import TRUNCATED
-
-    outcome = TRUNCATED if broke_off else None
-    # a run that ends by itself is written, however long the disk takes; who does not want to wait says so
-    ended, told = time.monotonic(), False
-    while not recorder.end(outcome, _POLL_INTERVAL) and not broke_off and not stop.told:
-        if not told and time.monotonic() - ended > _SILENCE:
-            told = True
-            say(f"waiting until the disk has taken {recorder.path}: stop the service to give up what it has not")
-    used = time.monotonic() - stop.since if stop.told else 0.0
-    recorder.close(outcome, patience=max(1.0, _CLOSE_TIMEOUT - used))
-
-
-def _unrecorded(recorder: Recorder) -> str:
-    """Return what of the run is not in its file, in one line; empty: all of it is."""
-    lost = f"{recorder.unrecorded} samples were not recorded" if recorder.unrecorded else ""
-    if recorder.hangs:
-        hangs = f"{recorder.path}: the disk does not answer and the file is not closed"
-        return f"{'; '.join(filter(None, (hangs, lost)))}; once it does, run: synchroscope recover {recorder.path}"
-    if recorder.failed:
-        refused = f"{recorder.path}: the disk does not take the recording: {recorder.failed}"
-        return "; ".join(filter(None, (refused, lost)))
-    return lost and f"{recorder.path}: {lost}"
-
-
-def _recorder(settings: Settings, encoder: Encoder) -> Recorder:
-    from monitor.recording import RecorderProcess, RunWriter
-    from monitor.system.worker_process import POSSIBLE
-
-    # whoever is told of it may run in another folder, and this one may go
-    path = Path(settings.record.path).absolute()
-    if names_folder(settings.record.path):
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            why = problem.strerror or problem
-            raise ValueError(f"record.path: the folder {path} cannot be made: {why}; record in another") from problem
-        path /= f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}.h5"
-    stored, interval = settings.model_dump(mode="json"), settings.record.flush_interval
-    return RecorderProcess(path, stored, interval, encoder=encoder) if POSSIBLE else RunWriter(path, stored, interval)
+        exit_immediately(1)
 
 
 def _request_server(results: ResultSettings, insecure: bool, guard: Guard) -> ZmqRequestServer | None:
@@ -266,20 +223,5 @@ def _request_server(results: ResultSettings, insecure: bool, guard: Guard) -> Zm
     return ZmqRequestServer(results.requests, insecure=insecure, security=guard.keys, context=guard.context)
 
 
-def _recording_state(recorder: Recorder, disk: DiskSpace, left: int) -> Recording:
-    from monitor.messages.health import Recording
-
-    return Recording(
-        str(recorder.path),
-        recorder.recorded,
-        # what the service left when it stopped is told the recorder only afterwards
-        recorder.unrecorded + left,
-        disk.free,
-        recorder.unwritten_age,
-        recorder.breaks,
-        recorder.waiting,
-    )
-
-
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

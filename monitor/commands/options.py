@@ -1,9 +1,11 @@
-"""Options that several subcommands have, in the same words."""
+"""Command line options shared by several commands."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
+
+from monitor.system.default_endpoints import RESULTS
 
 if TYPE_CHECKING:
     from monitor.reliability.decision import DecisionLimits
@@ -18,39 +20,39 @@ def add_setting(
     option: str = "",
     **more: Any,
 ) -> None:
-    """Declare the option of a setting; its help, unit and default are those of `monitor.config`.
+    """Add the option of a setting, with help, unit and default from `monitor.config`.
 
     Parameters
     ----------
-    setting : ``section.key``, under which `given_settings` finds what was given.
-    option : its name; by default the key's.
-    more : for ``add_argument``, before what follows from the setting's type.
+    setting : ``section.key``, also the attribute that `given_settings` reads.
+    option : its name; by default that of the key.
+    more : further arguments of ``add_argument``, which take precedence.
     """
-    # pydantic takes a fifth of a second that `synchroscope --help` does not need
+    # importing pydantic takes 0.2 s, which `synchroscope --help` does not need
     from monitor.config import Settings, field_at
 
     field = field_at(Settings, setting.split("."))
     assert field is not None, setting
     match field.kind:
         case "number":
-            chosen: dict[str, Any] = {"type": int if field.is_whole else float}
+            options: dict[str, Any] = {"type": int if field.is_whole else float}
         case "pair":
-            chosen = {"type": float, "nargs": 2}
+            options = {"type": float, "nargs": 2}
         case "choice":
-            chosen = {"choices": tuple(value for value, _ in field.choices if value is not None)}
+            options = {"choices": tuple(value for value, _ in field.choices if value is not None)}
         case "names":
-            chosen = {"action": "append"}
+            options = {"action": "append"}
         case "several":
-            # one word, which cannot swallow the file that follows
-            chosen = {"type": _names}
+            # a single word: nargs would consume a file name that follows
+            options = {"type": _names}
         case _:
-            chosen = {}
+            options = {}
     if metavar is not None:
-        chosen["metavar"] = metavar
-    told = field.description.rstrip(".")
-    told = told if told.split()[0][1:2].isupper() else told[:1].lower() + told[1:]
+        options["metavar"] = metavar
+    text = field.description.rstrip(".")
+    text = text if text.split()[0][1:2].isupper() else text[:1].lower() + text[1:]
     if field.kind == "several":
-        told += f": {', '.join(value for value, _ in field.choices)}"
+        text += f": {', '.join(value for value, _ in field.choices)}"
     notes = [
         *filter(None, [field.unit]),
         f"default: {field.default_text}",
@@ -58,17 +60,17 @@ def add_setting(
     ]
     option = option or setting.rpartition(".")[2].replace("_", "-")
     parser.add_argument(
-        f"--{option}", dest=setting, help=f"{told} ({'; '.join(notes)})".replace("%", "%%"), **(chosen | more)
+        f"--{option}", dest=setting, help=f"{text} ({'; '.join(notes)})".replace("%", "%%"), **(options | more)
     )
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Return names separated by commas."""
+    """Return the comma-separated names."""
     return tuple(filter(None, map(str.strip, text.split(","))))
 
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """Return the settings that options of `add_setting` gave, by section and key."""
+    """Return the settings given by options of `add_setting`, by section and key."""
     given: dict[str, dict[str, Any]] = {}
     for name, value in vars(arguments).items():
         section, dot, key = name.partition(".")
@@ -78,7 +80,7 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def add_indicator_options(parser: argparse.ArgumentParser) -> None:
-    """Offer the settings of the indicators."""
+    """Add the settings of the indicators."""
     group = parser.add_argument_group("indicators")
     add_setting(group, "indicators.window", "S")
     add_setting(group, "indicators.band", ("LOW", "HIGH"))
@@ -93,7 +95,7 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reliability_options(parser: argparse.ArgumentParser) -> None:
-    """Offer to judge a model by the stream."""
+    """Add the settings of the model reliability."""
     group = parser.add_argument_group("model reliability")
     add_setting(group, "reliability.ensemble", "FILE")
     add_setting(group, "reliability.channel", "CHANNEL", option="response")
@@ -103,23 +105,23 @@ def add_reliability_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit_option(parser: argparse.ArgumentParser) -> None:
-    """Offer limits of the reliabilities, by which a model is accepted or rejected."""
+    """Add ``--limit``: reliabilities at which a model is accepted or rejected."""
     parser.add_argument(
         "--limit",
         action="append",
         default=[],
         metavar="NAME=LOW:HIGH",
-        help="reject the model under LOW, accept it from HIGH on; NAME: instantaneous, first_passage, accumulated or "
+        help="reject the model below LOW, accept it from HIGH; NAME: instantaneous, first_passage, accumulated or "
         "windowed; repeatable",
     )
 
 
 def limits_given(arguments: argparse.Namespace) -> dict[str, DecisionLimits]:
-    """Return the limits by the name of the reliability.
+    """Return the limits, by reliability.
 
     Raises
     ------
-    ValueError : one is not written so, or not between 0 and 1.
+    ValueError : one is malformed, or not between 0 and 1.
     """
     from monitor.reliability.curves import NAMES
     from monitor.reliability.decision import DecisionLimits
@@ -138,7 +140,7 @@ def limits_given(arguments: argparse.Namespace) -> dict[str, DecisionLimits]:
 
 
 def positive(text: str) -> float:
-    """Read a positive number, for argparse."""
+    """Return a positive number, as a type for argparse."""
     try:
         number = float(text)
     except ValueError:
@@ -149,23 +151,33 @@ def positive(text: str) -> float:
 
 
 def add_insecure_option(parser: argparse.ArgumentParser) -> None:
-    """Offer to bind where other machines can reach it."""
-    parser.add_argument("--insecure", action="store_true", help="bind where other machines come in without keys")
+    """Add ``--insecure``."""
+    parser.add_argument("--insecure", action="store_true", help="allow other machines to connect without keys")
 
 
 def add_keys_option(parser: argparse.ArgumentParser) -> None:
-    """Offer to connect to a service that asks for keys."""
+    """Add ``--keys`` of a client."""
     parser.add_argument(
-        "--keys", metavar="DIR", help="where the service asks for keys: the folder that was handed over, or its own"
+        "--keys",
+        metavar="DIR",
+        help="key folder of this client or of the service, if the service requires keys",
     )
 
 
+def add_monitor_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--connect`` and ``--keys`` of a client of a monitor."""
+    parser.add_argument(
+        "--connect", default=RESULTS, metavar="URL", help=f"results endpoint of the monitor (default {RESULTS})"
+    )
+    add_keys_option(parser)
+
+
 def client_security(arguments: argparse.Namespace) -> Keys | None:
-    """Return the keys to connect with; None: without.
+    """Return the keys of a client; None without.
 
     Raises
     ------
-    KeyFileError : they are missing or not safe.
+    KeyFileError : they are missing or have unsafe permissions.
     """
     from monitor.transport.zeromq.key_files import keys_of
 
@@ -173,10 +185,10 @@ def client_security(arguments: argparse.Namespace) -> Keys | None:
 
 
 def add_column_options(parser: argparse.ArgumentParser) -> None:
-    """Offer the choice of columns in a file written by others."""
-    group = parser.add_argument_group("columns of a file written by others")
+    """Add the options that select columns of a file of another program."""
+    group = parser.add_argument_group("columns of a file of another program")
     group.add_argument("--command", action="append", default=[], metavar="NAME", help="command column; repeatable")
-    group.add_argument("--measured", action="append", default=[], metavar="NAME", help="its measured column")
+    group.add_argument("--measured", action="append", default=[], metavar="NAME", help="its measured signal")
     group.add_argument("--force", action="append", default=[], metavar="NAME", help="its restoring force")
     group.add_argument("--time", metavar="NAME", help="time column")
-    group.add_argument("--rate", type=float, metavar="HZ", help="sample rate, where there is no time column")
+    group.add_argument("--rate", type=float, metavar="HZ", help="sample rate, if there is no time column")

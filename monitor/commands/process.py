@@ -1,4 +1,4 @@
-"""The process of a command: stop signals, end of standard input, limits of descriptors and memory."""
+"""The process of a command, and other commands as child processes: signals, end of standard input, limits."""
 
 from __future__ import annotations
 
@@ -6,126 +6,203 @@ import _thread
 import contextlib
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import NoReturn
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import NoReturn, Self
+
+from monitor.system.worker_process import start_python, stop_process
+
+if sys.platform != "win32":
+    import resource
 
 
 class StopSignals:
-    """Take note of signals from now on; only the main thread may.
+    """Record stop signals instead of ending the process; create it in the main thread.
+
+    As a context manager it restores the previous handlers.
 
     Parameters
     ----------
-    numbers : which; by default both.
+    numbers : the signals; default SIGINT and SIGTERM.
     """
 
     def __init__(self, *numbers: signal.Signals) -> None:
-        self.told = False
+        self.received = False
         self.since = 0.0  # s, monotonic
-        self._at_once = False
-        self._numbers = numbers or (signal.SIGINT, signal.SIGTERM)
-        for number in self._numbers:
-            signal.signal(number, self._take)
+        self._interrupts = False
+        self._previous = {
+            number: signal.signal(number, self._handle) for number in numbers or (signal.SIGINT, signal.SIGTERM)
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
 
     def ignore(self) -> None:
-        """Ignore them from now on: the program ends, and its exit code says how."""
-        # the interpreter gives up handlers before it has ended, and then a signal would end it
-        for number in self._numbers:
+        """Ignore the signals from now on, so that they do not change the exit code of a program that is ending."""
+        # the interpreter removes handlers before it has ended, and then a signal would end it
+        for number in self._previous:
             signal.signal(number, signal.SIG_IGN)
 
     def check(self) -> None:
-        """Raise `KeyboardInterrupt` if told to stop: an import in which it was raised may have swallowed it."""
-        if self.told:
+        """Raise `KeyboardInterrupt` if a signal was received: an import may have swallowed the first one."""
+        if self.received:
             raise KeyboardInterrupt
 
-    def _take(self, _number: int, _frame: FrameType | None) -> None:
-        # it may be interrupted by the next signal: it must not take a lock, as an Event would
-        if not self.told:
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        # no lock, as an Event would take: the next signal may interrupt this handler
+        if not self.received:
             self.since = time.monotonic()
-        self.told = True
-        if self._at_once:
+        self.received = True
+        if self._interrupts:
             raise KeyboardInterrupt
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Within, raise `KeyboardInterrupt` when told to stop; also if that was before."""
-        self._at_once = True
+    def interrupting(self) -> Iterator[None]:
+        """Raise `KeyboardInterrupt` inside this context when a signal is or was received."""
+        self._interrupts = True
         try:
             self.check()
             yield
         finally:
-            self._at_once = False
+            self._interrupts = False
 
 
-def leave_at_once(code: int) -> NoReturn:
-    """End the process where a thread hangs in a call to the system: the interpreter's own end would wait for it."""
+def exit_immediately(code: int) -> NoReturn:
+    """End the process although a thread hangs in a system call, for which the interpreter would wait."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 _STANDARD_INPUT = 0
-_MOST = 1 << 12
+_READ_BYTES = 1 << 12
 
 
 def exit_on_stdin_eof(number: signal.Signals = signal.SIGTERM) -> None:
-    """Act from now on as a signal would when standard input is closed; what is written to it is not looked at.
+    """Simulate a signal when standard input is closed; its content is ignored.
 
-    The signal must have a handler: what the system does by default is not done.
+    The signal must have a Python handler: the system's default action does not take place.
     """
-    threading.Thread(target=_wait, args=(number,), name="standard-input", daemon=True).start()
+    threading.Thread(target=_wait_for_eof, args=(number,), name="standard-input", daemon=True).start()
 
 
-def _wait(number: signal.Signals) -> None:
-    # not through sys.stdin, whose lock the interpreter wants at its end
+def _wait_for_eof(number: signal.Signals) -> None:
+    # not through sys.stdin, whose lock the interpreter needs at exit
     with contextlib.suppress(OSError):
-        while os.read(_STANDARD_INPUT, _MOST):
+        while os.read(_STANDARD_INPUT, _READ_BYTES):
             pass
     _thread.interrupt_main(number)
 
 
-if sys.platform != "win32":
-    import resource
-
-_LEAST_MEMORY = 1 << 30
-"""Bytes of address space; with less OpenBLAS never comes back from being loaded."""
-
-_LEAST_DESCRIPTORS = 64
+class ChildCommandError(RuntimeError):
+    """A child process ended unexpectedly; one line with its role and its last message."""
 
 
-def allow_descriptors() -> None:
-    """Let this process have as many connections open as the system lets it: 1024 are soon taken by a hostile peer.
+class ChildCommand:
+    """Another ``synchroscope`` command as a child process, in its own session so that Ctrl-C does not reach it.
+
+    The command must have the option ``--until-closed`` (see `exit_on_stdin_eof`): it ends when this process does.
+
+    Parameters
+    ----------
+    role : its name in messages.
+    words : subcommand and options.
+    """
+
+    def __init__(self, role: str, *words: str) -> None:
+        self.role = role
+        self._n_read = 0
+        # a file and not a pipe, which would block the child if it is not read
+        self._folder = tempfile.TemporaryDirectory(prefix="synchroscope-", ignore_cleanup_errors=True)
+        self._log = Path(self._folder.name) / "stderr"
+        with self._log.open("wb") as log:
+            self._process = start_python(
+                ("-m", "monitor", *words, "--until-closed"), stdout=subprocess.DEVNULL, stderr=log
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended with exit code 0; raises ChildCommandError for any other code."""
+        code = self._process.poll()
+        if code:
+            last = (self._text().strip().splitlines() or [f"exit code {code}"])[-1]
+            raise ChildCommandError(f"the {self.role} ended: {last}")
+        return code is not None
+
+    def new_lines(self) -> list[str]:
+        """Return the lines on standard error since the last call."""
+        complete = self._text().splitlines(keepends=True)
+        lines = [line.rstrip() for line in complete[self._n_read :] if line.endswith("\n")]
+        self._n_read += len(lines)
+        return lines
+
+    def _text(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def stop(self) -> None:
+        """Terminate it, so that a service closes its recording; kill it after a timeout."""
+        try:
+            stop_process(self._process)
+        finally:
+            self._folder.cleanup()
+
+
+_MIN_MEMORY = 1 << 30
+"""Bytes of address space; with less, loading OpenBLAS never returns."""
+
+_MIN_DESCRIPTORS = 64
+
+
+def raise_descriptor_limit() -> None:
+    """Allow as many open connections as the system permits: a hostile peer soon uses up the default of 1024.
 
     Raises
     ------
-    ValueError : those are too few to begin with.
+    ValueError : the limit is too low to start.
     """
     if sys.platform == "win32":
         return
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most != resource.RLIM_INFINITY and most < _LEAST_DESCRIPTORS:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < _MIN_DESCRIPTORS:
         raise ValueError(
-            f"only {most} files and connections may be open at once: a service needs {_LEAST_DESCRIPTORS} and more;"
+            f"only {hard} files and connections may be open at once: a service needs at least {_MIN_DESCRIPTORS};"
             " raise the limit (ulimit -n)"
         )
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (ValueError, OSError):
-        # a container may forbid it; then it stays as it was
+        # not permitted in some containers: the limit is unchanged
         return
 
 
-def must_have_memory() -> None:
-    """Raise ValueError where the address space is limited to less than a service can begin with."""
+def check_memory_limit() -> None:
+    """Raise ValueError if the address space is too small to start a service."""
     if sys.platform == "win32":
         return
-    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if allowed != resource.RLIM_INFINITY and allowed < _LEAST_MEMORY:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _MIN_MEMORY:
         raise ValueError(
-            f"the address space is limited to {allowed >> 20} MB: a service needs {_LEAST_MEMORY >> 20} MB and more;"
+            f"the address space is limited to {limit >> 20} MB: a service needs at least {_MIN_MEMORY >> 20} MB;"
             " raise the limit (ulimit -v), or limit the memory of its control group instead"
         )

@@ -1,4 +1,4 @@
-"""Keys of a program that binds: one context for all its sockets, and the authenticator that guards them."""
+"""CURVE security of a program that binds sockets: their context, keys and authenticator."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.transport.zeromq.key_files import Keys
 
-_IO_THREADS = 4  # signals, results, requests and the authenticator do not wait for each other
+_IO_THREADS = 4  # so that signals, results, requests and the authenticator do not block each other
 
-_AUTHENTICATOR_STOPPED = "the authenticator has stopped: no new client is admitted; start the service again"
+_AUTHENTICATOR_STOPPED = "the authenticator has stopped: no new client is admitted; restart the service"
 
 
 class Guard(NamedTuple):
-    """What every socket of a program is made with; both None where there are no keys."""
+    """Context and keys for the sockets of a program; None without security."""
 
     context: zmq.Context[zmq.Socket[bytes]] | None
     keys: Keys | None
     trouble: Callable[[], str] = str
-    """Says in one line what is wrong with the guard; empty: nothing."""
+    """Returns the fault of the authenticator in one line; empty without."""
     clients: Path | None = None
-    """Folder of the public keys of who is let in."""
+    """Folder of the public keys of admitted clients."""
 
 
 @contextmanager
-def open_guard(folder: str, peer: str = "", say: Callable[[str], None] = lambda _: None) -> Iterator[Guard]:
-    """Give what sockets are made with, for as long as they are there.
+def open_guard(folder: str, peer: str = "", log: Callable[[str], None] = lambda _: None) -> Iterator[Guard]:
+    """Yield context and keys for sockets, and authenticate clients until the context is left.
 
     Parameters
     ----------
-    folder : made by `synchroscope keys`; empty: nothing is open_guard.
-    peer : file of the public key of who is connected to.
-    say : is told who is let in, and who was not.
+    folder : created by `synchroscope keys`; empty: without security.
+    peer : file of the public key of the peer to connect to.
+    log : prints a line about admitted and rejected clients.
 
     Raises
     ------
-    KeyFileError : a key is missing or not safe.
+    KeyFileError : a key is missing or has unsafe permissions.
     """
     if not folder:
         if peer:
-            raise ValueError(f"the key {peer} is of no use without own keys: give --keys too")
+            raise ValueError(f"the key {peer} needs own keys: give --keys too")
         yield Guard(None, None)
         return
 
@@ -55,12 +55,12 @@ def open_guard(folder: str, peer: str = "", say: Callable[[str], None] = lambda 
     from monitor.transport.zeromq.key_files import CLIENTS, SERVICE, service_keys
 
     keys = service_keys(Path(folder), Path(peer) if peer else None)
-    # who holds the service's own secret is the service
-    allowed = AllowList(Path(folder) / CLIENTS, {keys.public: SERVICE}, say)
-    say(f"keys of {folder}: {', '.join(sorted(allowed.names.values())) or 'no client'} may come")
+    # the service itself may connect, too
+    allowed = AllowList(Path(folder) / CLIENTS, {keys.public: SERVICE}, log)
+    log(f"keys of {folder}: admitted: {', '.join(sorted(allowed.names.values())) or 'no client'}")
     context = zmq.Context(io_threads=_IO_THREADS)
     try:
-        authenticator = ZapAuthenticator(context, allowed, say)
+        authenticator = ZapAuthenticator(context, allowed, log)
         try:
             yield Guard(
                 context, keys, lambda: "" if authenticator.alive else _AUTHENTICATOR_STOPPED, Path(folder) / CLIENTS
@@ -72,10 +72,10 @@ def open_guard(folder: str, peer: str = "", say: Callable[[str], None] = lambda 
 
 
 def unencrypted_rigs(settings: Settings) -> str:
-    """Say which rigs are heard without encryption although there are keys; empty: none."""
+    """Return a line with the rigs whose connection is not encrypted despite keys; empty without."""
     from monitor.transport.zeromq.endpoint import is_local
 
     if not settings.security.keys or settings.security.rig_key:
         return ""
-    far = [url for url in settings.stream.connect if not is_local(url)]
-    return f"{', '.join(far)}: heard without encryption, for there is no --rig-key" if far else ""
+    remote = [url for url in settings.stream.connect if not is_local(url)]
+    return f"{', '.join(remote)}: not encrypted, as there is no --rig-key" if remote else ""

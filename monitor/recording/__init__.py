@@ -1,4 +1,4 @@
-"""The run file: what was measured and computed, as it happens (docs/run-file.md is its contract)."""
+"""HDF5 run file: writing, reading, verification and recovery (format: docs/run-file.md)."""
 
 from monitor.recording.layout import RunFileError
 from monitor.recording.reader import RunReader

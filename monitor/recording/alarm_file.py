@@ -1,4 +1,4 @@
-"""The file that keeps alarms over a restart of the service."""
+"""Alarm state file: the alarms' state across restarts of the service."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from monitor.messages.alarms import AlarmReport, AlarmState
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
-from monitor.recording.notes import Notes, elide_left
+from monitor.recording.queues import NoteQueue
+from monitor.system.safe_text import elide_left
 
-_SHELF_INTERVAL = 30.0  # s after which the time that is left on the shelf is written anew
-_MOST_BYTES = 1 << 22
+_SHELF_INTERVAL = 30.0  # s between updates of the remaining shelving time
+_MAX_BYTES = 1 << 22
+_CLOSE_TIMEOUT = 1.0  # s; a disk may hang
 
 
-class AlarmFile:
-    """A sink that keeps the alarms' state after every transition; the inlet `notes` says what is wrong with it.
+class AlarmStateFile:
+    """A sink that saves the alarms' state after every transition; `notes` reports errors.
 
-    A thread writes, so that a disk that hangs holds up nobody; of several states that wait only the newest is
-    written. What cannot be written is told once, as a note in the stream, and tried again at the next transition.
+    A thread writes, so that a disk that hangs does not block the service; of several waiting states only the newest
+    is written. An error is reported once, as a note in the stream, and writing is tried again at the next transition.
 
     Parameters
     ----------
-    path : the file; it is replaced as a whole, is its owner's alone, and its folder must exist.
-    snapshot : gives what is kept; it is called by whoever calls `alarms` or `close`.
-    notes : to be said at the start, such as that an older file could not be read.
+    path : the file, in an existing folder; it is replaced as a whole and readable by its owner only.
+    snapshot : returns the state to save; called by `alarms` and `close`.
+    notes : initial notes, for example that an older file could not be read.
     clock : s, monotonic.
     """
 
@@ -43,10 +45,10 @@ class AlarmFile:
     ) -> None:
         self.path = path
         self._snapshot = snapshot
-        self.notes = Notes(notes)
+        self.notes = NoteQueue(notes)
         self._clock = clock
-        self._written_at = clock()
-        self._told = False
+        self._saved_at = clock()
+        self._error_reported = False
         self._closed = False
         self._waiting: bytes | None = None
         self._changed = threading.Condition()
@@ -54,12 +56,12 @@ class AlarmFile:
         self._thread.start()
 
     def alarms(self, report: AlarmReport) -> None:
-        """Keep what a transition has changed, and now and then how long alarms stay shelved."""
+        """Save the state after transitions, and every 30 s while an alarm is shelved."""
         now = self._clock()
-        due = now - self._written_at >= _SHELF_INTERVAL
+        due = now - self._saved_at >= _SHELF_INTERVAL
         if report.transitions or (due and any(a.state is AlarmState.SHELVED for a in report.alarms)):
-            self._written_at = now
-            self._offer()
+            self._saved_at = now
+            self._save()
 
     def signals(self, block: SignalBlock) -> None:
         """Do nothing."""
@@ -77,14 +79,13 @@ class AlarmFile:
         """Do nothing."""
 
     def close(self) -> None:
-        """Write the last state; a second call does nothing."""
+        """Save the last state; a second call does nothing."""
         if not self._closed:
             self._closed = True
-            self._offer()
-        # no longer than that for a disk that hangs
-        self._thread.join(1.0)
+            self._save()
+        self._thread.join(_CLOSE_TIMEOUT)
 
-    def _offer(self) -> None:
+    def _save(self) -> None:
         state = self._snapshot()
         with self._changed:
             self._waiting = state
@@ -98,46 +99,46 @@ class AlarmFile:
                 state, self._waiting = self._waiting or b"", None
                 last = self._closed
             try:
-                write_whole(self.path, state)
+                atomic_write(self.path, state)
             except OSError as problem:
-                if not self._told:
-                    self._told = True
+                if not self._error_reported:
+                    self._error_reported = True
                     self.notes.add(
-                        f"alarms are not kept in {elide_left(str(self.path))}: {problem.strerror or problem}"
+                        f"alarms are not saved in {elide_left(str(self.path))}: {problem.strerror or problem}"
                     )
 
 
-def read(path: Path) -> bytes | None:
-    """Return what the file keeps, None where there is none; raises OSError, or ValueError for one without end."""
+def read_state(path: Path) -> bytes | None:
+    """Return the saved state, None without a file; raises OSError, or ValueError for a file that is too long."""
     try:
         with path.open("rb") as file:
-            found = file.read(_MOST_BYTES + 1)
+            found = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return None
-    if len(found) > _MOST_BYTES:
-        raise ValueError(f"more than {_MOST_BYTES} bytes")
+    if len(found) > _MAX_BYTES:
+        raise ValueError(f"more than {_MAX_BYTES} bytes")
     return found
 
 
-def put_aside(path: Path) -> Path:
-    """Rename a file that cannot be used, and return its new name; what was put aside before stays."""
+def move_aside(path: Path) -> Path:
+    """Rename an unusable file to a free name ending in ``.bad``, ``.bad.1`` ...; return that name."""
     names = (path.name + ".bad" + (f".{n}" if n else "") for n in itertools.count())
     aside = next(each for each in map(path.with_name, names) if not os.path.lexists(each))
     path.rename(aside)
     return aside
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file, or leave it as it was; nobody else can read it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+def atomic_write(path: Path, content: bytes) -> None:
+    """Replace a file as a whole, readable by its owner only; after an error the old one is unchanged."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
-        # or a machine that loses its power may have the file of before
+        temporary.replace(path)
+        # otherwise the old file may be back after a power cut
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -145,5 +146,5 @@ def write_whole(path: Path, content: bytes) -> None:
             os.close(folder)
     except OSError:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         raise

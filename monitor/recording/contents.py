@@ -1,12 +1,13 @@
-"""An open HDF5 file -> what it says of a run, and how many of its rows were really written."""
+"""Checked reading of an open run file: datasets, channels, events, and how many rows were completely written.
+
+A file may be damaged or untrusted: types, shapes and sizes are checked before memory is allocated.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import msgspec
@@ -14,69 +15,123 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
-from monitor.recording import layout, parts
-from monitor.recording.checksums import CHECK_TYPE
-from monitor.recording.event_table import stored_text
-from monitor.recording.layout import RunFileError
-from monitor.recording.superblock import FileImage, NotHdf5Error, Superblock, read_superblock
-from monitor.recording.verification import Checks
-from monitor.system.files import check_regular
+from monitor.recording import layout
+from monitor.recording.rows import EventTable, stored_text
+from monitor.system.hdf5_file import is_inside, is_stored_inside
+from monitor.wire.timeline import MAX_RATE, MIN_RATE
 
-_SLICE = 1 << 20
+HDF5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
+"""What h5py raises on damaged files."""
+
+MAX_COLUMNS = 1 << 16
+_MAX_TABLE_BYTES = 1 << 28  # of a dataset that is read as a whole
+_MAX_CHUNK_BYTES = 1 << 26
+_ROWS_AT_ONCE = 1 << 20
 
 
-@contextlib.contextmanager
-def open_run_file(path: Path) -> Iterator[tuple[h5py.File, Superblock]]:
-    """Open a run file for reading: finished, being written, left by a kill, or cut short.
+class PartError(ValueError):
+    """A dataset or attribute of a run file is missing or malformed; the text names it."""
 
-    What is not finished is read through a view that HDF5 accepts. HDF5's own way (``swmr=True``) tries
-    again for hours where such a file is damaged.
+
+class _DatasetType(NamedTuple):
+    """Kinds (NumPy's letters) of the values, or of the fields of a table, and the number of dimensions."""
+
+    kinds: str | dict[str, str]
+    dimensions: int
+
+
+_TEXT_FIELDS = {"name": "S", "unit": "S", "actuator": "S"}
+_SERIES_TYPES = {"time": _DatasetType("f", 1), "epoch": _DatasetType("i", 1), "index": _DatasetType("i", 1)}
+_TYPES = {
+    **{f"{group}/{name}": expected for group in layout.DATA for name, expected in _SERIES_TYPES.items()},
+    **{f"{group}/{name}": _DatasetType("f", 2) for group, name in layout.DATA.items()},
+    layout.SETTINGS: _DatasetType("S", 0),
+    layout.OUTCOME: _DatasetType("S", 0),
+    layout.CHANNELS: _DatasetType(_TEXT_FIELDS | {"role": "S"}, 1),
+    layout.COLUMNS: _DatasetType(_TEXT_FIELDS, 1),
+    layout.EVENTS: _DatasetType({"time": "f", "index": "i", "count": "i", "kind": "S", "detail": "S"}, 1),
+    layout.CHECKS: _DatasetType({name: layout.CHECK_TYPE[name].kind for name in layout.CHECK_TYPE.names or ()}, 1),
+}
+
+
+def dataset(file: h5py.File, name: str) -> h5py.Dataset:
+    """Return a dataset of a run file, such as ``signals/time``, after checking its type, shape and size.
 
     Raises
     ------
-    RunFileError : it is not a run file, or damaged where everything begins.
+    PartError : it is missing, or not what a run file has there.
+    OSError, RuntimeError, KeyError, ValueError : HDF5 cannot read it.
     """
-    with contextlib.ExitStack() as stack:
-        try:
-            check_regular(path)
-            block = read_superblock(path)
-            if block.writing or block.cut:
-                image = stack.enter_context(FileImage(path, block))
-                file = stack.enter_context(h5py.File(image, "r"))
-            else:
-                file = stack.enter_context(h5py.File(path, "r"))
-        except FileNotFoundError as problem:
-            raise RunFileError(f"{path}: no such file") from problem
-        except NotHdf5Error as problem:
-            raise RunFileError(f"{path} is not a run file: {problem}") from problem
-        except parts.HDF5_ERRORS as problem:
-            if isinstance(problem, OSError) and problem.strerror:
-                raise RunFileError(f"{path} cannot be read: {problem.strerror}") from problem
-            raise RunFileError(f"{path} is damaged where everything begins: nothing can be read") from problem
-        check_format(file, path)
-        yield file, block
+    if not is_inside(file, name):
+        raise PartError(f"/{name} is missing")
+    data = file[name]
+    if not isinstance(data, h5py.Dataset):
+        raise PartError(f"/{name} is missing")
+    expected = _TYPES[name]
+    if data.shape is None or len(data.shape) != expected.dimensions or not _matches(data.dtype, expected.kinds):
+        raise PartError(f"/{name} has the wrong type")
+    _check_size(data, name)
+    return data
 
 
-def damaged(path: Path, what: str) -> RunFileError:
-    """Return the error for a file that may still be recovered."""
-    return RunFileError(f"{path} {what}; run: synchroscope recover {path}")
+def read_whole(file: h5py.File, name: str) -> NDArray[Any]:
+    """Return all of a small dataset with its stored type; raises as `dataset`."""
+    data = dataset(file, name)
+    return np.array(data[()], data.dtype)
 
 
-def check_format(file: h5py.File, path: Path) -> None:
-    """Raise RunFileError unless `file` is a run file of a version that this program reads."""
-    try:
-        ours = stored_text(file.attrs.get("format", b"")) == layout.FORMAT
-        version = parts.number(file, "version") if ours else 0
-    except parts.HDF5_ERRORS as problem:
-        raise RunFileError(f"{path} is damaged at its root: nothing can be read") from problem
-    if not ours:
-        raise RunFileError(f"{path} is an HDF5 file but not a run file of Synchroscope")
-    if version != layout.VERSION:
-        raise RunFileError(f"{path} has version {version:g}; this program reads version {layout.VERSION}")
+def series(file: h5py.File, group: str) -> tuple[h5py.Dataset, ...]:
+    """Return the datasets of `group` in the order of writing; raises as `dataset`."""
+    return tuple(dataset(file, f"{group}/{name}") for name in layout.series_names(group))
+
+
+def number(file: h5py.File, name: str) -> float:
+    """Return the numeric attribute `name`.
+
+    Raises
+    ------
+    PartError : it is missing or not a finite number.
+    """
+    value = file.attrs.get(name)
+    if not isinstance(value, int | float | np.number) or not math.isfinite(value):
+        raise PartError(f"the attribute {name} is missing or not a number")
+    return float(value)
+
+
+def sample_rate(file: h5py.File) -> float:
+    """Return the sample rate, Hz; raises as `number`, also for a rate that no stream can have."""
+    rate = number(file, "sample_rate")
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise PartError(f"the sample rate of {rate:g} Hz is out of range")
+    return rate
+
+
+def _matches(kind: np.dtype[np.generic], expected: str | dict[str, str]) -> bool:
+    if isinstance(expected, str):
+        return kind.kind == expected and (expected == "S" or kind.itemsize == 8)
+    fields = kind.fields
+    if fields is None:
+        return False
+    return all(name in fields and fields[name][0].kind == own for name, own in expected.items())
+
+
+def _check_size(data: h5py.Dataset, name: str) -> None:
+    if not is_stored_inside(data):
+        raise PartError(f"/{name} is stored in another file")
+    if data.ndim == 2 and data.shape[1] > MAX_COLUMNS:
+        raise PartError(f"/{name} has {data.shape[1]} columns")
+    stored = math.prod(data.shape) * data.dtype.itemsize
+    if data.chunks is not None:
+        if math.prod(data.chunks) * data.dtype.itemsize > _MAX_CHUNK_BYTES:
+            raise PartError(f"/{name} is stored in chunks that are too large")
+    elif stored > data.id.get_storage_size():
+        raise PartError(f"/{name} claims more than the file holds")
+    if "/" not in name and stored > _MAX_TABLE_BYTES:
+        raise PartError(f"/{name} claims more than a run file holds")
 
 
 def read_stream(file: h5py.File, epoch: int) -> Stream:
-    """Return what the channels are."""
+    """Return the stream with its channels."""
     channels = tuple(
         Channel(
             stored_text(row["name"]),
@@ -84,119 +139,106 @@ def read_stream(file: h5py.File, epoch: int) -> Stream:
             stored_text(row["unit"]),
             stored_text(row["actuator"]),
         )
-        for row in parts.dataset(file, layout.CHANNELS)[()]
+        for row in dataset(file, layout.CHANNELS)[()]
     )
-    width = parts.dataset(file, f"{layout.SIGNALS}/{layout.DATA[layout.SIGNALS]}").shape[1]
+    width = dataset(file, f"{layout.SIGNALS}/{layout.DATA[layout.SIGNALS]}").shape[1]
     if len(channels) != width:
-        raise parts.PartError(f"/{layout.CHANNELS} has {len(channels)} rows for {width} columns of samples")
-    return Stream(stored_text(file.attrs["rig"]), epoch, parts.sample_rate(file), channels)
+        raise PartError(f"/{layout.CHANNELS} has {len(channels)} rows for {width} columns of samples")
+    return Stream(stored_text(file.attrs["rig"]), epoch, sample_rate(file), channels)
 
 
 def has_results(file: h5py.File) -> bool:
-    """Whether the run has results, be they damaged."""
+    """Whether the run has results, damaged or not."""
     return layout.COLUMNS in file or layout.RESULTS in file
 
 
 def read_result_stream(file: h5py.File, epoch: int) -> ResultStream | None:
-    """Return what the result columns are; None when the run has no results."""
+    """Return the result stream with its columns; None when the run has no results."""
     if not has_results(file):
         return None
     columns = tuple(
         Column(stored_text(row["name"]), stored_text(row["unit"]), stored_text(row["actuator"]))
-        for row in parts.dataset(file, layout.COLUMNS)[()]
+        for row in dataset(file, layout.COLUMNS)[()]
     )
-    width = parts.series(file, layout.RESULTS)[0].shape[1]
+    width = series(file, layout.RESULTS)[0].shape[1]
     if len(columns) != width:
-        raise parts.PartError(f"/{layout.COLUMNS} has {len(columns)} rows for {width} columns of values")
-    rate, every = parts.sample_rate(file), int(parts.number(file, "every"))
+        raise PartError(f"/{layout.COLUMNS} has {len(columns)} rows for {width} columns of values")
+    rate, every = sample_rate(file), int(number(file, "every"))
     return ResultStream(stored_text(file.attrs["rig"]), epoch, rate, every, columns)
 
 
 def read_settings(file: h5py.File) -> dict[str, Any]:
     """Return the settings of the run."""
-    return msgspec.json.decode(parts.dataset(file, layout.SETTINGS)[()], type=dict[str, Any])
+    return msgspec.json.decode(dataset(file, layout.SETTINGS)[()], type=dict[str, Any])
 
 
 def read_outcome(file: h5py.File) -> str:
     """Return the outcome word."""
-    return stored_text(parts.dataset(file, layout.OUTCOME)[()])
+    return stored_text(dataset(file, layout.OUTCOME)[()])
 
 
-def event_rows(file: h5py.File, size: int, tolerant: bool = False) -> layout.Table:
-    """Return the events as they are stored."""
-    stored = parts.dataset(file, layout.EVENTS)
-    rows: layout.Table = stored[: _present(stored, size, tolerant)]
+def event_table(file: h5py.File, size: int, tolerant: bool = False) -> EventTable:
+    """Return the rows of /events that are inside a file of `size` bytes."""
+    stored = dataset(file, layout.EVENTS)
+    rows: EventTable = stored[: rows_inside(stored, size, tolerant)]
     return rows
 
 
-def no_checks() -> Checks:
-    """Return what a file has that was recorded before there were checks."""
-    return Checks(np.empty(0, CHECK_TYPE), known=False)
-
-
-def read_checks(file: h5py.File, size: int, tolerant: bool = False) -> Checks:
-    """Return the checks that were written; none of a file from before there were any."""
-    if layout.CHECKS not in file:
-        return no_checks()
-    stored = parts.dataset(file, layout.CHECKS)
-    return Checks(stored[: _present(stored, size, tolerant)].astype(CHECK_TYPE))
-
-
-def placed_rows(file: h5py.File, name: str) -> int:
-    """Return how many rows of the group `name` have a place in the file, whole or not."""
-    return max(len(column) for column in parts.series(file, name))
+def allocated_rows(file: h5py.File, name: str) -> int:
+    """Return the number of rows of the group `name`, complete or not."""
+    return max(len(column) for column in series(file, name))
 
 
 def cut_rows(file: h5py.File, name: str, size: int) -> int:
-    """Return how many rows of the group `name` have a place in the file, but beyond its `size` in bytes."""
-    return max(len(column) - _present(column, size, tolerant=False) for column in parts.series(file, name))
+    """Return how many rows of the group `name` lie beyond the end of a file of `size` bytes."""
+    return max(len(column) - rows_inside(column, size, tolerant=False) for column in series(file, name))
 
 
 def written_rows(file: h5py.File, name: str, size: int, tolerant: bool = False, checked: int = 0) -> int:
-    """Return how many rows of the group `name` are whole, in a file of `size` bytes.
+    """Return how many rows of the group `name` are complete, in a file of `size` bytes.
 
-    A row is whole when its index was written (that is done last), and its bytes are inside the file.
-    Where the list of chunks is damaged, being `tolerant` is to take the rows before that.
+    A row is complete when its index was written, which is done last, and its bytes are inside the file.
 
     Parameters
     ----------
-    checked : rows that have a check, which is written later still: their indices need not be looked at.
+    tolerant : where the chunk index is damaged, count the rows before the damage instead of raising.
+    checked : rows that have a checksum, which is written last of all: their indices are not read.
     """
     if name not in file:
         return 0
-    columns = parts.series(file, name)
-    rows = min(_present(column, size, tolerant) for column in columns)
-    for start in range(min(checked, rows), rows, _SLICE):
-        index: NDArray[np.int64] = columns[-1][start : min(rows, start + _SLICE)]
+    columns = series(file, name)
+    rows = min(rows_inside(column, size, tolerant) for column in columns)
+    for start in range(min(checked, rows), rows, _ROWS_AT_ONCE):
+        index: NDArray[np.int64] = columns[-1][start : min(rows, start + _ROWS_AT_ONCE)]
         missing = np.flatnonzero(index == layout.UNWRITTEN)
         if missing.size:
             return start + int(missing[0])
     return rows
 
 
-def _present(dataset: h5py.Dataset, size: int, tolerant: bool) -> int:
+def rows_inside(data: h5py.Dataset, size: int, tolerant: bool) -> int:
     """Return how many rows, from the first on, have their bytes inside a file of `size` bytes."""
-    row = dataset.dtype.itemsize * math.prod(dataset.shape[1:])
-    total = len(dataset)
+    row = data.dtype.itemsize * math.prod(data.shape[1:])
+    total = len(data)
     if not total or not row:
         return total
-    if dataset.chunks is None:
-        start = dataset.id.get_offset()
+    if data.chunks is None:
+        start = data.id.get_offset()
         return 0 if start is None else max(0, min(total, (size - start) // row))
-    per_chunk = dataset.chunks[0]
-    packed = dataset.id.get_create_plist().get_nfilters() > 0
-    places: dict[int, int] = {}
+    per_chunk = data.chunks[0]
+    compressed = data.id.get_create_plist().get_nfilters() > 0
+    offsets: dict[int, int] = {}
 
-    def note(chunk: Any) -> None:
-        # of a chunk that somebody has compressed all or nothing is there
-        if not packed or chunk.byte_offset + chunk.size <= size:
-            places[chunk.chunk_offset[0]] = size - per_chunk * row if packed else chunk.byte_offset
+    def add_chunk(chunk: Any) -> None:
+        # a compressed chunk, as another program may have written it, is either complete or missing
+        if not compressed or chunk.byte_offset + chunk.size <= size:
+            offsets[chunk.chunk_offset[0]] = size - per_chunk * row if compressed else chunk.byte_offset
 
-    # where the list of chunks breaks off, those named so far are good
-    with contextlib.suppress(*parts.HDF5_ERRORS if tolerant else ()):
-        dataset.id.chunk_iter(note)
+    # chunks listed before the damage are good
+    with contextlib.suppress(*HDF5_ERRORS if tolerant else ()):
+        data.id.chunk_iter(add_chunk)
     for first in range(0, total, per_chunk):
-        inside = (size - places[first]) // row if first in places else 0
+        inside = (size - offsets[first]) // row if first in offsets else 0
         if inside < min(per_chunk, total - first):
             return first + max(0, inside)
     return total

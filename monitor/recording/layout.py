@@ -1,16 +1,18 @@
-"""What is where in a run file: names, types and chunk sizes; docs/run-file.md tells it to others."""
+"""Layout of a run file: names, types, chunk sizes and checksums of its datasets (docs/run-file.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Column, ResultStream, Stream
-from monitor.recording import checksums, event_table
+from monitor.recording.rows import EVENT_TYPE
 
 FORMAT = "synchroscope-run"
 VERSION = 1
@@ -26,37 +28,42 @@ UNWRITTEN = -1
 OUTCOME_BYTES = 16
 
 LIBRARY_VERSION = ("v110", "v110")
-"""Of HDF5: 1.10 is the oldest with SWMR, so the most programs can read such a file."""
+"""HDF5 1.10 is the oldest version with SWMR, so most programs can read the file."""
 
 _DATA_CHUNK = 1 << 18
 _ROWS_CHUNK = 1 << 13
 _EVENTS_CHUNK, _CHECKS_CHUNK = 1 << 7, 1 << 8
 CHUNK_CACHE = 2 * _DATA_CHUNK
-"""Bytes that HDF5 keeps of a dataset that is written: the chunk that grows, not the 8 MB that it takes by itself."""
+"""Bytes of HDF5's chunk cache for each dataset: the growing chunk, instead of the default 8 MB."""
 
-Table = event_table.Table
+CHECK_TYPE = np.dtype(
+    [("part", h5py.string_dtype("utf-8", 16)), ("start", "<i8"), ("rows", "<i8"), ("crc", "<u4"), ("own", "<u4")]
+)
+_OWN_OFFSET = CHECK_TYPE.fields["own"][1] if CHECK_TYPE.fields else 0
+
+CheckRow = tuple[bytes, int, int, int, int]
 
 
 class RunFileError(ValueError):
-    """A run file cannot be written or read; one line that names the file and says what to do."""
+    """A run file cannot be written or read; the message is one line with the file and a remedy."""
 
 
 def series_names(group: str) -> tuple[str, str, str, str]:
-    """Return the datasets of `group` in the order of writing: a row exists once its index is there."""
+    """Return the datasets of `group` in the order of writing; the index, written last, completes a row."""
     return DATA[group], "time", "epoch", "index"
 
 
 def image(stream: Stream, results: ResultStream | None, settings: bytes, created: datetime) -> bytes:
-    """Return the bytes of a new run file, made in memory: as `create` makes it, without a row."""
+    """Return the bytes of a new run file, created in memory by `create`."""
     with h5py.File("image", "w", libver=LIBRARY_VERSION, driver="core", backing_store=False) as file:
         create(file, stream, results, settings, created)
         file.flush()
-        made: bytes = file.id.get_file_image()
-    return made
+        content: bytes = file.id.get_file_image()
+    return content
 
 
 def create(file: h5py.File, stream: Stream, results: ResultStream | None, settings: bytes, created: datetime) -> None:
-    """Write everything but samples, results and events, and make room for these.
+    """Write attributes and tables, and create empty datasets for samples, results and events.
 
     Without `results` there is no results group, and the attribute ``every`` is 0.
     """
@@ -72,9 +79,9 @@ def create(file: h5py.File, stream: Stream, results: ResultStream | None, settin
     if results is not None:
         file.create_dataset(COLUMNS, data=text_table(results.columns))
         _create_series(file, RESULTS, len(results.columns))
-    file.create_dataset(EVENTS, (0,), event_table.EVENT_TYPE, maxshape=(None,), chunks=(_EVENTS_CHUNK,))
-    told = [checksums.check_row(name, 0, [file[name][()]]) for name in (SETTINGS, CHANNELS, COLUMNS) if name in file]
-    file.create_dataset(CHECKS, data=checksums.check_table(told), maxshape=(None,), chunks=(_CHECKS_CHUNK,))
+    file.create_dataset(EVENTS, (0,), EVENT_TYPE, maxshape=(None,), chunks=(_EVENTS_CHUNK,))
+    checks = [check_row(name, 0, [file[name][()]]) for name in (SETTINGS, CHANNELS, COLUMNS) if name in file]
+    file.create_dataset(CHECKS, data=check_table(checks), maxshape=(None,), chunks=(_CHECKS_CHUNK,))
 
 
 def _create_series(file: h5py.File, name: str, width: int) -> None:
@@ -92,13 +99,13 @@ def _create_series(file: h5py.File, name: str, width: int) -> None:
 
 
 def fixed_text(text: str) -> np.ndarray[Any, Any]:
-    """Return `text` as a scalar of fixed length, which older readers and MATLAB understand."""
+    """Return `text` as a fixed-length string, which older readers and MATLAB can read."""
     data = text.encode(errors="replace")
     return np.array(data, dtype=h5py.string_dtype("utf-8", max(1, len(data))))
 
 
-def text_table(rows: Sequence[Channel] | Sequence[Column]) -> Table:
-    """Return channels or result columns as rows of their table."""
+def text_table(rows: Sequence[Channel] | Sequence[Column]) -> NDArray[np.void]:
+    """Return the table of channels or result columns."""
     names = ("name", "role", "unit", "actuator")
     texts = [[str(getattr(row, name, "")).encode(errors="replace") for name in names] for row in rows]
     widths = [max([1, *(len(row[column]) for row in texts)]) for column in range(len(names))]
@@ -107,5 +114,35 @@ def text_table(rows: Sequence[Channel] | Sequence[Column]) -> Table:
         for name, width in zip(names, widths, strict=True)
         if name != "role" or any(isinstance(row, Channel) for row in rows)
     ]
-    kept = [names.index(name) for name, _ in fields]
-    return np.array([tuple(row[column] for column in kept) for row in texts], dtype=fields)
+    columns = [names.index(name) for name, _ in fields]
+    return np.array([tuple(row[column] for column in columns) for row in texts], dtype=fields)
+
+
+def crc(columns: Iterable[NDArray[Any]]) -> int:
+    """Return the CRC-32 (that of zlib) of the bytes of `columns`, one after the other."""
+    value = 0
+    for column in columns:
+        value = zlib.crc32(np.ascontiguousarray(column).data, value)
+    return value
+
+
+def check_row(part: str, start: int, columns: Sequence[NDArray[Any]]) -> CheckRow:
+    """Return the checksum row of `columns` (in the order of writing), the rows of `part` from `start` on."""
+    row = (part.encode(), start, len(columns[0]) if columns[0].ndim else 1, crc(columns), 0)
+    return *row[:-1], _own(np.array(row, CHECK_TYPE))
+
+
+def check_table(rows: Sequence[CheckRow]) -> NDArray[np.void]:
+    """Return checksum rows as the table /checks."""
+    return np.array(list(rows), CHECK_TYPE)
+
+
+def valid_checks(table: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Return which rows of /checks match their own checksum and have a possible range."""
+    own = np.array([_own(row) for row in table], np.uint32)
+    good: NDArray[np.bool_] = (own == table["own"]) & (table["start"] >= 0) & (table["rows"] > 0)
+    return good
+
+
+def _own(row: Any) -> int:
+    return zlib.crc32(row.tobytes()[:_OWN_OFFSET])

@@ -1,4 +1,4 @@
-"""Reading a run file: finished, being written, or left by a kill; as a whole or a span of its samples."""
+"""Reader of a run file: finished, being written, or left by a kill; as a whole or a span of its samples."""
 
 from __future__ import annotations
 
@@ -17,79 +17,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Event, ResultStream, Samples, SignalBlock, Stream
-from monitor.recording import contents, layout, parts
-from monitor.recording.columns import Integers, Numbering
-from monitor.recording.event_table import EVENT_TYPE, events_of
-from monitor.recording.parts import PartError
-from monitor.recording.superblock import Superblock
-from monitor.recording.verification import IntegrityReport, verify_run
+from monitor.recording import contents, layout
+from monitor.recording.contents import HDF5_ERRORS, PartError
+from monitor.recording.opening import Superblock, damaged, open_run_file
+from monitor.recording.rows import EVENT_TYPE, events_of
+from monitor.recording.verification import ChecksumTable, Integers, IntegrityReport, Numbering, verify_run
 
 Found = TypeVar("Found")
 
 _SLICE_BYTES = 1 << 22
 _SLICE_ROWS = 1 << 18
 _ROUNDING = 3.0
-_LOOKS = 10
+_MAX_TRIES = 10
 
 
 class RunReader:
-    """A look at a run file, as it is when opened; what is written later needs a new look.
+    """A run file as it was when opened; for rows written later, open it again.
 
     Parameters
     ----------
     path : the run file.
-    doubts : what an earlier look at it has found with `check`.
+    integrity : the result of an earlier `check` of the same file.
 
     Raises
     ------
     RunFileError : it is not a run file, or its samples or channels are damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str], doubts: IntegrityReport | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], integrity: IntegrityReport | None = None) -> None:
         self.path = Path(path)
-        for more in reversed(range(_LOOKS)):
+        for tries_left in reversed(range(_MAX_TRIES)):
             stack = ExitStack()
-            # closed at exit at the latest: HDF5 crashes there over a file read through a view
+            # closed at exit at the latest, where HDF5 would crash with an open FileImage
             self._close = weakref.finalize(self, stack.close)
-            self._file, block = stack.enter_context(contents.open_run_file(self.path))
+            self._file, block = stack.enter_context(open_run_file(self.path))
             if block.cut:
                 self.close()
-                raise contents.damaged(self.path, "was cut short")
-            self._lost: list[str] = []
+                raise damaged(self.path, "was cut short")
+            self._warnings: list[str] = []
             self._damaged = False
             self._growing = block.writing
-            self._doubts = doubts
+            self._integrity = integrity
             try:
-                self._look(block)
-            except parts.HDF5_ERRORS as problem:
+                self._read(block)
+            except HDF5_ERRORS as problem:
                 self.close()
-                # of a file being written, one piece may have been read half old and half new
-                if not (more and block.writing):
-                    raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
+                # a part of a file being written may have been read half old and half new
+                if not (tries_left and block.writing):
+                    raise damaged(self.path, f"is damaged{_cause(problem)}") from problem
             else:
-                if not (self._damaged and more and block.writing):
+                if not (self._damaged and tries_left and block.writing):
                     return
                 self.close()
 
-    def _look(self, block: Superblock) -> None:
-        self.outcome = self._or_without("outcome", lambda: contents.read_outcome(self._file), layout.UNKNOWN)
+    def _read(self, block: Superblock) -> None:
+        self.outcome = self._read_or("outcome", lambda: contents.read_outcome(self._file), layout.UNKNOWN)
         no_settings: dict[str, Any] = {}
-        self.settings = self._or_without("settings", lambda: contents.read_settings(self._file), no_settings)
-        unchecked = contents.no_checks()
-        self._checks = self._or_without("checksums", lambda: contents.read_checks(self._file, block.size), unchecked)
+        self.settings = self._read_or("settings", lambda: contents.read_settings(self._file), no_settings)
+        no_checks = ChecksumTable(None)
+        self._checks = self._read_or("checksums", lambda: ChecksumTable.read(self._file, block.size), no_checks)
         self.n_samples = self._written(layout.SIGNALS, block)
-        # the last rows of one that is being written, or was, are not all there yet
+        # of an unfinished file, the last rows may be incomplete
         if block.writing:
             missing = contents.cut_rows(self._file, layout.SIGNALS, block.size)
         else:
-            missing = contents.placed_rows(self._file, layout.SIGNALS) - self.n_samples
+            missing = contents.allocated_rows(self._file, layout.SIGNALS) - self.n_samples
         if missing:
-            self._lost.append(f"{missing} samples have a place in the file, but not all of their data")
-        nobody = np.empty(0, EVENT_TYPE)
-        self._events = self._or_without("events", lambda: contents.event_rows(self._file, block.size), nobody)
+            self._warnings.append(f"{missing} samples are incomplete")
+        no_events = np.empty(0, EVENT_TYPE)
+        self._events = self._read_or("events", lambda: contents.event_table(self._file, block.size), no_events)
         self.stream: Stream = contents.read_stream(self._file, self._first_epoch())
         no_results: tuple[ResultStream | None, int] = None, 0
-        self.result_stream, self._n_results = self._or_without("results", lambda: self._results(block), no_results)
+        self.result_stream, self._n_results = self._read_or("results", lambda: self._results(block), no_results)
 
     def _written(self, name: str, block: Superblock) -> int:
         return contents.written_rows(self._file, name, block.size, checked=self._checks.covered(name))
@@ -98,32 +97,32 @@ class RunReader:
         stream = contents.read_result_stream(self._file, self.stream.epoch)
         return stream, self._written(layout.RESULTS, block) if stream is not None else 0
 
-    def _or_without(self, what: str, read: Callable[[], Found], instead: Found) -> Found:
-        """Return what `read` finds; where that is damaged, note it and go on with `instead`."""
+    def _read_or(self, what: str, read: Callable[[], Found], default: Found) -> Found:
+        """Return what `read` returns; where it is damaged, add a warning and return `default`."""
         try:
             return read()
-        except parts.HDF5_ERRORS as problem:
+        except HDF5_ERRORS as problem:
             self._damaged = True
-            self._lost.append(f"the {what} of the run cannot be read and are left out{_why(problem)}")
-            return instead
+            self._warnings.append(f"the {what} of the run cannot be read and are left out{_cause(problem)}")
+            return default
 
     def check(self) -> IntegrityReport:
-        """Compare the whole file with its checksums, which takes a second for about a gigabyte.
+        """Compare the whole file with its checksums, which takes about a second per gigabyte.
 
-        From then on doubtful samples whose numbers or times cannot be are counted on from those before.
+        From then on, doubtful samples with impossible numbers or times are numbered from their neighbours.
 
         Raises
         ------
         RunFileError : the file is damaged.
         """
-        if self._doubts is None:
+        if self._integrity is None:
             counts = self.n_samples, self._n_results, len(self._events)
             try:
                 found = verify_run(self._file, self._checks, *counts, self.stream.sample_rate, self._growing)
-            except parts.HDF5_ERRORS as problem:
-                raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
-            self._doubts = replace(found, lines=(*self._lost, *found.lines))
-        return self._doubts
+            except HDF5_ERRORS as problem:
+                raise damaged(self.path, f"is damaged{_cause(problem)}") from problem
+            self._integrity = replace(found, lines=(*self._warnings, *found.lines))
+        return self._integrity
 
     def __enter__(self) -> Self:
         return self
@@ -141,7 +140,7 @@ class RunReader:
         return int(self._file[layout.SIGNALS]["epoch"][0]) if self.n_samples else 0
 
     def events(self) -> list[Event]:
-        """Return what happened to the stream, in order."""
+        """Return the events of the run, in order."""
         return events_of(self._events)
 
     def results(self) -> tuple[Integers, Integers, NDArray[np.float64], Samples]:
@@ -161,20 +160,20 @@ class RunReader:
         """Return the samples from row `start` on in blocks of at most `block_length`.
 
         A block ends where an index is missing, where the epoch changes, and where a stored time is not
-        that of the block's first sample plus k/rate: recording the blocks again makes the same file.
+        that of the block's first sample plus k/rate, so that recording the blocks again gives the same file.
         `last` is set on the last block of a run with a clean end.
 
         Parameters
         ----------
-        jitter : s by which a stored time may be off without ending the block, for a publisher that times
-            every sample with its own clock; the times inside a block are then even.
+        jitter : s by which a stored time may deviate without ending the block, for rigs that time every
+            sample with their own clock; the times inside a block are then evenly spaced.
 
         Raises
         ------
         RunFileError : the file is damaged.
         """
         if block_length < 1 or start < 0:
-            raise ValueError(f"block length {block_length} and start {start}: at least 1 and 0 are needed")
+            raise ValueError(f"block length {block_length} and start {start}: must be at least 1 and 0")
         streams = {self.stream.epoch: self.stream}
         most = max(block_length, _SLICE_BYTES // (8 * max(1, len(self.stream.channels))))
         while start < self.n_samples:
@@ -187,9 +186,9 @@ class RunReader:
             at = 0
             while at < whole:
                 end = min(at + block_length, whole, *breaks[np.searchsorted(breaks, at, "right") :][:1])
-                end = at + _even(time[at:end], self.stream.sample_rate, jitter)
+                end = at + _n_evenly_timed(time[at:end], self.stream.sample_rate, jitter)
                 if end == whole < at + block_length and at and start + whole < self.n_samples:
-                    # the block goes on in the next slice
+                    # the block continues in the next slice
                     break
                 number = int(epoch[at])
                 stream = streams.setdefault(number, replace(self.stream, epoch=number))
@@ -199,7 +198,7 @@ class RunReader:
             start += at
 
     def numbering(self) -> Iterator[tuple[int, Numbering]]:
-        """Return the times and numbers of all samples, piece by piece, each with its first row.
+        """Yield the times and numbers of all samples in pieces, each with its first row.
 
         Raises
         ------
@@ -209,31 +208,31 @@ class RunReader:
             yield start, self._numbers(start, min(self.n_samples, start + _SLICE_ROWS))
 
     def index_of(self, row: int) -> int:
-        """Return the number of the sample in `row`, as the publisher gave it; raises as `numbering`."""
+        """Return the index, from the publisher, of the sample in `row`; raises as `numbering`."""
         return int(self._numbers(row, row + 1).index[0])
 
     def _numbers(self, start: int, stop: int) -> Numbering:
         rows = Numbering(*self._columns(layout.SIGNALS, ("time", "epoch", "index"), start, stop))
-        for first, instead in self._doubts.numbers if self._doubts is not None else ():
-            low, high = max(first, start), min(first + len(instead), stop)
+        for first, other in self._integrity.numbers if self._integrity is not None else ():
+            low, high = max(first, start), min(first + len(other), stop)
             if low < high:
-                rows.replace(low - start, instead.part(low - first, high - first))
+                rows.replace(low - start, other.part(low - first, high - first))
         return rows
 
     def _columns(self, group: str, names: Sequence[str], start: int, stop: int) -> list[NDArray[Any]]:
         try:
             return [self._file[group][name][start:stop] for name in names]
-        except parts.HDF5_ERRORS as problem:
-            raise contents.damaged(self.path, f"is damaged{_why(problem)}") from problem
+        except HDF5_ERRORS as problem:
+            raise damaged(self.path, f"is damaged{_cause(problem)}") from problem
 
 
-def _why(problem: BaseException) -> str:
-    """Return what is wrong as a clause; what HDF5 says of it means nothing to whoever reads it."""
+def _cause(problem: BaseException) -> str:
+    """Return the cause as a clause; HDF5's own messages are omitted, as they do not help the user."""
     return f": {problem}" if isinstance(problem, PartError) else ""
 
 
-def _even(time: NDArray[np.float64], rate: float, jitter: float) -> int:
-    """Return how many of `time` are those of the first plus k/rate."""
+def _n_evenly_timed(time: NDArray[np.float64], rate: float, jitter: float) -> int:
+    """Return how many of `time` agree with the first plus k/rate."""
     since = np.arange(len(time)) / rate
     expected = time[0] + since
     rounding = _ROUNDING * np.spacing(np.maximum(np.abs(time[0]), np.maximum(since, np.abs(expected))))
@@ -243,12 +242,12 @@ def _even(time: NDArray[np.float64], rate: float, jitter: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SignalSpan:
-    """Rows of one epoch as they were recorded.
+    """Recorded samples of one epoch.
 
     Parameters
     ----------
     sample_rate : Hz.
-    index : (n_samples,), number of each since the publisher's start.
+    index : (n_samples,), number of each sample since the publisher's start.
     samples : (n_samples, n_channels).
     """
 
@@ -258,41 +257,41 @@ class SignalSpan:
 
 
 def read_signals(
-    path: str | os.PathLike[str], epoch: int, start: int, stop: int, most_bytes: int
+    path: str | os.PathLike[str], epoch: int, start: int, stop: int, max_bytes: int
 ) -> SignalSpan | None:
-    """Return the samples of `epoch` numbered `start` to `stop` - 1; None where they are more than `most_bytes`.
+    """Return the samples of `epoch` numbered `start` to `stop` - 1; None where they exceed `max_bytes`.
 
-    The file may be written meanwhile. Its rows are found by bisection; where epochs do not grow from row to row, some
-    may be missed, and of an epoch that was there before those of the other time may be found.
+    The file may be written at the same time. Rows are found by bisection; where epochs do not increase from row to
+    row, some samples may be missed.
 
     Raises
     ------
     RunFileError : it is not a run file, or it is damaged.
     """
     path = Path(path)
-    with contents.open_run_file(path) as (file, block):
+    with open_run_file(path) as (file, block):
         if block.cut:
-            raise contents.damaged(path, "was cut short")
+            raise damaged(path, "was cut short")
         try:
-            return _read(file, epoch, start, stop, most_bytes)
-        except parts.HDF5_ERRORS as problem:
-            raise contents.damaged(path, "is damaged") from problem
+            return _read_span(file, epoch, start, stop, max_bytes)
+        except HDF5_ERRORS as problem:
+            raise damaged(path, "is damaged") from problem
 
 
-def _read(file: h5py.File, epoch: int, start: int, stop: int, most_bytes: int) -> SignalSpan | None:
-    data, _, epochs, index = parts.series(file, layout.SIGNALS)
-    rate = parts.sample_rate(file)
+def _read_span(file: h5py.File, epoch: int, start: int, stop: int, max_bytes: int) -> SignalSpan | None:
+    data, _, epochs, index = contents.series(file, layout.SIGNALS)
+    rate = contents.sample_rate(file)
     n = min(len(data), len(epochs), len(index))
     n = bisect_left(range(n), 1, key=lambda row: int(index[row] == layout.UNWRITTEN))
 
-    def place(row: int) -> tuple[int, int]:
+    def position(row: int) -> tuple[int, int]:
         return int(epochs[row]), int(index[row])
 
-    first = bisect_left(range(n), (epoch, start), key=place)
-    last = bisect_left(range(n), (epoch, stop), lo=first, key=place)
-    if (last - first) * data.shape[1] * data.dtype.itemsize > most_bytes:
+    first = bisect_left(range(n), (epoch, start), key=position)
+    last = bisect_left(range(n), (epoch, stop), lo=first, key=position)
+    if (last - first) * data.shape[1] * data.dtype.itemsize > max_bytes:
         return None
     numbers, rows = index[first:last], data[first:last]
-    # of a file whose epochs or numbers fall, only what was asked for
+    # epochs or numbers may decrease: keep only what was asked for
     inside = (epochs[first:last] == epoch) & (numbers >= start) & (numbers < stop)
     return SignalSpan(rate, numbers[inside], rows[inside])

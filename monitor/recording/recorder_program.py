@@ -1,8 +1,8 @@
-"""The program of a `RecorderProcess`: what comes by standard input goes into run files, and nothing else is done.
+"""Program of a `RecorderProcess`: writes the messages from its standard input to run files.
 
-First comes a line, an `Order`; then messages (`Kind` says which). Lines of `Progress` go back by standard output.
-Where the input ends before it was told to, the service was killed: what has come is written, and the file says
-``truncated``.
+The first line is a `RecorderSettings`, followed by messages of the kinds `MessageKind`; `RecorderProgress` goes back
+in lines on standard output. If the input ends without END or ABORT, the service was killed: everything received is
+written, with the outcome ``truncated``.
 """
 
 from __future__ import annotations
@@ -23,44 +23,49 @@ from monitor.recording.writer import RunWriter
 from monitor.system.worker_process import MessageReader, read_first_line
 from monitor.wire.native import Decoder
 
-_TURN = 0.05  # s
-_ALONE = 10  # s for what is left, once the service has died
-_PAUSE = 0.02  # s between two lines
-_MOST_NOTES = 8  # in a line
+_POLL_INTERVAL = 0.05  # s
+_ORPHAN_TIMEOUT = 10  # s for writing the rest after the service has died
+_REPORT_INTERVAL = 0.02  # s
+_MAX_NOTES = 8  # in a line
 _NO_LIMIT = 1 << 62
 
 
-class Kind(bytes, Enum):
-    """What a message brings; it is the first frame."""
+class MessageKind(bytes, Enum):
+    """First frame of a message."""
 
-    STREAM = b"stream"  # the kind of block that has it, its header
+    STREAM = b"stream"  # kind of its blocks, header
     SIGNALS = b"signals"  # position, payload
     RESULTS = b"results"
     EVENT = b"event"
-    LEFT_OUT = b"left out"  # how many samples
-    END = b"end"  # the outcome, or nothing
-    CUT = b"cut"  # the same, and drop what waits
+    UNRECORDED = b"unrecorded"  # number of samples that were dropped before
+    END = b"end"  # outcome, or empty
+    ABORT = b"abort"  # the same, and drop waiting items
 
 
-class Order(msgspec.Struct, frozen=True):
-    """What is to be recorded, and where: as `RunWriter` has it."""
+class RecorderSettings(msgspec.Struct, frozen=True):
+    """Arguments of the `RunWriter`."""
 
     path: str
     settings: bytes
     flush_interval: float
 
 
-class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has become of what came; numbers of samples, where not said otherwise.
+class RecorderProgress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """State of the recorder, in numbers of samples unless noted otherwise; the rest is as for `RunWriter`.
 
-    ``messages`` counts those that were taken; ``idle``: none of them waits to be written. The rest is as `RunWriter`
-    says it, and ``unrecorded`` has those in it that were left out. ``done``: the file is closed.
+    Parameters
+    ----------
+    messages : number of messages received.
+    received : in messages.
+    reported : counted by UNRECORDED messages; included in `unrecorded`.
+    idle : all messages are written.
+    done : the file is closed.
     """
 
     path: str = ""
     messages: int = 0
-    taken: int = 0
-    left_out: int = 0
+    received: int = 0
+    reported: int = 0
     recorded: int = 0
     unrecorded: int = 0
     waiting: int = 0
@@ -73,88 +78,90 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def main() -> None:
-    """Record what comes by standard input until that ends."""
+    """Record the messages from standard input until it ends."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     head, rest = read_first_line()
-    order = msgspec.json.decode(head, type=Order)
-    settings = msgspec.json.decode(order.settings, type=dict[str, object])
+    arguments = msgspec.json.decode(head, type=RecorderSettings)
+    settings = msgspec.json.decode(arguments.settings, type=dict[str, object])
     try:
-        # how much may wait is for who hands on to say
-        writer = RunWriter(order.path, settings, order.flush_interval, queue_seconds=inf, queue_bytes=_NO_LIMIT)
+        # the limits are enforced by the sending process
+        writer = RunWriter(
+            arguments.path, settings, arguments.flush_interval, queue_seconds=inf, queue_bytes=_NO_LIMIT
+        )
     except RunFileError as problem:
-        # it was there when the service began
-        os.write(1, msgspec.json.encode(Progress(failed=str(problem))) + b"\n")
+        # the folder existed when the service started
+        os.write(1, msgspec.json.encode(RecorderProgress(failed=str(problem))) + b"\n")
         return
     _Recorder(writer, MessageReader(rest)).run()
 
 
 class _Recorder:
-    """Hands messages to `writer`, and tells how it goes on."""
+    """Passes messages to `writer` and reports progress."""
 
     def __init__(self, writer: RunWriter, incoming: MessageReader) -> None:
         self._writer, self._incoming = writer, incoming
         self._decoder = Decoder()
-        self._heads: dict[bytes, bytes] = {}
-        self._messages = self._taken = self._left_out = 0
+        self._headers: dict[bytes, bytes] = {}
+        self._messages = self._received = self._reported = 0
         self._outcome: str | None = None
-        self._ends = self._cut = self._hung_up = False
+        self._ending = self._aborted = self._input_closed = False
         self._notes: list[str] = []
-        self._told, self._told_at = Progress(), -inf
+        self._last, self._last_at = RecorderProgress(), -inf
         self._poller = select.poll()
         self._poller.register(0, select.POLLIN)
 
     def run(self) -> None:
-        self._tell()
-        while not self._ends and not self._cut and not self._hung_up:
-            self._listen(_TURN)
-        if not self._ends and not self._cut:
+        self._report()
+        while not self._ending and not self._aborted and not self._input_closed:
+            self._receive(_POLL_INTERVAL)
+        if not self._ending and not self._aborted:
             self._outcome = TRUNCATED
-            # who starts the service anew does not wait for a disk that hangs: the system ends this process then
-            signal.alarm(_ALONE)
-        while not self._cut and not self._writer.end(self._outcome, _TURN):
-            self._listen(0.0)
-        self._writer.close(self._outcome, patience=0.0 if self._cut else None)
-        self._tell(done=not self._writer.hangs)
+            # a restart of the service must not wait for a disk that hangs: SIGALRM ends this process
+            signal.alarm(_ORPHAN_TIMEOUT)
+        while not self._aborted and not self._writer.finish(self._outcome, _POLL_INTERVAL):
+            self._receive(0.0)
+        self._writer.close(self._outcome, timeout=0.0 if self._aborted else None)
+        self._report(done=not self._writer.disk_hangs)
 
-    def _listen(self, timeout: float) -> None:
-        if not self._hung_up and self._poller.poll(1000.0 * timeout):
-            self._hung_up = not self._incoming.read(0)
+    def _receive(self, timeout: float) -> None:
+        if not self._input_closed and self._poller.poll(1000.0 * timeout):
+            self._input_closed = not self._incoming.read(0)
         for frames in self._incoming.messages():
-            self._take(frames)
-        self._tell()
+            self._process(frames)
+        self._report()
 
-    def _take(self, frames: list[bytes]) -> None:
+    def _process(self, frames: list[bytes]) -> None:
         kind, *rest = frames
-        if kind == Kind.STREAM:
-            self._heads[rest[0]] = rest[1]
-        elif kind in (Kind.SIGNALS, Kind.RESULTS):
-            block = self._decoder.decode([b"", self._heads[kind], *rest])
+        if kind == MessageKind.STREAM:
+            self._headers[rest[0]] = rest[1]
+        elif kind in (MessageKind.SIGNALS, MessageKind.RESULTS):
+            block = self._decoder.decode([b"", self._headers[kind], *rest])
             if isinstance(block, SignalBlock):
                 self._writer.signals(block)
-                self._taken += len(block)
+                self._received += len(block)
             elif isinstance(block, ResultBlock):
                 self._writer.results(block)
-        elif kind == Kind.EVENT:
+        elif kind == MessageKind.EVENT:
             self._writer.event(msgspec.json.decode(rest[0], type=Event))
-        elif kind == Kind.LEFT_OUT:
-            self._left_out += int(rest[0])
-            self._writer.leave_out(int(rest[0]))
+        elif kind == MessageKind.UNRECORDED:
+            self._reported += int(rest[0])
+            self._writer.count_unrecorded(int(rest[0]))
         else:
             self._outcome = rest[0].decode() or None
-            self._ends, self._cut = kind == Kind.END, kind == Kind.CUT
+            self._ending, self._aborted = kind == MessageKind.END, kind == MessageKind.ABORT
         self._messages += 1
 
-    def _tell(self, *, done: bool = False) -> None:
+    def _report(self, *, done: bool = False) -> None:
         now, writer = monotonic(), self._writer
-        if now - self._told_at < _PAUSE and not done:
+        if now - self._last_at < _REPORT_INTERVAL and not done:
             return
-        writer.notes.serve(self._keep)
-        progress = Progress(
+        writer.notes.serve(self._collect_note)
+        progress = RecorderProgress(
             path=str(writer.path),
             messages=self._messages,
-            taken=self._taken,
-            left_out=self._left_out,
+            received=self._received,
+            reported=self._reported,
             waiting=writer.waiting,
             recorded=writer.recorded,
             unrecorded=writer.unrecorded,
@@ -162,18 +169,18 @@ class _Recorder:
             breaks=writer.breaks,
             failed=writer.failed,
             outcome=writer.outcome,
-            notes=tuple(self._notes[:_MOST_NOTES]),
+            notes=tuple(self._notes[:_MAX_NOTES]),
             done=done,
         )
-        if progress != self._told:
-            del self._notes[:_MOST_NOTES]
-            self._told, self._told_at = progress, now
+        if progress != self._last:
+            del self._notes[:_MAX_NOTES]
+            self._last, self._last_at = progress, now
             try:
                 os.write(1, msgspec.json.encode(progress) + b"\n")
             except BrokenPipeError:
-                # nobody is there any more: what has come is written all the same
-                self._told_at = inf
+                # the service is gone: what was received is still written
+                self._last_at = inf
 
-    def _keep(self, request: Request) -> None:
+    def _collect_note(self, request: Request) -> None:
         if isinstance(request, NoteRequest):
             self._notes.append(request.text)

@@ -1,4 +1,4 @@
-"""One stream after the other into one run file after the other. One thread owns it."""
+"""Run files of a recording: a new file for each stream, and after disk errors. Used by a single thread."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 from monitor.messages.blocks import ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.recording import layout
-from monitor.recording.backlog import Backlog, Item, size
-from monitor.recording.columns import Clock, Columns, result_columns, signal_columns
-from monitor.recording.growing import DISK_ERRORS, Fate, GrowingFile, reason
-from monitor.recording.notes import Notes, elide_left
+from monitor.recording.queues import Backlog, Item, NoteQueue, memory_size
+from monitor.recording.rows import SampleClock, SeriesRows, result_columns, signal_columns
+from monitor.recording.swmr_file import DISK_ERRORS, Location, SwmrFile, error_text
+from monitor.system.safe_text import elide_left
 
-_SHORTEST, _LONGEST = 1.0, 8.0  # s
-_LASTING = 30.0  # s of recording after which a refusal is the first again
+_MIN_DELAY, _MAX_DELAY = 1.0, 8.0  # s
+_STABLE_TIME = 30.0  # s of recording after which the delay starts at its minimum again
 
 
 class RetryDelay:
-    """One second after the first refusal, twice as long after each that soon follows, up to eight.
+    """Exponential backoff: 1 s after the first error, doubled for each further one, up to 8 s.
 
     Parameters
     ----------
@@ -28,175 +28,174 @@ class RetryDelay:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._delay = 0.0
-        self._begun = self._until = -float("inf")
+        self._created_at = self._until = -float("inf")
 
     @property
-    def over(self) -> bool:
-        """It may be tried again."""
+    def elapsed(self) -> bool:
+        """Whether it may be tried again."""
         return self._clock() >= self._until
 
-    def begun(self) -> None:
-        """Note that a file could be begun."""
-        self._begun = self._clock()
+    def succeeded(self) -> None:
+        """Note that a file was created."""
+        self._created_at = self._clock()
 
-    def refused(self) -> None:
-        """Wait from now on."""
+    def failed(self) -> None:
+        """Start the next delay."""
         now = self._clock()
-        lasted = self._begun >= self._until and now - self._begun >= _LASTING
-        self._delay = _SHORTEST if lasted else min(2.0 * self._delay, _LONGEST)
+        was_stable = self._created_at >= self._until and now - self._created_at >= _STABLE_TIME
+        self._delay = _MIN_DELAY if was_stable else min(2.0 * self._delay, _MAX_DELAY)
         self._until = now + self._delay
 
 
 _WRITE_BYTES = 1 << 20
-_WAITING_EVENTS = 10_000
-_RESULTS_TIMEOUT = 0.5  # s of a stream without results until its file begins without them
+_MAX_PENDING_EVENTS = 10_000
+_RESULTS_TIMEOUT = 0.5  # s: a stream without results so far is then recorded without
 
 
 class RunFiles:
-    """Gathers blocks, begins a file when the stream is known, another one when its channels change.
+    """Collects blocks and writes them; starts a file when the stream is known, and another when its channels change.
 
-    It never raises what h5py raises when the disk refuses: what was gathered is kept for a new file, and until that
-    could be begun nothing is `ready`.
+    Disk errors are not raised: pending blocks are kept for a new file, and until that is created it is not `ready`.
 
     Parameters
     ----------
-    wanted : the name of the first file, and of another one as soon as it is free again.
+    wanted : the preferred file name.
     settings : JSON.
-    backlog : told what has been recorded or given up.
-    notes : told what happens to the files.
+    backlog : recorded and dropped items are removed from it.
+    notes : reports errors, and new, moved and removed files.
     """
 
-    def __init__(self, wanted: Path, settings: bytes, backlog: Backlog, notes: Notes) -> None:
+    def __init__(self, wanted: Path, settings: bytes, backlog: Backlog, notes: NoteQueue) -> None:
         self.path = wanted
         self.recorded = self.lost = self.breaks = 0
         self.lossy = False  # of the file that is open
         self._was_lossy = False
-        self.refusal = ""
+        self.disk_error = ""
         self._wanted = wanted
         self._settings = settings
         self._backlog = backlog
         self._notes = notes
         self._delay = RetryDelay()
-        self._last_refusal = ""  # the refusal that was told
-        self._file: GrowingFile | None = None
+        self._reported_error = ""
+        self._file: SwmrFile | None = None
         self._in_file = 0
-        self._broken = False  # the stream goes on, its file does not
+        self._interrupted = False  # the stream continues without its file
         self._stream: Stream | None = None
         self._result_stream: ResultStream | None = None
-        self._clock = Clock()
+        self._clock = SampleClock()
         self._rows, self._since = 0, 0.0
-        self._gathered: list[Item] = []
+        self._pending: list[Item] = []
         self._bytes = self._events = 0
 
     @property
     def ever_lossy(self) -> bool:
-        """A file lacks something that came: samples, results or events."""
+        """Whether samples, results or events are missing in any of the files."""
         return self.lossy or self._was_lossy
 
     def ready(self, *, at_once: bool = False) -> bool:
-        """Tell whether it takes more; after a refusal, see now and then, or at once, whether the disk takes it."""
-        if self.refusal and (at_once or self._delay.over):
+        """Whether it accepts items; after a disk error, retry when the delay has elapsed or with `at_once`."""
+        if self.disk_error and (at_once or self._delay.elapsed):
             self.commit()
-        return not self.refusal
+        return not self.disk_error
 
-    def take(self, item: Item) -> bool:
-        """Gather a block or an event; write when a megabyte has come together. False: not now, see `ready`."""
-        if self.refusal:
+    def add(self, item: Item) -> bool:
+        """Add a block or an event, and write once a megabyte is pending. False: not accepted, see `ready`."""
+        if self.disk_error:
             return False
         try:
             if isinstance(item, SignalBlock):
-                self._make_room_for_signals(item)
-                kept = len(item) > 0
+                self._prepare_for_signals(item)
+                accepted = len(item) > 0
             elif isinstance(item, ResultBlock):
-                kept = self._make_room_for_results(item) and len(item) > 0
+                accepted = self._prepare_for_results(item) and len(item) > 0
             else:
-                kept = self._events < _WAITING_EVENTS
-                self._events += kept
-                self.lossy |= not kept
+                accepted = self._events < _MAX_PENDING_EVENTS
+                self._events += accepted
+                self.lossy |= not accepted
         except DISK_ERRORS as problem:
-            self._refuse(problem)
+            self._on_disk_error(problem)
             return False
-        if kept:
-            self._gathered.append(item)
-            self._bytes += size(item)
+        if accepted:
+            self._pending.append(item)
+            self._bytes += memory_size(item)
         else:
-            self._backlog.settle(0, size(item))
+            self._backlog.remove(0, memory_size(item))
         if self._bytes >= _WRITE_BYTES:
             self.commit()
         return True
 
     def commit(self) -> None:
-        """Write and flush what was gathered, in a file that is where it belongs."""
+        """Write and flush the pending items, after checking that the file still has its name."""
         try:
-            self._leave_a_missing_file()
-            if self._file is None and self._has_samples and (self._broken or self._waited_long_enough):
-                self._begin()
+            self._check_location()
+            if self._file is None and self._has_samples and (self._interrupted or self._results_are_overdue):
+                self._create_file()
             self._write()
-            self.refusal = ""
+            self.disk_error = ""
         except DISK_ERRORS as problem:
-            self._refuse(problem)
+            self._on_disk_error(problem)
 
     def close(self, outcome: str | None = None) -> None:
-        """Finish the file; without `outcome`, with the word that fits. What the disk does not take is given up."""
+        """Finish the file, with `outcome` or else ``clean`` or ``lossy``; what cannot be written is dropped."""
         try:
-            self._end(outcome)
+            self._finish_file(outcome)
         except DISK_ERRORS as problem:
-            self._refuse(problem)
+            self._on_disk_error(problem)
 
     @property
     def _has_samples(self) -> bool:
-        return any(isinstance(item, SignalBlock) for item in self._gathered)
+        return any(isinstance(item, SignalBlock) for item in self._pending)
 
     @property
-    def _waited_long_enough(self) -> bool:
+    def _results_are_overdue(self) -> bool:
         return time.monotonic() - self._since >= _RESULTS_TIMEOUT
 
-    def _make_room_for_signals(self, block: SignalBlock) -> None:
+    def _prepare_for_signals(self, block: SignalBlock) -> None:
         stream = block.stream
         if self._stream is not None and stream is not self._stream and _differ(stream, self._stream):
-            self._end()
+            self._finish_file()
         if self._stream is None:
             self._since = time.monotonic()
-        # the results of this block may come next: only an earlier one's have failed to come
+        # this block's results may follow: only those of earlier blocks are overdue
         if self._file is None and self._rows >= _RESULTS_TIMEOUT * stream.sample_rate:
-            self._begin()
+            self._create_file()
         self._stream = stream
         self._rows += len(block)
 
-    def _make_room_for_results(self, block: ResultBlock) -> bool:
+    def _prepare_for_results(self, block: ResultBlock) -> bool:
         stream, known = block.stream, self._result_stream
         if self._stream is None or (self._file is not None and known is None):
-            # no stream yet, or its file was begun without results: there is no place for them
+            # no stream yet, or a file without a results group
             self.lossy |= len(block) > 0
             return False
         if known is not None and (known.every, known.columns) != (stream.every, stream.columns):
             signals = self._stream
-            self._end()
+            self._finish_file()
             self._stream = signals
         self._result_stream = stream
         if self._file is None:
-            self._begin()
+            self._create_file()
         return True
 
-    def _begin(self) -> None:
+    def _create_file(self) -> None:
         if self._stream is None:
             return
-        if self._broken:
-            # with the folder the file's name may have gone
+        if self._interrupted:
+            # the folder may have been removed or renamed
             self._wanted.parent.mkdir(parents=True, exist_ok=True)
-        self._file = GrowingFile(self._wanted, self._stream, self._result_stream, self._settings)
+        self._file = SwmrFile(self._wanted, self._stream, self._result_stream, self._settings)
         self.path = self._file.path
-        self._clock, self._in_file = Clock(), 0
-        self._delay.begun()
+        self._clock, self._in_file = SampleClock(), 0
+        self._delay.succeeded()
 
     def _write(self) -> None:
-        """Write and flush: many blocks in one go."""
-        if self._file is None or not self._gathered:
+        """Write and flush all pending items at once."""
+        if self._file is None or not self._pending:
             return
-        signals = [item for item in self._gathered if isinstance(item, SignalBlock)]
-        results = [item for item in self._gathered if isinstance(item, ResultBlock)]
-        events = [item for item in self._gathered if not isinstance(item, SignalBlock | ResultBlock)]
-        rows: dict[str, Columns] = {}
+        signals = [item for item in self._pending if isinstance(item, SignalBlock)]
+        results = [item for item in self._pending if isinstance(item, ResultBlock)]
+        events = [item for item in self._pending if not isinstance(item, SignalBlock | ResultBlock)]
+        rows: dict[str, SeriesRows] = {}
         if signals:
             rows[layout.SIGNALS] = signal_columns(signals, self._clock)
         if results:
@@ -205,16 +204,16 @@ class RunFiles:
         written = sum(map(len, signals))
         self.recorded += written
         self._in_file += written
-        self._backlog.settle(written, self._bytes)
-        self._gathered, self._bytes, self._events = [], 0, 0
-        if self._broken:
-            self._broken, self._last_refusal = False, ""
-            self._notes.add(f"the recording goes on in {elide_left(str(self.path))}")
+        self._backlog.remove(written, self._bytes)
+        self._pending, self._bytes, self._events = [], 0, 0
+        if self._interrupted:
+            self._interrupted, self._reported_error = False, ""
+            self._notes.add(f"the recording continues in {elide_left(str(self.path))}")
 
-    def _end(self, outcome: str | None = None) -> None:
-        self._leave_a_missing_file()
+    def _finish_file(self, outcome: str | None = None) -> None:
+        self._check_location()
         if self._file is None and self._has_samples:
-            self._begin()
+            self._create_file()
         self._write()
         if self._file is not None:
             self._file.finish(outcome or (layout.LOSSY if self.lossy else layout.CLEAN))
@@ -223,41 +222,41 @@ class RunFiles:
         self.lossy = False
         self._rows = 0
 
-    def _leave_a_missing_file(self) -> None:
-        """Where the file is no longer under its name, go on in another one; what was removed with it is lost."""
-        if self._file is None or (fate := self._file.fate()) is Fate.STAYS:
+    def _check_location(self) -> None:
+        """If the file no longer has its name, start another one; samples in a removed file are lost."""
+        if self._file is None or (location := self._file.location()) is Location.UNCHANGED:
             return
         name = elide_left(self.path.name)
-        if fate is Fate.REMOVED:
+        if location is Location.REMOVED:
             self._notes.add(f"the run file {name} was removed: {self._in_file} samples that were in it are lost")
             self.lossy = True
             self.lost += self._in_file
             self.recorded -= self._in_file
         else:
             self._notes.add(f"the run file {name} was moved or renamed: it ends with {self._in_file} samples")
-        self._break_off()
+        self._interrupt()
 
-    def _refuse(self, problem: BaseException) -> None:
-        """Leave the file, and keep what was gathered until another one can be begun."""
-        self.refusal = reason(problem)
-        self._delay.refused()
-        if self.refusal != self._last_refusal:
-            self._last_refusal = self.refusal
-            self._notes.add(f"the disk does not take {elide_left(str(self.path))}: {self.refusal}; it is tried again")
-            self._break_off()
+    def _on_disk_error(self, problem: BaseException) -> None:
+        """Close the file, and keep the pending items until another one can be created."""
+        self.disk_error = error_text(problem)
+        self._delay.failed()
+        if self.disk_error != self._reported_error:
+            self._reported_error = self.disk_error
+            self._notes.add(f"cannot write {elide_left(str(self.path))}: {self.disk_error}; retrying")
+            self._interrupt()
         elif self._file is not None:
-            self._leave()
+            self._close_after_error()
 
-    def _break_off(self) -> None:
+    def _interrupt(self) -> None:
         self.breaks += 1
-        self._broken = True
-        self._leave()
+        self._interrupted = True
+        self._close_after_error()
 
-    def _leave(self) -> None:
+    def _close_after_error(self) -> None:
         file, self._file = self._file, None
         if file is None:
             return
-        file.give_up(layout.TRUNCATED)
+        file.close_after_error(layout.TRUNCATED)
         if not self._in_file:
             file.remove()
 

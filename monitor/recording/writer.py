@@ -1,4 +1,4 @@
-"""Recording while it happens: a bounded queue to the one thread that owns the run file."""
+"""Recorder in this process: a bounded queue to the thread that writes the run files."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
-from monitor.recording.backlog import Backlog, Item, size
-from monitor.recording.notes import Notes
+from monitor.recording.queues import Backlog, Item, NoteQueue, memory_size
 from monitor.recording.run_files import RunFiles
 
-_MUCH = 1 << 26  # bytes that wait: the writer must not sleep
-_CLOSE_TIMEOUT = 1.0  # s for closing the file once the disk has used up the patience of `close`
+_WAKE_BYTES = 1 << 26  # waiting bytes that wake the writer
+_ABORT_TIMEOUT = 1.0  # s for closing the file after the timeout of `close`
 
 
 def stored_settings(path: str | os.PathLike[str], settings: Mapping[str, Any]) -> bytes:
-    """Return `settings` as JSON; raise RunFileError where that cannot be done, or no file can be made at `path`."""
+    """Return `settings` as JSON; raise RunFileError if that fails, or the folder of `path` is not writable."""
     folder = Path(path).parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise layout.RunFileError(f"{path}: the folder does not exist or cannot be written to")
@@ -42,23 +41,23 @@ def check_outcome(outcome: str | None) -> None:
 
 
 class RunWriter:
-    """A sink that records; none of its calls waits for the disk but `close`.
+    """A sink that records; only `close` waits for the disk.
 
-    Where the disk refuses, or the file or its folder is moved or removed, the recording goes on in a new file as soon
-    as that can be done; the inlet `notes` says so. What waits meanwhile, or while the disk is slow, stays in memory;
-    what there is no room for is dropped and counted, and the outcome is then ``lossy``.
+    After a disk error, or when the file or its folder is moved or removed, the recording continues in a new file as
+    soon as possible, and `notes` reports it. Meanwhile, and while the disk is slow, items wait in memory; items that
+    exceed the limits are dropped and counted, and the outcome is then ``lossy``.
 
     Parameters
     ----------
-    path : the run file; where it exists, ``name-2``, ``name-3`` ... is written instead. A stream with other
+    path : the run file; if it exists, ``name-2``, ``name-3`` ... is written instead. A stream with other
         channels or another rate goes to the next free name.
-    settings : what the run was computed with; anything that JSON can say.
-    flush_interval : s that a kill may lose; a flush begins when half of them have passed.
-    queue_seconds, queue_bytes : for how long the oldest sample may wait in memory, and how much may.
+    settings : the settings of the run; values that JSON can represent.
+    flush_interval : s that a kill may lose; a flush starts after half of it.
+    queue_seconds, queue_bytes : limits of the age of the oldest waiting sample and of the waiting bytes.
 
     Raises
     ------
-    RunFileError : the folder is not there or not writable, or `settings` cannot be said in JSON.
+    RunFileError : the folder is missing or not writable, or `settings` cannot be stored as JSON.
     """
 
     def __init__(
@@ -69,150 +68,152 @@ class RunWriter:
         queue_seconds: float = 30.0,
         queue_bytes: int = 1 << 28,
     ) -> None:
-        self.notes = Notes()
+        self.notes = NoteQueue()
         self._backlog = Backlog()
         self._files = RunFiles(Path(path), stored_settings(path, settings), self._backlog, self.notes)
         self._interval = flush_interval
         self._queue_seconds = queue_seconds
         self._queue_bytes = queue_bytes
         self._offered = self._dropped = 0
-        self._lossy = self._full = self._begun = False
+        self._lossy = self._full = self._has_results = False
         self._outcome: str | None = None
-        self._stop = threading.Event()
+        self._stopping = threading.Event()
         self._wake = threading.Event()
-        self._cut = False
+        self._abort = False
         self._queue: deque[Item] = deque()
         self._thread = threading.Thread(target=self._run, name="run-writer", daemon=True)
         self._thread.start()
 
     @property
     def path(self) -> Path:
-        """The file being written; before the first samples, the one wanted."""
+        """The current run file; before the first samples, the requested one."""
         return self._files.path
 
     @property
     def recorded(self) -> int:
-        """Samples acknowledged: written and flushed, safe from a kill of this process."""
+        """Samples written and flushed, which survive a kill of this process."""
         return self._files.recorded
 
     @property
     def unrecorded(self) -> int:
-        """Samples that are not, and will not be, in a file."""
-        if self._stop.is_set():
+        """Samples that are not and will not be in a file."""
+        if self._stopping.is_set():
             return self._offered - self._files.recorded
         return self._dropped + self._files.lost
 
     @property
     def unwritten_age(self) -> float:
-        """Since when the oldest sample waits that is neither recorded nor given up, s; 0 when none does."""
+        """Age of the oldest waiting sample, s; 0 when none is waiting."""
         return self._backlog.age
 
     @property
     def waiting(self) -> int:
-        """Samples that are neither recorded nor given up."""
-        return 0 if self._stop.is_set() else self._backlog.samples
+        """Samples that are neither recorded nor dropped yet."""
+        return 0 if self._stopping.is_set() else self._backlog.samples
 
     @property
     def idle(self) -> bool:
-        """Nothing that was taken waits."""
+        """Whether nothing is waiting."""
         return self._backlog.n_bytes == 0
 
     @property
     def breaks(self) -> int:
-        """How often the recording broke: the disk refused, or the file was moved or removed."""
+        """Number of interruptions: disk errors, moved and removed files."""
         return self._files.breaks
 
     @property
     def failed(self) -> str:
-        """Why the disk refuses now, or did at the end; empty while it does not."""
-        return self._files.refusal
+        """The current disk error, or the last one after `close`; empty without."""
+        return self._files.disk_error
 
     @property
-    def hangs(self) -> bool:
-        """After `close`: the disk has not answered, and what was not recorded is lost."""
-        return self._stop.is_set() and self._thread.is_alive()
+    def disk_hangs(self) -> bool:
+        """After `close`: the disk has not responded, and samples not yet recorded are lost."""
+        return self._stopping.is_set() and self._thread.is_alive()
 
     @property
     def outcome(self) -> str:
-        """The word for all that was recorded, from now on."""
-        if self.failed or self.hangs:
+        """The outcome word of the whole recording so far."""
+        if self.failed or self.disk_hangs:
             return layout.TRUNCATED
         if self.unrecorded or self._lossy or self._files.ever_lossy:
             return layout.LOSSY
         return layout.TRUNCATED if self.breaks else layout.CLEAN
 
     def signals(self, block: SignalBlock) -> None:
-        """Take samples; blocks come from one thread, in the order of the stream."""
+        """Record samples; call from one thread, in the order of the stream."""
         waiting = self._backlog.n_bytes
         self._full = waiting >= self._queue_bytes or self._backlog.age >= self._queue_seconds
-        if waiting >= min(self._queue_bytes / 4, _MUCH):
-            # faster than real time: the writer must not sleep while the queue fills
+        if waiting >= min(self._queue_bytes / 4, _WAKE_BYTES):
+            # faster than real time: the writer must not sleep while the queue is filling
             self._wake.set()
         self._offered += len(block)
-        if not self._put(block, len(block)):
+        if not self._enqueue(block, len(block)):
             self._dropped += len(block)
 
-    def leave_out(self, samples: int) -> None:
-        """Count samples that came but were not given to `signals`."""
+    def count_unrecorded(self, samples: int) -> None:
+        """Count samples that were received but not passed to `signals`."""
         self._offered += samples
         self._dropped += samples
         self._lossy = True
 
     def results(self, block: ResultBlock) -> None:
-        """Take indicator values; the first ones tell what the columns are."""
-        if self._put(block) and not self._begun:
-            # a file takes a while to be made: it is begun at once
-            self._begun = True
+        """Record indicator values; the first block defines the columns."""
+        if self._enqueue(block) and not self._has_results:
+            # creating a file takes a while: start at once
+            self._has_results = True
             self._wake.set()
 
     def transfer(self, block: TransferBlock) -> None:
-        """Do nothing: it can be made again from the signals."""
+        """Do nothing: it can be recomputed from the signals."""
 
     def event(self, event: Event) -> None:
-        """Take an event."""
-        self._put(event)
+        """Record an event."""
+        self._enqueue(event)
 
     def alarms(self, report: AlarmReport) -> None:
         """Do nothing: every transition is an event."""
 
     def health(self, health: Health) -> None:
-        """Do nothing: how the service was doing is in the events."""
+        """Do nothing: problems of the service are recorded as events."""
 
-    def _put(self, item: Item, samples: int = 0) -> bool:
-        # samples and their results are dropped together, events only where there is no room for them
+    def _enqueue(self, item: Item, samples: int = 0) -> bool:
+        # samples are dropped with their results, events only beyond the byte limit
         full = self._backlog.n_bytes >= self._queue_bytes if isinstance(item, Event) else self._full
-        if full or self._stop.is_set():
+        if full or self._stopping.is_set():
             self._lossy = True
             return False
-        self._backlog.put(samples, size(item))
+        self._backlog.add(samples, memory_size(item))
         self._queue.append(item)
         return True
 
-    def close(self, outcome: str | None = None, patience: float | None = None) -> None:
-        """Write what waits, set the outcome and close; a second call does nothing.
+    def close(self, outcome: str | None = None, timeout: float | None = None) -> None:
+        """Write the waiting items, set the outcome and close; a second call does nothing.
 
-        `outcome` is the word for the run; left out, it is ``clean``, or ``lossy`` when anything was dropped. After
-        `patience` s, where it is given, what still waits is dropped, and a disk that hangs is waited for no longer.
+        Parameters
+        ----------
+        outcome : word for the run; default ``clean``, or ``lossy`` if anything was dropped.
+        timeout : s after which waiting items are dropped, and a disk that hangs is no longer waited for.
         """
-        self.end(outcome)
-        self._thread.join(patience)
-        if patience is not None and not self._cut:
-            self._cut = True
-            self._thread.join(_CLOSE_TIMEOUT)
+        self.finish(outcome)
+        self._thread.join(timeout)
+        if timeout is not None and not self._abort:
+            self._abort = True
+            self._thread.join(_ABORT_TIMEOUT)
 
-    def end(self, outcome: str | None = None, timeout: float = 0.0) -> bool:
-        """Begin what `close` does, give up nothing, and tell whether it is done within `timeout` s."""
+    def finish(self, outcome: str | None = None, timeout: float = 0.0) -> bool:
+        """Start closing, without dropping anything; return whether it is done within `timeout` s."""
         check_outcome(outcome)
-        if not self._stop.is_set():
+        if not self._stopping.is_set():
             self._outcome = outcome
-            self._stop.set()
+            self._stopping.set()
             self._wake.set()
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while not self._stop.is_set():
-            # the other half is for the writing itself, on a machine that is busy
+        while not self._stopping.is_set():
+            # the other half is left for writing on a busy machine
             self._wake.wait(self._interval / 2)
             self._wake.clear()
             if self._files.ready():
@@ -224,13 +225,13 @@ class RunWriter:
 
     def _drain(self) -> None:
         if lossy := self._lossy:
-            # first cleared: what is dropped from now on is handed over the next time
+            # cleared first: later drops are passed on the next time
             self._lossy = False
             self._files.lossy = True
-        while self._queue and not self._cut and self._files.take(self._queue[0]):
+        while self._queue and not self._abort and self._files.add(self._queue[0]):
             self._queue.popleft()
         if lossy:
-            # it may lack in any of the files that were begun meanwhile, or are yet to be
+            # the dropped items may belong to any file created meanwhile, or to the next one
             self._files.lossy = True
             if self._queue:
                 self._lossy = True

@@ -1,1 +1,1 @@
-"""The operating system: worker processes, files that are what they seem, user names."""
+"""Operating system: processes, pipes, file checks, safe text, default endpoints."""

@@ -1,4 +1,4 @@
-"""Checks before a file is read: that it is a regular file, and that others cannot change or read a secret one."""
+"""Files: checks before reading, that a file is regular and its permissions are safe; the documentation's path."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from pathlib import Path
 from typing import BinaryIO
 
 GROUP_OTHER_ACCESS, GROUP_OTHER_WRITE = 0o077, 0o022
-"""Rights that a secret file may not give to others, and those that no file that counts may."""
+"""Permissions that a secret file must not give to others, and those that no trusted file may."""
 
 
 def check_regular(path: Path, most: int | None = None) -> None:
-    """Refuse what is no ordinary file, before it is opened: a pipe would wait for ever, a device never end.
+    """Raise OSError unless `path` is a regular file: opening a pipe could block, and a device may be endless.
 
     Parameters
     ----------
-    most : bytes that it may have.
+    most : maximum size, bytes.
 
     Raises
     ------
-    OSError : it is not there, no ordinary file, or larger.
+    OSError : it is missing, not a regular file, or larger.
     """
     found = path.stat()
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "not an ordinary file, but a pipe or a device", str(path))
+        raise OSError(errno.EINVAL, "is not a regular file, but a pipe or a device", str(path))
     if most is not None and found.st_size > most:
         raise OSError(errno.EFBIG, f"has {found.st_size} bytes, more than {most}", str(path))
 
 
 class UnsafeFileError(ValueError):
-    """A file cannot be read, or others could change or read it; the text says which and what to do."""
+    """A file cannot be read, or has unsafe permissions; the message names the file and a remedy."""
 
 
 def open_guarded(path: Path, forbidden: int = GROUP_OTHER_ACCESS) -> BinaryIO:
-    """Open a file of ours or of root's that gives others none of the `forbidden` rights; never wait.
+    """Open a regular file owned by this user or root, without the `forbidden` permissions; does not block.
 
     Raises
     ------
-    UnsafeFileError : it is not there, no file, a link, another user's, or too open.
+    UnsafeFileError : it is missing, not a regular file, a link, another user's, or has forbidden permissions.
     """
     try:
-        # not through a link: what it points to could be exchanged between the look and the reading
+        # not through a link, whose target could change between check and reading
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags)
     except OSError as problem:
@@ -63,7 +63,7 @@ def open_guarded(path: Path, forbidden: int = GROUP_OTHER_ACCESS) -> BinaryIO:
 
 
 def check_permissions(path: Path, found: os.stat_result, forbidden: int) -> None:
-    """Raise `UnsafeFileError` where others than root and ourselves have one of the `forbidden` rights."""
+    """Raise `UnsafeFileError` if other users own the file or have one of the `forbidden` permissions."""
     if os.name != "posix":
         return
     if found.st_uid not in (os.geteuid(), 0):
@@ -74,6 +74,13 @@ def check_permissions(path: Path, found: os.stat_result, forbidden: int) -> None
 
 
 def is_systemd_credential(path: Path) -> bool:
-    """Tell whether it is a credential of systemd, whose access list for the service shows as a right of the group."""
+    """Whether it is a systemd credential: its access list for the service appears as a group permission."""
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     return folder is not None and path.absolute().parent == Path(folder).absolute()
+
+
+def documentation() -> Path | None:
+    """Return the README, which links to the pages in ``docs``; None where only the program is installed."""
+    root = Path(__file__).parents[2]
+    readme = root / "README.md"
+    return readme if readme.is_file() and (root / "docs").is_dir() else None

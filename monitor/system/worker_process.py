@@ -1,4 +1,4 @@
-"""A worker process of ours, and the messages through the pipe to its standard input."""
+"""Worker processes: Python programs as child processes, and messages through a pipe to their input."""
 
 from __future__ import annotations
 
@@ -7,77 +7,111 @@ import select
 import struct
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 if sys.platform == "linux":
     import fcntl
 
 POSSIBLE = os.name == "posix"
-"""Elsewhere pipes cannot be written to without waiting."""
+"""Other systems have no non-blocking pipes."""
 
 _LENGTH = struct.Struct("<I")
 _CHUNK = _PIPE_SIZE = 1 << 20
 _MAX_LINE = 1 << 16
+_STOP_TIMEOUT = 15.0  # s for closing a recording
 
 
-class WorkerProcess:
-    """Start ``main`` of `program`, whose standard input is ours to write; what it prints are lines for us.
+def start_python(arguments: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start the Python interpreter with this package, in its own session: Ctrl-C in the terminal does not reach it.
 
-    First it is given one line, then messages: the length of all, then each frame after its own length.
-    It is away from the terminal's Ctrl-C: it ends when its input does.
+    Parameters
+    ----------
+    arguments : of the interpreter.
+    options : more keyword arguments of `subprocess.Popen`.
 
     Raises
     ------
-    OSError : no process could be started.
+    OSError : the process could not be started.
+    """
+    # -P, and the path of this package first: modules in the current folder are not imported in its place
+    path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
+    return subprocess.Popen(
+        [sys.executable, "-P", *arguments],
+        stdin=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+        **options,
+    )
+
+
+def stop_process(process: subprocess.Popen[bytes], timeout: float = _STOP_TIMEOUT) -> None:
+    """Terminate a process, and kill it if it has not ended within `timeout` s or this call is interrupted."""
+    try:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+class WorkerProcess:
+    """Run ``main()`` of the module `program` as a child process; it receives messages and prints lines.
+
+    Its standard input gets one line, then messages: the total length, then each frame with its length. It ends when
+    its standard input is closed.
+
+    Raises
+    ------
+    OSError : the process could not be started.
     """
 
     def __init__(self, program: str, first: bytes) -> None:
-        self._unwritten = b""  # of a message that was written in part
+        self._unwritten = b""  # rest of a partly written message
         self._partial_line = b""
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", f"from {program} import main; main()"],
-            env=_environment(),
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        code = f"from {program} import main; main()"
+        self._process = start_python(("-c", code), bufsize=0, stdout=subprocess.PIPE)
         assert self._process.stdin is not None and self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
         for each in (self._stdin, self._stdout):
             os.set_blocking(each.fileno(), False)
         if sys.platform == "linux":
-            # room for the results of 64 actuators; a user may be out of what all pipes may have together
+            # large enough for the results of 64 actuators; may fail when the user's pipes reach their total limit
             with suppress(OSError):
                 fcntl.fcntl(self._stdin, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
         self._unwritten = first + b"\n"
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """Process ID."""
         return self._process.pid
 
     @property
     def ended(self) -> bool:
-        """It runs no more."""
+        """Whether it has ended."""
         return self._process.poll() is not None
 
     @property
     def end(self) -> str:
-        """How it ended, in a word or two."""
+        """How it ended: its signal or exit code."""
         code = self._process.poll() or 0
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
     @property
     def busy(self) -> bool:
-        """A part of what it was told has still to be written."""
+        """Whether a message is only partly written."""
         return bool(self._unwritten)
 
     def offer(self, message: bytes) -> bool:
-        """Write a message, at least in part, without waiting; return False if nothing of it was taken."""
+        """Start writing a message, without blocking; return False if none of it was accepted."""
         if not self.flush():
             return False
         try:
@@ -89,7 +123,7 @@ class WorkerProcess:
         return written > 0
 
     def flush(self, timeout: float = 0.0) -> bool:
-        """Write what is left of a message; return False if it was not all taken in so many seconds a piece."""
+        """Write the rest of a message; return False if some is left. Each write may wait `timeout` s."""
         while self._unwritten:
             try:
                 if timeout and not _ready(self._stdin, select.POLLOUT, timeout):
@@ -103,55 +137,55 @@ class WorkerProcess:
         return True
 
     def write(self, message: bytes, timeout: float) -> bool:
-        """Write a message, and return whether it was taken; a process that takes nothing for so long is killed."""
+        """Write a message; if the process does not accept it within `timeout` s, kill it and return False."""
         self._unwritten += message
-        taken = self.flush(timeout)
-        if not taken:
+        written = self.flush(timeout)
+        if not written:
             self._unwritten = b""
             self.kill()
-        return taken
+        return written
 
     def answer(self, timeout: float) -> bytes:
-        """Wait for the first line that it prints.
+        """Wait for its first line.
 
         Raises
         ------
-        OSError : it did not print one in so many seconds, or ended before.
+        OSError : it printed none within `timeout` s, or ended.
         """
         if not self.flush(timeout) or not _ready(self._stdout, select.POLLIN, timeout):
-            raise TimeoutError(f"it has not answered for {timeout:g} s")
+            raise TimeoutError(f"no answer within {timeout:g} s")
         return next(iter(self.lines()), b"")
 
     def listen(self, seconds: float) -> None:
-        """Wait until it prints something, or ends."""
+        """Wait up to `seconds` for output or its end."""
         _ready(self._stdout, select.POLLIN, seconds)
 
     def lines(self) -> list[bytes]:
-        """Return the lines that it has printed since the last call."""
-        said = b"" if self._stdout.closed else self._stdout.read(_CHUNK)
-        if not said:
+        """Return the complete lines it has printed since the last call."""
+        new = b"" if self._stdout.closed else self._stdout.read(_CHUNK)
+        if not new:
             return []
-        *whole, self._partial_line = (self._partial_line + said).split(b"\n")
+        *complete, self._partial_line = (self._partial_line + new).split(b"\n")
         self._partial_line = self._partial_line[-_MAX_LINE:]
-        return whole
+        return complete
 
     def close_input(self) -> None:
-        """End its input; what it was told before, it takes."""
+        """Close its standard input; messages already written are still received."""
         with suppress(OSError):
             self._stdin.close()
 
     def wait(self, timeout: float) -> bool:
-        """Wait for its end; return whether it came."""
+        """Wait up to `timeout` s for its end; return whether it has ended."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout)
         return self.ended
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
         self._process.kill()
 
     def close(self) -> None:
-        """End it at once, and release the pipes."""
+        """Kill it, and close the pipes."""
         self._process.kill()
         self._process.wait()
         for each in (self._stdin, self._stdout):
@@ -160,18 +194,18 @@ class WorkerProcess:
 
 
 def pack_message(frames: Iterable[bytes]) -> bytes:
-    """Return a message as it goes through the pipe."""
+    """Return the bytes of a message for the pipe."""
     message = b"".join(part for frame in frames for part in (_LENGTH.pack(len(frame)), frame))
     return _LENGTH.pack(len(message)) + message
 
 
 class MessageReader:
-    """For the program: what was read and not taken yet, in one piece of memory that is used again and again.
+    """Decoder of messages for the worker program, with a reused buffer.
 
     Parameters
     ----------
-    initial : what was read already.
-    capacity : bytes at the beginning; it grows with the messages.
+    initial : bytes that were read before.
+    capacity : initial size of the buffer, bytes; it grows with the messages.
     """
 
     def __init__(self, initial: bytes = b"", capacity: int = 2 * _CHUNK) -> None:
@@ -180,7 +214,7 @@ class MessageReader:
         self._start, self._end = 0, len(initial)
 
     def read(self, descriptor: int) -> int:
-        """Read what is there, or wait for it; return how many bytes came, 0 at the end."""
+        """Read the available bytes, or wait for some; return their number, 0 at the end of the input."""
         if self._start == self._end:
             self._start = self._end = 0
         elif 2 * self._end > len(self._memory):
@@ -195,7 +229,7 @@ class MessageReader:
         return received
 
     def messages(self) -> Iterator[list[bytes]]:
-        """Take the whole messages out."""
+        """Yield the complete messages, and remove them."""
         memory = memoryview(self._memory)
         while self._end - self._start >= _LENGTH.size:
             at = self._start + _LENGTH.size
@@ -212,14 +246,14 @@ class MessageReader:
 
 
 def read_first_line() -> tuple[bytes, bytes]:
-    """For the program: read the line that comes first; return it and what came behind it."""
-    said = b""
-    while b"\n" not in said:
+    """Read the first line of standard input, for the worker program; return it and the bytes after it."""
+    received = b""
+    while b"\n" not in received:
         part = os.read(0, _CHUNK)
         if not part:
             raise SystemExit
-        said += part
-    line, _, rest = said.partition(b"\n")
+        received += part
+    line, _, rest = received.partition(b"\n")
     return line, rest
 
 
@@ -227,9 +261,3 @@ def _ready(pipe: IO[bytes], what: int, timeout: float) -> bool:
     poller = select.poll()
     poller.register(pipe, what)
     return bool(poller.poll(1000.0 * timeout))
-
-
-def _environment() -> dict[str, str]:
-    """Return ours, in which the process finds the same package as this one, whatever the current folder holds."""
-    found = (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.commands.json_values import print_records, with_units
 from monitor.commands.options import add_column_options, add_indicator_options, given_settings
+from monitor.commands.output import print_records, with_units
 from monitor.messages.headline import HEADLINE
 from monitor.system.safe_text import csv_cell, printable
 from replay.commands import column_selection
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print what was found."""
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
     from replay.assessment import assess
     from replay.commands.assess_table import print_assessment
     from replay.formats import open_recording
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.files:
         recording = _part(path, open_recording(path, selection), arguments)
         settings, about = _settings(recording, arguments)
-        with bar() as progress:
+        with progress_bars() as progress:
             assessment = assess(recording, settings, thin="every" not in given, progress=progress)
             notes = [*about, *assessment.notes]
             if arguments.series:

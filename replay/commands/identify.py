@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.json_values import print_records
 from monitor.commands.options import add_column_options, positive
+from monitor.commands.output import print_records
 from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
 from replay.commands import column_selection
@@ -81,14 +81,14 @@ def _identified(
     path: Path, selection: Selection, arguments: argparse.Namespace
 ) -> tuple[Recording | None, Identified]:
     """Return a record, if it can be read, and what was found of it; what goes wrong is a problem of it alone."""
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
     from replay.formats import open_recording
     from replay.identification.actuators import Identified, identify
 
     recording = None
     try:
         recording = open_recording(path, selection)
-        with bar() as progress:
+        with progress_bars() as progress:
             return recording, identify(
                 recording,
                 max_delay=arguments.max_delay,

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         exit_on_stdin_eof(signal.SIGINT)
     try:
         with ExitStack() as stack:
-            with stop.at_once():
+            with stop.interrupting():
                 source, publisher, requests = _set_up(arguments, stack)
                 if requests is None:
                     _send_all(source, publisher, arguments.no_wait, stop)
@@ -120,7 +120,7 @@ def _set_up(
         player.pause()
     source = ControlledSource(player, arguments.faults, arguments.seed)
     stack.callback(source.close)
-    guard = stack.enter_context(open_guard("" if arguments.connect else arguments.keys or "", say=_say))
+    guard = stack.enter_context(open_guard("" if arguments.connect else arguments.keys or "", log=_say))
     publisher = SignalPublisher(
         "" if arguments.connect else arguments.bind or SIGNALS,
         connect=arguments.connect or "",
@@ -184,12 +184,12 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 
 def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, Recording | None]:
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
     from replay.playback.description import describe_recording, open_described
     from replay.simulations import names, simulation
 
     if arguments.source in names() and not Path(arguments.source).exists():
-        with bar() as progress:
+        with progress_bars() as progress:
             progress("simulating", 0, 1)
             recording = simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
         return describe_recording(recording, "simulation", n_columns), recording

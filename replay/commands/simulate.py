@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, with a progress bar."""
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
     from replay.simulations.models import ensemble_model, simulate_ensemble
 
     model = ensemble_model(arguments.model)
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _experiments(model, arguments)
     if arguments.bad:
         raise ValueError("--bad: a model has good and bad experiments: give --experiments N as well")
-    with bar() as progress:
+    with progress_bars() as progress:
         simulate_ensemble(model, arguments.realizations, arguments.seed, arguments.out, progress)
     print(
         f"{arguments.realizations} realizations of {model.quantity} [{model.unit}], {len(model.time)} instants, "
@@ -51,12 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
     import numpy as np
 
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
     from sim.ensemble import replicates
 
     written = []
     try:
-        with bar() as progress:
+        with progress_bars() as progress:
             progress("experiments", 0, arguments.experiments)
             measured = replicates(model, arguments.experiments, arguments.seed, bad=arguments.bad)
             arguments.out.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from monitor.commands.json_values import print_json
+from monitor.commands.output import print_json
 from replay.studies import StudyResult
 
 # every study, where it is, and the options that are its own

@@ -95,8 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge, print, and draw where asked."""
-    from monitor.commands.json_values import print_json
-    from monitor.commands.progress import bar
+    from monitor.commands.output import print_json, progress_bars
     from replay.commands.validate_report import as_json, print_validation
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
@@ -104,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.picture:
         import matplotlib  # noqa: F401
     tolerance = read_tolerance(arguments.tolerance, arguments.policy)
-    with bar() as progress:
+    with progress_bars() as progress:
         found = validate(
             _sites(arguments, progress),
             tolerance,

@@ -18,7 +18,7 @@ from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
-    from monitor.recording.columns import Numbering
+    from monitor.recording.verification import Numbering
 
 
 _MOST_TRIPS, _MOST_WARNS = 50, 10
@@ -108,7 +108,7 @@ class RunRecording:
                 if not 0 <= self._end <= _MOST_NUMBER:
                     raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
                 ended = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
-                self._said = tuple(self._doubts.in_words(lambda row: self._seconds(reader, row)))
+                self._said = tuple(self._doubts.messages(lambda row: self._seconds(reader, row)))
                 self._notes = (*self._said, *ended, *_written(reader))
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem

@@ -146,7 +146,7 @@ def play_controlled(
     stop : signals that end it.
     """
     sender = _Sender(source, publisher, at_once)
-    while not stop.told:
+    while not stop.received:
         if requests.fault:
             raise ValueError(requests.fault)
         requests.wait(sender.idle_time)

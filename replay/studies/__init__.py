@@ -14,7 +14,7 @@ class StudyResult:
 
     Parameters
     ----------
-    as_json : makes what ``--json`` prints, see `json_values`: of arrays and dataclasses too, NaN as null.
+    as_json : makes what ``--json`` prints, see `to_json_types`: of arrays and dataclasses too, NaN as null.
     show : prints the tables.
     draw : writes the pictures into a folder that is there, and returns their files.
     """

@@ -112,7 +112,7 @@ class Campaign:
     def recover(self, path: Path) -> None:
         """Recover a file, and read what came of it."""
         done = recover(path, self.folder / "recovered.h5")
-        told = done.doubts or done.trimmed
+        told = done.warnings or done.trimmed
         self._compare("recover", Rows.of(done.path), bool(told))
 
     def read(self, path: Path) -> None:

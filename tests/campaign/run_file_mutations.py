@@ -21,8 +21,7 @@ from monitor.messages.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.recording.backlog import Backlog
-from monitor.recording.notes import Notes
+from monitor.recording.queues import Backlog, NoteQueue
 from monitor.recording.run_files import RunFiles
 
 RATE = 200.0
@@ -41,17 +40,17 @@ _DATASETS = (
 
 def write_run(path: Path, blocks: int = 12, restart: int = 6) -> Path:
     """Record a run of some flushes with a gap and a restart, results and events."""
-    files = RunFiles(path, b'{"indicators":{"window":1.0}}', Backlog(), Notes())
+    files = RunFiles(path, b'{"indicators":{"window":1.0}}', Backlog(), NoteQueue())
     for number in range(blocks):
         epoch = 5 + (number >= restart)
         stream = Stream("rig", epoch, RATE, _CHANNELS)
         index = _BLOCK * (number % restart + (number > 2))
         angle = 0.1 * (index + np.arange(_BLOCK))
         samples = np.column_stack((np.sin(angle), 0.9 * np.sin(angle - 0.05), angle))
-        files.take(SignalBlock(stream, index, index / RATE, samples, last=number == blocks - 1))
+        files.add(SignalBlock(stream, index, index / RATE, samples, last=number == blocks - 1))
         results = ResultStream("rig", epoch, RATE, 10, _COLUMNS)
-        files.take(ResultBlock(results, index, index / RATE, samples[::10, :2]))
-        files.take(Event(EventKind.NOTE, index / RATE, index, 0, f"block {number}"))
+        files.add(ResultBlock(results, index, index / RATE, samples[::10, :2]))
+        files.add(Event(EventKind.NOTE, index / RATE, index, 0, f"block {number}"))
         files.commit()
     files.close()
     return path

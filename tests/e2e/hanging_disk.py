@@ -10,8 +10,8 @@ _HANGS = """
 import sys
 if any("recorder_program" in word for word in sys.orig_argv):
     import ctypes
-    from monitor.recording.growing import GrowingFile
-    GrowingFile.append = lambda *_: ctypes.PyDLL(None).sleep(3600)
+    from monitor.recording.swmr_file import SwmrFile
+    SwmrFile.append = lambda *_: ctypes.PyDLL(None).sleep(3600)
 """
 
 

@@ -39,7 +39,7 @@ def test_a_run_file_that_is_removed_is_told_and_the_run_goes_on_in_another(start
     finally:
         client.close()
     monitor.until(r"was removed: \d+ samples that were in it are lost")
-    monitor.until("the recording goes on in")
+    monitor.until("the recording continues in")
     monitor.until(r"alarm: recording\.trip")
     monitor.stop(code=1)
     rig.kill()

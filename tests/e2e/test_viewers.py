@@ -15,7 +15,7 @@ import pytest
 import zmq
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitor.commands.outlets import open_viewers
+from monitor.commands.sinks import open_viewers
 from monitor.config import ViewerSettings
 from monitor.transport.base import TransportError
 from tests.e2e.conftest import ANY_PORT, PATIENCE, Running, Start
@@ -57,7 +57,7 @@ def test_the_demonstration_is_seen_by_plotjuggler_and_prometheus(service: Runnin
     with zmq.Context() as context, context.socket(zmq.SUB) as viewer:
         viewer.setsockopt(zmq.LINGER, 0)
         viewer.subscribe(b"")
-        viewer.connect(service.until(r"PlotJuggler's feed on (\S+)"))
+        viewer.connect(service.until(r"PlotJuggler feed on (\S+)"))
         play = start("replay", "hybrid", "--connect", service.listening, "--duration", "9", "--speed", "4")
         deadline = monotonic() + PATIENCE
         while not shown <= set(decoder.curves):

@@ -10,12 +10,12 @@ from time import monotonic, sleep
 
 import pytest
 
-from monitor.commands.service_alarms import alarm_path, kept_alarms
+from monitor.commands.service_files import alarm_path, restore_alarms
 from monitor.config import Settings, load_settings
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmReport, AlarmState, Severity, Transition
 from monitor.messages.requests import MAX_NOTE, NoteRequest, ShelveRequest
 from monitor.recording import alarm_file
-from monitor.recording.alarm_file import AlarmFile
+from monitor.recording.alarm_file import AlarmStateFile
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -36,7 +36,7 @@ def content(path: Path) -> bytes:
 
 def test_every_transition_is_written_and_the_file_is_its_owners_alone(tmp_path) -> None:
     path, states = tmp_path / "alarms.json", iter([b"one", b"two", b"end"])
-    file = AlarmFile(path, lambda: next(states))
+    file = AlarmStateFile(path, lambda: next(states))
     for expected in (b"one", b"two"):
         file.alarms(AlarmReport())
         file.alarms(TOLD)
@@ -51,7 +51,7 @@ def test_every_transition_is_written_and_the_file_is_its_owners_alone(tmp_path) 
 def test_the_time_on_the_shelf_is_written_now_and_then(tmp_path) -> None:
     path, now = tmp_path / "alarms.json", [0.0]
     shelved = Alarm("a.warn", "a", "", "", Severity.WARN, state=AlarmState.SHELVED, shelved_for=60.0)
-    file = AlarmFile(path, lambda: f"{now[0]}".encode(), clock=lambda: now[0])
+    file = AlarmStateFile(path, lambda: f"{now[0]}".encode(), clock=lambda: now[0])
     for now[0] in (1.0, 29.0):
         file.alarms(AlarmReport((shelved,)))
     now[0] = 31.0
@@ -71,7 +71,7 @@ def test_nobody_waits_for_a_disk_that_hangs_and_the_newest_state_is_written(tmp_
 
     monkeypatch.setattr(alarm_file, "write_whole", slow)
     states = iter(range(1000))
-    file = AlarmFile(path, lambda: b"%d" % next(states))
+    file = AlarmStateFile(path, lambda: b"%d" % next(states))
     for _ in range(500):
         file.alarms(TOLD)
     assert written == []
@@ -83,7 +83,7 @@ def test_nobody_waits_for_a_disk_that_hangs_and_the_newest_state_is_written(tmp_
 
 def test_what_cannot_be_written_is_told_once_and_tried_again(tmp_path) -> None:
     folder = tmp_path / ("x" * 120)
-    file = AlarmFile(folder / "alarms.json", lambda: b"state", ("at first",))
+    file = AlarmStateFile(folder / "alarms.json", lambda: b"state", ("at first",))
     said: list[str] = []
 
     def hear(request: object) -> None:
@@ -121,20 +121,20 @@ def test_it_lies_where_the_settings_say_or_beside_the_recording(tmp_path) -> Non
 def test_alarms_come_back_and_a_damaged_file_is_put_aside(tmp_path) -> None:
     path, said = tmp_path / "alarms.json", []
     wanted = settings(alarms={"state": str(path)})
-    alarms, file = kept_alarms(wanted)
+    alarms, file = restore_alarms(wanted)
     alarms.handle_request(ShelveRequest(alarm="disk.warn", seconds=60.0), 0.0, 0)
     file.close()
-    alarms, file = kept_alarms(wanted)
+    alarms, file = restore_alarms(wanted)
     assert {alarm.name for alarm in alarms.alarms if alarm.state is AlarmState.SHELVED} == {"disk.warn"}
     file.close()
     assert said == []
     path.write_bytes(content(path)[:-7])
-    alarms, file = kept_alarms(wanted)
+    alarms, file = restore_alarms(wanted)
     assert all(alarm.state is AlarmState.NORMAL for alarm in alarms.alarms)
     file.notes.serve(lambda request: said.append(request.text))
     # once, and the sentence has its end
     why = "the saved alarms cannot be read: Input data was truncated"
-    assert said == [f"alarms start afresh, alarms.json is now alarms.json.bad: {why}"]
+    assert said == [f"alarms start from normal, alarms.json is now alarms.json.bad: {why}"]
     file.close()
     assert path.with_name("alarms.json.bad").exists()
 
@@ -144,26 +144,26 @@ def test_a_file_without_end_and_a_folder_that_is_none_are_told(tmp_path) -> None
     path = tmp_path / "alarms.json"
     with path.open("wb") as long:
         long.truncate(1 << 23)
-    _, file = kept_alarms(settings(alarms={"state": str(path)}))
+    _, file = restore_alarms(settings(alarms={"state": str(path)}))
     file.notes.serve(lambda request: said.append(request.text))
     file.close()
     assert "more than 4194304 bytes" in said[0]
     with pytest.raises(ValueError, match="there is no folder"):
-        kept_alarms(settings(alarms={"state": str(tmp_path / "none" / "x.json")}))
+        restore_alarms(settings(alarms={"state": str(tmp_path / "none" / "x.json")}))
     with pytest.raises(ValueError, match="is a folder: name a file in it"):
-        kept_alarms(settings(alarms={"state": str(tmp_path)}))
+        restore_alarms(settings(alarms={"state": str(tmp_path)}))
 
 
 def test_a_file_with_the_longest_name_is_told_in_a_note_that_fits(tmp_path) -> None:
     path, said = tmp_path / ("ö" * 125 + ".json"), []
     path.write_bytes(b"{")
-    _, file = kept_alarms(settings(alarms={"state": str(path)}))
+    _, file = restore_alarms(settings(alarms={"state": str(path)}))
     file.notes.serve(lambda request: said.append(request.text))
     file.close()
     assert len(said[0].encode()) <= MAX_NOTE
     put_aside = tmp_path / ("x" * 236 + ".json")
     put_aside.write_bytes(b"{")
-    _, file = kept_alarms(settings(alarms={"state": str(put_aside)}))
+    _, file = restore_alarms(settings(alarms={"state": str(put_aside)}))
     file.notes.serve(lambda request: said.append(request.text))
     file.close()
     assert ".json is now …" in said[1]
@@ -174,7 +174,7 @@ def test_what_was_put_aside_is_never_written_over(tmp_path) -> None:
     path = tmp_path / "alarms.json"
     for content_ in (b"one", b"two", b"three"):
         path.write_bytes(content_)
-        alarm_file.put_aside(path)
+        alarm_file.move_aside(path)
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
         "alarms.json.bad": b"one",
         "alarms.json.bad.1": b"two",
@@ -187,14 +187,14 @@ def test_a_file_that_cannot_be_read_now_stays_and_the_service_does_not_start(tmp
         raise OSError(24, "Too many open files")
 
     (tmp_path / "alarms.json").write_bytes(b"whole")
-    monkeypatch.setattr(alarm_file, "read", full)
+    monkeypatch.setattr(alarm_file, "read_state", full)
     with pytest.raises(ValueError, match="cannot be read: Too many open files"):
-        kept_alarms(settings(alarms={"state": str(tmp_path / "alarms.json")}))
+        restore_alarms(settings(alarms={"state": str(tmp_path / "alarms.json")}))
     assert [each.name for each in tmp_path.iterdir()] == ["alarms.json"]
 
 
 def test_the_folder_is_on_the_disk_too(tmp_path, monkeypatch) -> None:
     synced: list[bool] = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode)))
-    alarm_file.write_whole(tmp_path / "alarms.json", b"x")
+    alarm_file.atomic_write(tmp_path / "alarms.json", b"x")
     assert synced == [False, True]

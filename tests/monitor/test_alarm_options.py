@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.commands.service_alarms import with_alarms
+from monitor.commands.service_settings import with_alarms
 from monitor.config import Settings, load_settings
 
 

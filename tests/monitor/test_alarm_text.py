@@ -16,7 +16,7 @@ from monitor.alarms.text import attributed, describe_transition, format_value
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.requests import RequestError, decode_request
-from monitor.recording.event_table import DETAIL_BYTES, event_rows, events_of
+from monitor.recording.rows import DETAIL_BYTES, event_rows, events_of
 
 STEP = Transition(
     *(17, "north.fdb_delay.trip", Severity.TRIP, AlarmAction.OCCUR, AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED),

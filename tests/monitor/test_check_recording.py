@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.commands.checks.check_result import CheckResult, Level, found
-from monitor.commands.checks.recording import bytes_a_second, kept_alarms, recording
+from monitor.commands.checks import CheckResult, Level, checked
+from monitor.commands.checks.recording import alarm_state, bytes_per_second, recording
 from monitor.config import Settings
 from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
@@ -29,7 +29,7 @@ def settings(path: object = "", **sections: dict[str, object]) -> Settings:
 
 
 def looked(given: Settings, duration: float | None = None) -> list[CheckResult]:
-    return list(found("record", lambda: recording(given, [STREAM], COLUMNS, duration)))
+    return list(checked("record", lambda: recording(given, [STREAM], COLUMNS, duration)))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def written(path: Path, seconds: int, every: int) -> int:
 def test_a_run_file_grows_as_was_reckoned(tmp_path, every):
     # long enough that the last chunk, which is there whole, does not matter
     grown = written(tmp_path / "long.h5", 400, every) - written(tmp_path / "short.h5", 100, every)
-    reckoned = bytes_a_second(settings(indicators={"every": every}), STREAM, COLUMNS)
+    reckoned = bytes_per_second(settings(indicators={"every": every}), STREAM, COLUMNS)
     assert grown / 300.0 == pytest.approx(reckoned, rel=0.02)
 
 
@@ -109,7 +109,7 @@ def test_a_disk_that_refuses_is_heard_of(tmp_path, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("monitor.recording.growing.layout.create", refuse)
+    monkeypatch.setattr("monitor.recording.swmr_file.layout.create", refuse)
     (said,) = looked(settings(tmp_path / "run.h5"))
     assert said.level is Level.FAIL
     assert "takes no run file" in said.detail
@@ -124,27 +124,27 @@ def test_a_slow_disk_is_a_warning(tmp_path):
 def test_alarms_that_still_stand_are_told_and_left_alone(tmp_path):
     path = tmp_path / "alarms.json"
     given = settings(alarms={"state": str(path)})
-    assert [each.level for each in kept_alarms(given)] == [Level.OK]
+    assert [each.level for each in alarm_state(given)] == [Level.OK]
     monitor = AlarmMonitor(given.alarms, 5.0)
     monitor.evaluate_health(Health(state="stale", age=60.0), 1.0, 10, 0.5)
     assert AlarmState.UNACKNOWLEDGED in [alarm.state for alarm in monitor.alarms]
     kept = monitor.snapshot()
     path.write_bytes(kept)
-    (said,) = kept_alarms(given)
+    (said,) = alarm_state(given)
     assert (said.level, said.detail) == (Level.OK, f"{path}: still standing: dead_stream.trip")
     path.write_bytes(kept[:-3])
-    (said,) = kept_alarms(given)
+    (said,) = alarm_state(given)
     assert said.level is Level.WARN
     assert path.read_bytes() == kept[:-3]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_alarms_that_are_kept_nowhere_are_a_warning(tmp_path):
-    assert [each.level for each in kept_alarms(settings())] == [Level.WARN]
-    (said,) = kept_alarms(settings(alarms={"state": str(tmp_path / "none" / "a.json")}))
+    assert [each.level for each in alarm_state(settings())] == [Level.WARN]
+    (said,) = alarm_state(settings(alarms={"state": str(tmp_path / "none" / "a.json")}))
     assert said.level is Level.FAIL
     with pytest.raises(ValueError, match="is a folder: name a file in it"):
-        list(kept_alarms(settings(alarms={"state": str(tmp_path)})))
+        list(alarm_state(settings(alarms={"state": str(tmp_path)})))
 
 
 def test_what_a_rig_says_of_itself_fills_no_disk_and_no_memory(tmp_path, monkeypatch):
@@ -160,4 +160,4 @@ def test_a_check_that_breaks_is_a_failure_and_ends_none_of_the_others():
         raise MemoryError("no room")
         yield
 
-    assert [(each.level, each.detail) for each in found("record", broken)] == [(Level.FAIL, "no room")]
+    assert [(each.level, each.detail) for each in checked("record", broken)] == [(Level.FAIL, "no room")]

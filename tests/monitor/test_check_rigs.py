@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import zmq
 
-from monitor.commands.checks.check_result import CheckResult, Level
-from monitor.commands.checks.endpoints import outlets
+from monitor.commands.checks import CheckResult, Level
+from monitor.commands.checks.endpoints import sockets
 from monitor.commands.checks.rigs import RigProbe
 from monitor.commands.security import Guard
 from monitor.config import Settings
@@ -172,7 +172,7 @@ def test_everything_that_is_bound_is_bound_at_once_and_free_again():
         }
     )
     with ExitStack() as stack:
-        findings = list(outlets(given, False, OPEN, stack))
+        findings = list(sockets(given, False, OPEN, stack))
     said = {each.subject: each for each in findings}
     assert {name: each.level for name, each in said.items()} == {
         "results": Level.OK,
@@ -188,4 +188,4 @@ def test_everything_that_is_bound_is_bound_at_once_and_free_again():
 def test_what_is_not_wanted_is_not_bound():
     given = Settings.model_validate({"results": {"publish": ANY_PORT, "requests": "none"}})
     with ExitStack() as stack:
-        assert [each.subject for each in outlets(given, False, OPEN, stack)] == ["results"]
+        assert [each.subject for each in sockets(given, False, OPEN, stack)] == ["results"]

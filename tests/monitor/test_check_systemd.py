@@ -43,7 +43,7 @@ def test_the_command_is_one_that_our_parser_takes(service):
 
 
 def test_what_it_relies_on_elsewhere(service):
-    # readiness and signs of life are told by `monitor.commands.service_manager`, health twice a second
+    # readiness and signs of life are told by `monitor.commands.sinks`, health twice a second
     assert service["Type"] == "notify"
     assert int(service["WatchdogSec"]) >= 10
     # a minute or two of compiling on the machines that we know

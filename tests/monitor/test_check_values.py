@@ -11,8 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from monitor.commands.checks import machine, values
-from monitor.commands.checks.check_result import Level, fail, found, ok
+from monitor.commands.checks import Level, checked, fail, machine, ok, values
 from monitor.commands.checks.endpoints import keys, no_keys
 from monitor.config import IndicatorSettings, Settings
 from monitor.engine.monitor import Monitor
@@ -60,7 +59,7 @@ def test_what_keeps_a_look_from_looking_is_a_failure():
         yield ok("disk", "first")
         raise OSError("then not")
 
-    assert list(found("disk", look)) == [ok("disk", "first"), fail("disk", "then not")]
+    assert list(checked("disk", look)) == [ok("disk", "first"), fail("disk", "then not")]
 
 
 @pytest.mark.parametrize("measures", [["fdb"], ["nrmse", "hsem"], ["paei", "ti", "peak_error"]])
@@ -137,7 +136,7 @@ def test_where_limits_lie_and_which_may_chatter(warm_kernels):
 
 def test_a_window_that_does_not_fit_the_rig_fails(warm_kernels):
     said = list(
-        found("measures", lambda: values.measures(settings(indicators={"window": 0.01}).indicators, STREAM, []))
+        checked("measures", lambda: values.measures(settings(indicators={"window": 0.01}).indicators, STREAM, []))
     )
     assert [each.level for each in said] == [Level.FAIL]
     assert "window" in said[0].detail
@@ -164,14 +163,14 @@ def test_a_model_is_looked_for_among_the_channels(tmp_path):
     with pytest.raises(ValueError, match="reliability_accumulated"):
         values.check_published(assumed, None)
     elsewhere = Stream("frame", 1, 100.0, CHANNELS[3:])
-    said = list(found("model", lambda: values.model(plan, elsewhere, [])))
+    said = list(checked("model", lambda: values.model(plan, elsewhere, [])))
     assert [each.level for each in said] == [Level.FAIL]
     assert "no channel 'north.measured'" in said[0].detail
 
 
 def levels(folder: Path, **more: str) -> list[tuple[Level, str]]:
     given = settings(security={"keys": str(folder), **more})
-    return [(each.level, each.detail) for each in found("keys", lambda: keys(given))]
+    return [(each.level, each.detail) for each in checked("keys", lambda: keys(given))]
 
 
 def test_keys_are_read_as_the_service_reads_them(tmp_path):
@@ -250,7 +249,7 @@ def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
     ],
 )
 def test_the_load_is_a_share_of_a_processor(monkeypatch, alone, together, level, said):
-    monkeypatch.setattr(machine, "seconds_a_sample", lambda *_: (alone, together))
+    monkeypatch.setattr(machine, "seconds_per_sample", lambda *_: (alone, together))
     (finding,) = machine.load(IndicatorSettings(), None, STREAM, 2, 200.0)
     assert finding.level is level
     assert said in finding.detail
@@ -269,7 +268,7 @@ def test_the_load_is_measured_on_what_the_service_does(warm_kernels, monkeypatch
 
     monkeypatch.setattr(Monitor, "update", counted)
     fast = Stream("frame", 1, 1000.0, CHANNELS)
-    alone, together = machine.seconds_a_sample(settings().indicators, None, fast, 3, 200.0)
+    alone, together = machine.seconds_per_sample(settings().indicators, None, fast, 3, 200.0)
     assert 0.0 < together <= alone < np.inf
     # a window first; then messages by themselves, then those that waited, taken together
     assert followed[0] == 2001

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from monitor.recording.disk_space import UNKNOWN, DiskSpace
+from monitor.commands.service_files import UNKNOWN, DiskSpace
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.recording.backlog import UnacknowledgedMessages
+from monitor.recording.queues import UnacknowledgedMessages
 
 ACTIONS = st.lists(
     st.one_of(

@@ -104,7 +104,7 @@ def test_it_is_the_file_that_a_thread_would_write(tmp_path: Path) -> None:
         recorder.signals(SignalBlock(other, 0, 1.5, np.ones((700, 1)), last=True))
         recorder.close()
         assert (recorder.recorded, recorder.unrecorded, recorder.waiting) == (4200, 0, 0)
-        assert (recorder.outcome, recorder.breaks, recorder.failed, recorder.hangs) == ("clean", 0, "", False)
+        assert (recorder.outcome, recorder.breaks, recorder.failed, recorder.disk_hangs) == ("clean", 0, "", False)
         assert recorder.path == tmp_path / name / "run-2.h5"
         recorder.close()
     for name in ("run.h5", "run-2.h5"):
@@ -124,8 +124,8 @@ def test_an_encoder_that_is_shared_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_kill_of_the_process_loses_nothing(tmp_path: Path, monkeypatch, seed: int) -> None:
-    monkeypatch.setattr(recorder_process, "_PAUSE", 0.05)
-    monkeypatch.setattr(recorder_process, "_FRUITLESS", 100)
+    monkeypatch.setattr(recorder_process, "_RESTART_INTERVAL", 0.05)
+    monkeypatch.setattr(recorder_process, "_MAX_FAILED_STARTS", 100)
     chance = np.random.default_rng(seed)
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05)
     sent = 0
@@ -143,7 +143,7 @@ def test_a_kill_of_the_process_loses_nothing(tmp_path: Path, monkeypatch, seed: 
     assert recorder.outcome in ("truncated", "lossy")
     # what had been written and not yet said is there twice, in two files
     assert sorted(set(numbers(tmp_path))) == list(range(sent))
-    assert notes(recorder)[0] == "the process that records died (signal 9): the recording goes on in a new file"
+    assert notes(recorder)[0] == "the recorder process died (signal 9): the recording continues in a new file"
 
 
 def test_a_process_that_stands_still_is_told_and_bounded(tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_close_waits_no_longer_than_it_is_told_to(tmp_path: Path) -> None:
     until(lambda: recorder.recorded == 1000, recorder)
     os.kill(recorder._process.pid, signal.SIGSTOP)
     feed(recorder, 1000, 2000)
-    assert not recorder.end(timeout=0.05)
-    recorder.close(patience=0.05)
-    assert (recorder.hangs, recorder.outcome) == (True, "truncated")
+    assert not recorder.finish(timeout=0.05)
+    recorder.close(timeout=0.05)
+    assert (recorder.disk_hangs, recorder.outcome) == (True, "truncated")
     assert (recorder.recorded, recorder.unrecorded, recorder.waiting) == (1000, 1000, 0)
     recorder.signals(block(2000))
     assert recorder.unrecorded == 1010
@@ -195,7 +195,7 @@ def test_the_death_of_the_service_closes_the_file(tmp_path: Path) -> None:
 
 
 def test_what_ends_the_process_again_and_again_is_given_up(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(recorder_process, "_PAUSE", 0.0)
+    monkeypatch.setattr(recorder_process, "_RESTART_INTERVAL", 0.0)
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=100.0)
     # without results nothing is written before the interval is over
     for index in range(0, 1000, 10):
@@ -213,7 +213,7 @@ def test_what_ends_the_process_again_and_again_is_given_up(tmp_path: Path, monke
 
 
 def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(recorder_process, "_PAUSE", 0.0)
+    monkeypatch.setattr(recorder_process, "_RESTART_INTERVAL", 0.0)
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05)
     feed(recorder, 0, 1000)
 
@@ -224,7 +224,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(tmp_path: 
         full.setattr(subprocess, "Popen", refuse)
         os.kill(recorder._process.pid, signal.SIGKILL)
         until(lambda: bool(recorder.failed), recorder)
-        assert "cannot be started again: [Errno" in recorder.failed
+        assert "cannot be restarted: [Errno" in recorder.failed
     feed(recorder, 1000, 2000)
     until(lambda: recorder.recorded == 2000, recorder)
     assert (recorder.failed, recorder.breaks) == ("", 1)
@@ -235,7 +235,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(tmp_path: 
 def test_left_out_samples_are_counted_and_told(tmp_path: Path) -> None:
     recorder = RecorderProcess(tmp_path / "run.h5", {})
     feed(recorder, 0, 100)
-    recorder.leave_out(50)
+    recorder.count_unrecorded(50)
     adds_up(recorder)
     recorder.close()
     assert (recorder.recorded, recorder.unrecorded, recorder.outcome) == (100, 50, "lossy")
@@ -250,7 +250,7 @@ def test_mistakes_are_told_at_once(tmp_path: Path) -> None:
         RecorderProcess(tmp_path / "run.h5", {"a": object()})
     recorder = RecorderProcess(tmp_path / "run.h5", {})
     with pytest.raises(ValueError, match="at most 16 bytes"):
-        recorder.end("an outcome that is far too long")
+        recorder.finish("an outcome that is far too long")
     recorder.close()
     assert list(tmp_path.iterdir()) == []
 
@@ -260,9 +260,9 @@ def test_a_recorder_without_a_service_does_not_wait_for_a_disk_for_ever(tmp_path
     (tmp_path / "sitecustomize.py").write_text(
         "import ctypes\n"
         "from monitor.recording import recorder_program\n"
-        "from monitor.recording.growing import GrowingFile\n"
+        "from monitor.recording.swmr_file import SwmrFile\n"
         "recorder_program._ALONE = 1\n"
-        "GrowingFile.append = lambda *_: ctypes.PyDLL(None).sleep(3600)\n"
+        "SwmrFile.append = lambda *_: ctypes.PyDLL(None).sleep(3600)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05)

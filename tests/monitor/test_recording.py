@@ -25,7 +25,7 @@ from monitor.messages.blocks import (
     Stream,
 )
 from monitor.recording import RunFileError, RunReader, RunWriter
-from monitor.recording.growing import GrowingFile
+from monitor.recording.swmr_file import SwmrFile
 
 CHANNELS = (
     Channel("north.command", Role.COMMAND, "m", "north"),
@@ -260,7 +260,7 @@ def test_faster_than_real_time_nothing_is_dropped(tmp_path: Path) -> None:
 
 def test_what_hdf5_keeps_in_memory_of_a_long_run_is_little(tmp_path: Path) -> None:
     columns = tuple(Column(f"v{number}", "1", "a") for number in range(147))
-    file = GrowingFile(tmp_path / "run.h5", stream(), result_stream(columns=columns), b"{}")
+    file = SwmrFile(tmp_path / "run.h5", stream(), result_stream(columns=columns), b"{}")
     kept: list[int] = []
     file._file.visititems(
         lambda _, item: (
@@ -302,14 +302,14 @@ FULL = """
 import resource, sys, time
 import numpy as np
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.recording import RunWriter, growing
+from monitor.recording import RunWriter, swmr_file
 limit = int(sys.argv[3])
 free = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 if sys.argv[2] == "unreserved":
-    growing.GrowingFile._reserve = lambda self, size: None
-    abandon = growing.GrowingFile.abandon
+    swmr_file.SwmrFile._reserve = lambda self, size: None
+    abandon = swmr_file.SwmrFile.abandon
     # the limit holds for memory files too, a full disk does not
-    growing.GrowingFile.abandon = lambda self, outcome: (free(), abandon(self, outcome))
+    swmr_file.SwmrFile.abandon = lambda self, outcome: (free(), abandon(self, outcome))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 writer = RunWriter(sys.argv[1], {}, flush_interval=0.001)
 of = Stream("rig", 1, 1000.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(16)))

@@ -49,22 +49,22 @@ def flip(path: Path, name: str, row: int, byte: int = 6, mask: int = 0x10) -> No
 
 def lines(path: Path) -> list[str]:
     with RunReader(path) as reader:
-        return reader.check().in_words()
+        return reader.check().messages()
 
 
 def test_a_whole_run_is_not_doubted(run: Path) -> None:
     assert lines(run) == []
     kept = recover(run)
-    assert kept.doubts == () and lines(kept.path) == []
+    assert kept.warnings == () and lines(kept.path) == []
 
 
 @pytest.mark.parametrize("column", ["samples", "time", "epoch", "index"])
 def test_a_flip_in_a_sample_is_told_with_its_span_also_after_recovery(run: Path, column: str) -> None:
     flip(run, f"signals/{column}", 450)
-    told = ["samples 400 to 499 of 1200 are doubtful: they are not as recorded, their checksum differs"]
+    told = ["samples 400 to 499 of 1200 are doubtful: their checksum differs"]
     assert lines(run) == told
     kept = recover(run)
-    assert (kept.samples, list(kept.doubts)) == (ROWS, told)
+    assert (kept.samples, list(kept.warnings)) == (ROWS, told)
     assert lines(kept.path) == told
 
 
@@ -84,7 +84,7 @@ def test_a_damaged_checksum_leaves_its_rows_unchecked_and_not_called_good(run: P
         table = file["checks"][()]
     row = int(np.flatnonzero((table["part"] == b"signals") & (table["start"] == 700))[0])
     flip(run, "checks", row, byte=33)
-    told = ["1 checksums in the file are damaged themselves", "samples 700 to 799 of 1200 are without a checksum"]
+    told = ["1 checksums are damaged themselves", "samples 700 to 799 of 1200 are without a checksum"]
     assert lines(run) == told
     assert lines(recover(run).path) == told[1:]
 
@@ -98,7 +98,7 @@ def test_damaged_settings_cost_nothing_but_the_settings(run: Path, content: byte
         assert (reader.n_samples, reader.settings) == (ROWS, {})
         assert "the settings of the run cannot be read" in reader.check().lines[0]
     kept = recover(run)
-    assert kept.samples == ROWS and any("settings" in line for line in kept.doubts)
+    assert kept.samples == ROWS and any("settings" in line for line in kept.warnings)
 
 
 def test_a_flip_in_a_role_is_recovered_as_a_channel_without_one(run: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_flip_in_a_role_is_recovered_as_a_channel_without_one(run: Path) -> No
     with pytest.raises(RunFileError, match="damaged; run: synchroscope recover"):
         RunReader(run)
     kept = recover(run)
-    assert kept.samples == ROWS and any("the channels cannot be read" in line for line in kept.doubts)
+    assert kept.samples == ROWS and any("the channels cannot be read" in line for line in kept.warnings)
     with RunReader(kept.path) as reader:
         assert [channel.name for channel in reader.stream.channels] == ["c", "m", "t"]
         assert not reader.stream.pairs
@@ -124,7 +124,7 @@ def test_what_is_missing_is_told_and_the_samples_are_kept(run: Path, name: str, 
     lose(run, name)
     assert any(word in line for line in lines(run))
     kept = recover(run)
-    assert kept.samples == ROWS and any(word in line for line in kept.doubts)
+    assert kept.samples == ROWS and any(word in line for line in kept.warnings)
 
 
 def test_samples_whose_numbers_cannot_be_are_counted_on(run: Path) -> None:

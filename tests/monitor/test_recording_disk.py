@@ -27,11 +27,11 @@ from monitor.messages.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.recording import RunReader, RunWriter, growing, run_files
+from monitor.recording import RunReader, RunWriter, run_files, swmr_file
 from monitor.recording import writer as writer_module
-from monitor.recording.backlog import Backlog
-from monitor.recording.growing import GrowingFile
+from monitor.recording.queues import Backlog
 from monitor.recording.run_files import RetryDelay
+from monitor.recording.swmr_file import SwmrFile
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -100,7 +100,7 @@ def test_a_run_file_that_goes_while_it_is_recorded_is_told_and_another_one_is_be
     writer.close()
     told = notes(writer)
     goes_on = folder / ("run-2.h5" if what == "file replaced" else "run.h5")
-    assert told[1] == f"the recording goes on in {goes_on}" or told[1].endswith(goes_on.name)
+    assert told[1] == f"the recording continues in {goes_on}" or told[1].endswith(goes_on.name)
     if "removed" in what or "replaced" in what:
         assert told[0] == "the run file run.h5 was removed: 1000 samples that were in it are lost"
         assert (writer.recorded, writer.unrecorded, writer.outcome) == (2000, 1000, "lossy")
@@ -121,15 +121,15 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as disk:
-        disk.setattr(growing.os, "posix_fallocate", refuse)
+        disk.setattr(swmr_file.os, "posix_fallocate", refuse)
         yield
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is room taken first")
 def test_when_a_full_disk_is_free_again_the_recording_goes_on_and_nothing_is_lost(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(run_files, "_SHORTEST", 0.01)
-    monkeypatch.setattr(growing, "_AHEAD", 0)
-    monkeypatch.setattr(growing, "_SLACK", 0)
+    monkeypatch.setattr(run_files, "_MIN_DELAY", 0.01)
+    monkeypatch.setattr(swmr_file, "_RESERVE_AHEAD", 0)
+    monkeypatch.setattr(swmr_file, "_METADATA_BYTES", 0)
     writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
     feed(writer, 0, 1000)
     until(lambda: writer.recorded == 1000)
@@ -148,7 +148,7 @@ def test_when_a_full_disk_is_free_again_the_recording_goes_on_and_nothing_is_los
     writer.close()
     told = notes(writer)
     assert len(told) == 2
-    assert told[0].endswith("run.h5: No space left on device; it is tried again")
+    assert told[0].endswith("run.h5: No space left on device; retrying")
     assert told[1].endswith("run-2.h5")
     found = kept(tmp_path)
     assert [outcome for _, outcome in found.values()] == ["truncated", "clean"]
@@ -158,7 +158,7 @@ def test_when_a_full_disk_is_free_again_the_recording_goes_on_and_nothing_is_los
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is room taken first")
 def test_a_disk_that_is_full_to_the_end_leaves_nothing_behind_and_all_is_counted(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(run_files, "_SHORTEST", 0.01)
+    monkeypatch.setattr(run_files, "_MIN_DELAY", 0.01)
     with full_disk(monkeypatch):
         writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
         feed(writer, 0, 1000)
@@ -166,7 +166,7 @@ def test_a_disk_that_is_full_to_the_end_leaves_nothing_behind_and_all_is_counted
         sleep(0.1)
         writer.close()
     assert (writer.recorded, writer.unrecorded, writer.breaks) == (0, 1000, 1)
-    assert (writer.failed, writer.outcome, writer.hangs) == ("No space left on device", "truncated", False)
+    assert (writer.failed, writer.outcome, writer.disk_hangs) == ("No space left on device", "truncated", False)
     assert len(notes(writer)) == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -174,13 +174,13 @@ def test_a_disk_that_is_full_to_the_end_leaves_nothing_behind_and_all_is_counted
 @contextmanager
 def hanging_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Within, whatever is appended waits."""
-    goes_on, append = threading.Event(), GrowingFile.append
+    goes_on, append = threading.Event(), SwmrFile.append
 
-    def wait(file: GrowingFile, *rows: object) -> None:
+    def wait(file: SwmrFile, *rows: object) -> None:
         goes_on.wait(60.0)
         append(file, *rows)
 
-    monkeypatch.setattr(GrowingFile, "append", wait)
+    monkeypatch.setattr(SwmrFile, "append", wait)
     try:
         yield
     finally:
@@ -195,15 +195,15 @@ def test_a_disk_that_hangs_is_seen_by_the_age_and_a_stop_does_not_wait_for_it(tm
         until(lambda: writer.unwritten_age > 0.3)
         feed(writer, 1000, 2000)
         assert writer.unwritten_age > 0.3
-        assert (writer.recorded, writer.unrecorded, writer.hangs) == (0, 0, False)
+        assert (writer.recorded, writer.unrecorded, writer.disk_hangs) == (0, 0, False)
         began = monotonic()
-        writer.close(patience=0.1)
+        writer.close(timeout=0.1)
         assert monotonic() - began < 5.0
         assert (writer.recorded, writer.unrecorded) == (0, 2000)
-        assert (writer.hangs, writer.outcome) == (True, "truncated")
+        assert (writer.disk_hangs, writer.outcome) == (True, "truncated")
     # the disk is there again: what was begun is finished, what waited is not
     writer.close()
-    assert not writer.hangs
+    assert not writer.disk_hangs
     assert writer.recorded + writer.unrecorded == 2000
     assert [outcome for _, outcome in kept(tmp_path).values()] == ["lossy"]
 
@@ -231,14 +231,14 @@ def test_the_age_is_that_of_the_oldest_that_waits() -> None:
     backlog = Backlog(lambda: now[0])
     assert backlog.age == 0.0
     for now[0] in (0.0, 1.0, 2.0):
-        backlog.put(10, 100)
+        backlog.add(10, 100)
     now[0] = 3.0
     ages = [(backlog.age, backlog.n_bytes)]
     for samples in (5, 5, 10):
-        backlog.settle(samples, 10 * samples)
+        backlog.remove(samples, 10 * samples)
         ages.append((backlog.age, backlog.n_bytes))
     assert ages == [(3.0, 300), (3.0, 250), (2.0, 200), (1.0, 100)]
-    backlog.settle(10, 100)
+    backlog.remove(10, 100)
     assert (backlog.age, backlog.n_bytes) == (0.0, 0)
 
 
@@ -297,7 +297,7 @@ def test_an_event_that_is_dropped_makes_the_outcome_lossy_and_a_later_file_is_cl
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is memory put in the place of the file")
 def test_a_file_whose_disk_does_not_even_take_the_outcome_is_still_put_into_memory(tmp_path, monkeypatch) -> None:
-    file = GrowingFile(tmp_path / "run.h5", STREAM, None, b"{}")
+    file = SwmrFile(tmp_path / "run.h5", STREAM, None, b"{}")
     put: list[int] = []
 
     def refuse(*_: object) -> None:
@@ -306,8 +306,8 @@ def test_a_file_whose_disk_does_not_even_take_the_outcome_is_still_put_into_memo
     def note(_memory: int, descriptor: int) -> None:
         put.append(descriptor)
 
-    monkeypatch.setattr(growing.os, "pwrite", refuse)
-    monkeypatch.setattr(growing.os, "dup2", note)
+    monkeypatch.setattr(swmr_file.os, "pwrite", refuse)
+    monkeypatch.setattr(swmr_file.os, "dup2", note)
     file.abandon("truncated")
     assert put == [file._descriptor]
 
@@ -316,8 +316,8 @@ def test_a_recording_may_be_ended_without_giving_up_what_a_slow_disk_has_not_tak
     with hanging_disk(monkeypatch):
         writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01)
         feed(writer, 0, 1000)
-        assert not writer.end(timeout=0.01)
-    assert writer.end(timeout=30.0)
+        assert not writer.finish(timeout=0.01)
+    assert writer.finish(timeout=30.0)
     assert (writer.recorded, writer.unrecorded, writer.outcome) == (1000, 0, "clean")
     writer.close()
 
@@ -355,22 +355,22 @@ MADE = """
 import resource, signal, sys
 from pathlib import Path
 from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
-from monitor.recording import growing
+from monitor.recording import swmr_file
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder, stop = Path(sys.argv[1]), int(sys.argv[2])
 limit = lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-abandon = growing.GrowingFile.abandon
+abandon = swmr_file.SwmrFile.abandon
 # the limit holds for memory files too, a full disk does not
-growing.GrowingFile.abandon = lambda self, outcome: (limit(resource.RLIM_INFINITY), abandon(self, outcome))
-growing.GrowingFile._reserve = lambda *_: None
+swmr_file.SwmrFile.abandon = lambda self, outcome: (limit(resource.RLIM_INFINITY), abandon(self, outcome))
+swmr_file.SwmrFile._reserve = lambda *_: None
 of = Stream("rig", 1, 1000.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(16)))
 results = ResultStream("rig", 1, 1000.0, 1, tuple(Column(f"v{k}", "1", "a") for k in range(40)))
 refused = 0
 for size in range(0, stop, 500):
     limit(size)
     try:
-        growing.GrowingFile(folder / "run.h5", of, results, b"{}")
-    except growing.DISK_ERRORS:
+        swmr_file.SwmrFile(folder / "run.h5", of, results, b"{}")
+    except swmr_file.DISK_ERRORS:
         refused += 1
 print(refused, [path.name for path in folder.iterdir()])
 """

@@ -25,8 +25,8 @@ from monitor.messages.blocks import (
     Stream,
 )
 from monitor.recording import RunFileError, RunReader, RunWriter
+from monitor.recording.opening import checksum, read_superblock
 from monitor.recording.recovery import recover
-from monitor.recording.superblock import checksum, read_superblock
 
 WIDTH = 16
 STREAM = Stream("rig", 3, 1024.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(WIDTH)))

@@ -20,7 +20,7 @@ from monitor.messages.requests import (
     decode_request,
     encode,
 )
-from monitor.recording import event_table
+from monitor.recording import rows
 
 LINES = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=50)
 TIMES = st.none() | st.floats(allow_nan=False, allow_infinity=False)
@@ -85,7 +85,7 @@ def test_white_space_of_any_kind_is_one_blank() -> None:
 
 @pytest.mark.parametrize(("letter", "most"), [("x", 200), ("ü", 100), ("漢", 66), ("🙂", 50)])
 def test_a_note_may_have_as_many_bytes_as_the_run_file_keeps(letter, most) -> None:
-    assert MAX_NOTE == event_table.DETAIL_BYTES
+    assert MAX_NOTE == rows.DETAIL_BYTES
     assert NoteRequest(text=letter * most).text == letter * most
     with pytest.raises(ValueError, match=rf"{len(letter.encode()) * (most + 1)} bytes: at most 200 are kept"):
         NoteRequest(text=letter * (most + 1))

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from monitor.commands.service_manager import open_service_manager
+from monitor.commands.sinks import open_systemd
 from monitor.messages.health import Counts, Health
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="systemd is on Linux only")
@@ -25,7 +25,7 @@ def manager(request, tmp_path):
 
 def test_it_hears_when_the_service_is_ready_alive_and_stopping(manager):
     bound, name = manager
-    told = open_service_manager({"NOTIFY_SOCKET": name})
+    told = open_systemd({"NOTIFY_SOCKET": name})
     assert told is not None
     told.ready("listening on tcp://127.0.0.1:5555")
     assert bound.recv(1000) == b"READY=1\nSTATUS=listening on tcp://127.0.0.1:5555"
@@ -42,11 +42,11 @@ def test_it_hears_when_the_service_is_ready_alive_and_stopping(manager):
 
 @pytest.mark.parametrize("environment", [{}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "vsock:2:1"}])
 def test_without_a_manager_nobody_is_told(environment):
-    assert open_service_manager(environment) is None
+    assert open_systemd(environment) is None
 
 
 def test_a_manager_that_is_gone_or_does_not_listen_stops_nobody(tmp_path):
-    told = open_service_manager({"NOTIFY_SOCKET": str(tmp_path / "gone")})
+    told = open_systemd({"NOTIFY_SOCKET": str(tmp_path / "gone")})
     assert told is not None
     told.ready("listening")
     told.health(Health())
@@ -55,7 +55,7 @@ def test_a_manager_that_is_gone_or_does_not_listen_stops_nobody(tmp_path):
 
 def test_a_manager_that_does_not_read_holds_nobody_up(manager):
     _, name = manager
-    told = open_service_manager({"NOTIFY_SOCKET": name})
+    told = open_systemd({"NOTIFY_SOCKET": name})
     for _ in range(10_000):
         told.health(Health())
     told.close()

@@ -23,27 +23,27 @@ def stop():
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_signal_is_taken_note_of_and_interrupts_only_what_is_to_stop_at_once(stop, number):
-    with stop.at_once():
+    with stop.interrupting():
         pass
-    assert not stop.told
+    assert not stop.received
     went_on = []
-    with pytest.raises(KeyboardInterrupt), stop.at_once():
+    with pytest.raises(KeyboardInterrupt), stop.interrupting():
         signal.raise_signal(number)
         went_on.append(1)
-    assert stop.told and not went_on
+    assert stop.received and not went_on
     # after it no more
     signal.raise_signal(number)
 
 
 def test_one_that_came_before_is_not_forgotten(stop):
     signal.raise_signal(signal.SIGTERM)
-    assert stop.told
-    with pytest.raises(KeyboardInterrupt), stop.at_once():
+    assert stop.received
+    with pytest.raises(KeyboardInterrupt), stop.interrupting():
         pytest.fail("went on")
 
 
 def test_one_that_something_swallowed_is_told_again(stop):
-    with pytest.raises(KeyboardInterrupt), stop.at_once():
+    with pytest.raises(KeyboardInterrupt), stop.interrupting():
         try:
             signal.raise_signal(signal.SIGINT)
         except BaseException:  # noqa: BLE001 - as imports of others do

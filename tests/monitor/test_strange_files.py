@@ -35,15 +35,15 @@ def endless(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_what_never_ends_is_refused_and_not_waited_for(endless: Path) -> None:
-    with pytest.raises(RecordingError, match="not an ordinary file"):
+    with pytest.raises(RecordingError, match="not a regular file"):
         open_recording(endless)
-    with pytest.raises(RunFileError, match="not an ordinary file"):
+    with pytest.raises(RunFileError, match="not a regular file"):
         RunReader(endless)
-    with pytest.raises(SettingsError, match="not an ordinary file"):
+    with pytest.raises(SettingsError, match="not a regular file"):
         load_settings(endless, {})
-    with pytest.raises(EnsembleError, match="not an ordinary file"):
+    with pytest.raises(EnsembleError, match="not a regular file"):
         read_ensemble(endless)
-    with pytest.raises(ToleranceError, match="not an ordinary file"):
+    with pytest.raises(ToleranceError, match="not a regular file"):
         read_tolerance_table(endless, np.arange(3.0))
 
 

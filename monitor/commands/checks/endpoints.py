@@ -1,16 +1,19 @@
-"""The endpoints: keys of the service and of its clients, and whether all that is bound can be had."""
+"""Checks of the endpoints: CURVE keys, whether sockets can be bound, and the MQTT broker."""
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
 
-from monitor.commands.checks.check_result import CheckResult, fail, found, ok, warn
+from monitor.commands.checks import CheckResult, checked, fail, ok, warn
 from monitor.commands.security import Guard, unencrypted_rigs
-from monitor.config import Settings
+from monitor.config import MqttSettings, Settings
 from monitor.transport.zeromq.allow_list import AllowList
 from monitor.transport.zeromq.endpoint import is_local
 from monitor.transport.zeromq.key_files import (
@@ -23,70 +26,145 @@ from monitor.transport.zeromq.key_files import (
     service_keys,
 )
 
+if TYPE_CHECKING:
+    from monitor.transport.mqtt.connection import Connection
+
 
 def keys(settings: Settings) -> Iterator[CheckResult]:
-    """Read the service's keys and the list of its clients as the service does."""
+    """Read the service's keys and the list of its clients, as the service does."""
     security = settings.security
     folder = Path(security.keys)
     own = service_keys(folder, Path(security.rig_key) if security.rig_key else None)
     public = folder / f"{SERVICE}{PUBLIC}"
     if read_public(public) != own.public:
-        yield fail("keys", f"{public} does not belong to {SERVICE}{SECRET}: clients that have it are not let in")
+        yield fail("keys", f"{public} does not match {SERVICE}{SECRET}: clients that use it are rejected")
     problems: list[str] = []
     names = AllowList(folder / CLIENTS, report=problems.append).names
     yield from (fail("keys", problem) for problem in problems)
     if names:
-        yield ok("keys", f"{folder}: let in are {', '.join(sorted(names.values()))}")
+        yield ok("keys", f"{folder}: admitted: {', '.join(sorted(names.values()))}")
     elif not problems:
-        yield warn("keys", f"{folder}: nobody is let in; `synchroscope keys {folder} --client NAME` lets somebody in")
-    if plain := unencrypted_rigs(settings):
-        yield warn("keys", plain)
-    left = sorted(path.name for path in (folder / HAND_OVER).glob("*/") if any(path.glob(f"*{SECRET}")))
-    if left:
-        yield warn("keys", f"{folder / HAND_OVER}: hand over the secret keys of {', '.join(left)}, then delete them")
+        yield warn("keys", f"{folder}: no client is admitted; add one with: synchroscope keys {folder} --client NAME")
+    if unencrypted := unencrypted_rigs(settings):
+        yield warn("keys", unencrypted)
+    secrets_left = sorted(path.name for path in (folder / HAND_OVER).glob("*/") if any(path.glob(f"*{SECRET}")))
+    if secrets_left:
+        yield warn(
+            "keys", f"{folder / HAND_OVER}: transfer the secret keys of {', '.join(secrets_left)}, then delete them"
+        )
 
 
 def no_keys(settings: Settings) -> Iterator[CheckResult]:
-    """Say what is open without keys."""
+    """Check which endpoints other machines can reach without keys."""
     results = settings.results
-    asked = [] if results.requests in ("", "none") else [results.requests]
+    requests = [] if results.requests in ("", "none") else [results.requests]
     feeds = [settings.viewers.plotjuggler] if settings.viewers.plotjuggler else []
-    reachable = [url for url in (*settings.stream.bind, results.publish, *asked, *feeds) if not is_local(url)]
+    reachable = [url for url in (*settings.stream.bind, results.publish, *requests, *feeds) if not is_local(url)]
     if reachable:
-        yield warn("keys", f"none: everybody in the network can reach {', '.join(reachable)}")
+        yield warn("keys", f"none: every machine in the network can reach {', '.join(reachable)}")
     else:
-        yield ok("keys", "none are needed: only programs on this machine can reach the service")
+        yield ok("keys", "not needed: only programs on this machine can reach the service")
 
 
-class _Bound(Protocol):
+class _Closable(Protocol):
     def close(self) -> None: ...
 
 
-def outlets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) -> Iterator[CheckResult]:
-    """Bind what the service binds, until `stack` is closed: two that want one port are seen, too."""
+def sockets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) -> Iterator[CheckResult]:
+    """Bind the sockets of the service until `stack` is closed, so that two on one port are found."""
     from monitor.transport.plotjuggler import PlotJugglerSink
     from monitor.transport.prometheus import PrometheusSink
     from monitor.transport.zeromq.request_server import ZmqRequestServer
     from monitor.transport.zeromq.results import ResultPublisher
 
-    def results(url: str) -> _Bound:
+    def results(url: str) -> _Closable:
         return ResultPublisher(url, insecure=insecure, security=guard.keys, context=guard.context)
 
-    def requests(url: str) -> _Bound:
+    def requests(url: str) -> _Closable:
         return ZmqRequestServer(url, insecure=insecure, security=guard.keys, context=guard.context)
 
-    asked = settings.results.requests
-    wanted: tuple[tuple[str, str, Callable[[str], _Bound]], ...] = (
+    request_url = settings.results.requests
+    wanted: tuple[tuple[str, str, Callable[[str], _Closable]], ...] = (
         ("results", settings.results.publish, results),
-        ("requests", "" if asked == "none" else asked, requests),
+        ("requests", "" if request_url == "none" else request_url, requests),
         ("plotjuggler", settings.viewers.plotjuggler, partial(PlotJugglerSink, insecure=insecure)),
         ("prometheus", settings.viewers.prometheus, partial(PrometheusSink, insecure=insecure)),
     )
-    for subject, place, bind in wanted:
-        if place:
-            yield from found(subject, partial(_bound, subject, place, bind, stack))
+    for subject, endpoint, bind in wanted:
+        if endpoint:
+            yield from checked(subject, partial(_bind, subject, endpoint, bind, stack))
 
 
-def _bound(subject: str, place: str, bind: Callable[[str], _Bound], stack: ExitStack) -> Iterator[CheckResult]:
-    stack.callback(bind(place).close)
-    yield ok(subject, f"{place} can be bound")
+def _bind(subject: str, endpoint: str, bind: Callable[[str], _Closable], stack: ExitStack) -> Iterator[CheckResult]:
+    stack.callback(bind(endpoint).close)
+    yield ok(subject, f"{endpoint} can be bound")
+
+
+CHECK_TOPIC = "check"
+"""Topic of the test message, which is not retained."""
+
+_ROUND_TRIP_TIMEOUT = 2.0  # s
+
+
+def broker(settings: MqttSettings, rig: str) -> Iterator[CheckResult]:
+    """Connect as the service does, with its own client identifier, and send a test message."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        yield runner.run(_check_broker(settings, rig))
+
+
+async def _check_broker(settings: MqttSettings, rig: str) -> CheckResult:
+    import aiomqtt
+
+    from monitor.transport.mqtt.connection import Connection, NoConnectionError, password, tls_context, url_of
+    from monitor.transport.mqtt.outbox import RigTopics
+
+    name, topic = url_of(settings), RigTopics(settings.lab, rig).topic(CHECK_TOPIC)
+    # with the same identifier the broker would disconnect a running service
+    identifier = f"synchroscope-check-{secrets.token_hex(4)}"
+    secret, context = password(settings), tls_context(settings)
+    connection = Connection(settings, identifier, secret, context, aiomqtt.Will(topic, b"", qos=0))
+    started = perf_counter()
+    try:
+        await connection.open()
+    except NoConnectionError as problem:
+        if problem.refused:
+            return fail("broker", f"{name}: {problem}")
+        return warn("broker", f"{name}: {problem}; the service runs without it, and retries")
+    connected = f"{name}: connected in {1e3 * (perf_counter() - started):.0f} ms{_connection_text(settings)}"
+    try:
+        trip = await _round_trip(connection, topic)
+    except aiomqtt.MqttError as problem:
+        return fail("broker", f"{connected}, but it rejects messages to {topic}: {problem.__cause__ or problem}")
+    finally:
+        await connection.disconnect()
+    if trip is None:
+        return warn("broker", f"{connected}; {topic} was not received: the user may not write or read it")
+    return ok("broker", f"{connected}; round trip of {topic} {1e3 * trip:.1f} ms")
+
+
+async def _round_trip(connection: Connection, topic: str) -> float | None:
+    """Return the round trip time of a message, s; None if it is not received."""
+    granted = await connection.subscribe(topic, qos=1)
+    readable = not any(getattr(code, "is_failure", False) for code in granted)
+    content = secrets.token_hex(8).encode()
+    started = perf_counter()
+    await connection.publish(topic, content, qos=1)
+    if not readable:
+        return None
+    try:
+        async with asyncio.timeout(_ROUND_TRIP_TIMEOUT):
+            async for message in connection.messages:
+                if message.payload == content:
+                    return perf_counter() - started
+    except TimeoutError:
+        pass
+    return None
+
+
+def _connection_text(settings: MqttSettings) -> str:
+    parts = ["with TLS"] if settings.encrypted else ["unencrypted"]
+    if settings.certificate:
+        parts.append("with a certificate")
+    if settings.username:
+        parts.append(f"as {settings.username}")
+    return f" {', '.join(parts)}"

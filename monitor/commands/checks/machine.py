@@ -1,4 +1,4 @@
-"""The machine: its clock, descriptors and compiled kernels, and how much of a processor a rig takes."""
+"""Checks of the machine: clock, descriptors, compiled kernels, and the processor load of a rig."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.commands.checks.check_result import CheckResult, ok, warn
-from monitor.commands.process import allow_descriptors
-from monitor.commands.progress import compilation_progress
+from monitor.commands.checks import CheckResult, ok, warn
+from monitor.commands.output import compilation_progress
+from monitor.commands.process import raise_descriptor_limit
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import SignalBlock, Stream
 from monitor.service.load import join_blocks
@@ -24,44 +24,44 @@ if TYPE_CHECKING:
     from monitor.reliability.plan import ReliabilityPlan
 
 
-_COARSE = 1e-3  # s: about what a block of a rig lasts
-_FEW = 4096
+_MAX_RESOLUTION = 1e-3  # s: about the duration of a block
+_MIN_DESCRIPTORS = 4096
 
 
 def clock() -> Iterator[CheckResult]:
-    """Look at the clock that latencies and silences are measured by."""
-    told = time.get_clock_info("monotonic")
-    step = f"steps of {told.resolution:.3g} s ({told.implementation})"
-    if told.resolution > _COARSE:
-        yield warn("clock", f"{step}: latencies are told no finer than that")
+    """Check the resolution of the clock that measures latencies and timeouts."""
+    info = time.get_clock_info("monotonic")
+    step = f"steps of {info.resolution:.3g} s ({info.implementation})"
+    if info.resolution > _MAX_RESOLUTION:
+        yield warn("clock", f"{step}: latencies have no finer resolution")
     else:
         yield ok("clock", step)
 
 
 def descriptors() -> Iterator[CheckResult]:
-    """Look at how many files and connections the service may have open, once it has asked for all it can get."""
+    """Check how many files and connections the service may have open, after raising the limit."""
     try:
         import resource
     except ImportError:
-        # not on Windows, which has no such limit
+        # Windows has no such limit
         return
-    allow_descriptors()
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most == resource.RLIM_INFINITY:
-        yield ok("descriptors", "as many files and connections as it likes")
-    elif most < _FEW:
+    raise_descriptor_limit()
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        yield ok("descriptors", "no limit of files and connections")
+    elif limit < _MIN_DESCRIPTORS:
         yield warn(
             "descriptors",
-            f"{most} files and connections at most: a hostile peer can take them all; "
-            f"raise the hard limit (ulimit -Hn, LimitNOFILE) to {_FEW} or more",
+            f"{limit} files and connections at most: a hostile peer can use them up; "
+            f"raise the hard limit (ulimit -Hn, LimitNOFILE) to {_MIN_DESCRIPTORS} or more",
         )
     else:
-        yield ok("descriptors", f"{most} files and connections at most")
+        yield ok("descriptors", f"{limit} files and connections at most")
 
 
 def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[CheckResult]:
-    """Load the kernels as the service does, or compile them: afterwards it starts at once."""
-    began = time.perf_counter()
+    """Load or compile the kernels, so that the service starts without compilation."""
+    started = time.perf_counter()
     from monitor.alarms import conditions
     from monitor.engine.monitor import warm_up
     from monitor.kernel import compiled_functions
@@ -69,76 +69,76 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Check
     with compilation_progress(lambda text: print(text, file=sys.stderr, flush=True)) as progress:
         warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability, progress=progress)
     conditions.warm_up()
-    took = time.perf_counter() - began
-    # what is written into its callers is kept with them
+    took = time.perf_counter() - started
+    # parts that are compiled into their callers have no cache of their own
     stats = [each.stats for each in compiled_functions() if each.stats.cache_path]
     new = [str(each.cache_path) for each in stats if each.cache_misses]
     if new:
-        kept = os.path.commonpath(new)
-        yield ok("kernels", f"{len(new)} compiled in {took:.0f} s and kept in {kept}: from now on they are loaded")
+        cache = os.path.commonpath(new)
+        yield ok("kernels", f"{len(new)} compiled in {took:.0f} s and cached in {cache}")
     else:
         loaded = sum(bool(each.cache_hits) for each in stats)
-        yield ok("kernels", f"{loaded} loaded in {took:.1f} s, compiled before")
+        yield ok("kernels", f"{loaded} loaded in {took:.1f} s, from the cache")
 
 
-_MEASURED = 1.0  # s of processor time, about
-_LEAST, _AT_ONCE = 200, 50  # messages
-_HIGH, _TOO_MUCH = 0.5, 0.9
+_MEASURED_TIME = 1.0  # s of processor time, about
+_MIN_MESSAGES, _MESSAGES_AT_ONCE = 200, 50
+_HIGH_LOAD, _OVERLOAD = 0.5, 0.9
 
 
 def load(
     settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, most_rows: float
 ) -> Iterator[CheckResult]:
-    """Follow a motion for about a second of processor time, in messages of `rows` samples."""
-    alone, together = seconds_a_sample(settings, plan, stream, rows, most_rows)
-    share, least = alone * stream.sample_rate, together * stream.sample_rate
-    told = (
+    """Measure the processor load of a simulated motion in messages of `rows` samples, for about a second."""
+    single, joined_time = seconds_per_sample(settings, plan, stream, rows, most_rows)
+    share, least = single * stream.sample_rate, joined_time * stream.sample_rate
+    detail = (
         f"about {_percent(share)} of one of {os.cpu_count()} processors with messages of {rows} "
-        f"sample{'s' if rows > 1 else ''}: {1e6 * alone * rows:.0f} us each"
+        f"sample{'s' if rows > 1 else ''}: {1e6 * single * rows:.0f} us each"
     )
-    if least > _TOO_MUCH:
+    if least > _OVERLOAD:
         yield warn(
             "load",
-            f"{told}; it cannot be followed, even {_percent(least)} where messages wait and are taken together: "
+            f"{detail}; too much even when waiting messages are joined, {_percent(least)}: "
             "compute fewer measures, or use a faster machine",
         )
-    elif share > _HIGH:
+    elif share > _HIGH_LOAD:
         yield warn(
             "load",
-            f"{told}, {_percent(least)} where messages wait and are taken together: results may come late; "
-            "send more samples a message, or compute fewer measures",
+            f"{detail}, {_percent(least)} when waiting messages are joined: results may be late; "
+            "send more samples per message, or compute fewer measures",
         )
     else:
-        yield ok("load", told)
+        yield ok("load", detail)
 
 
-def seconds_a_sample(
+def seconds_per_sample(
     settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, most_rows: float
 ) -> tuple[float, float]:
-    """Return how long a sample takes, s: each message by itself, and where many wait."""
+    """Return the processing time per sample, s: for single messages, and for joined ones."""
     from monitor.engine.monitor import Monitor
 
     monitor = Monitor(settings, plan, most_rows=most_rows)
     n_filled = round(max(settings.window, 0.1) * stream.sample_rate) + 1
     monitor.update(_motion(stream, 0, n_filled))
-    first, spent = n_filled, []
+    first, times = n_filled, []
     for together in (False, True):
-        began, taken = perf_counter(), 0
-        while taken < _LEAST * rows or perf_counter() - began < 0.5 * _MEASURED:
-            taken += _follow(monitor, stream, first + taken, rows, together=together)
-            if perf_counter() - began > 2.0 * _MEASURED:
+        started, n_processed = perf_counter(), 0
+        while n_processed < _MIN_MESSAGES * rows or perf_counter() - started < 0.5 * _MEASURED_TIME:
+            n_processed += _process(monitor, stream, first + n_processed, rows, together=together)
+            if perf_counter() - started > 2.0 * _MEASURED_TIME:
                 break
-        spent.append((perf_counter() - began) / taken)
-        first += taken
-    return spent[0], min(spent)
+        times.append((perf_counter() - started) / n_processed)
+        first += n_processed
+    return times[0], min(times)
 
 
-def _follow(monitor: Monitor, stream: Stream, first: int, rows: int, *, together: bool) -> int:
-    """Take some messages as the service does, and all that is due besides; return how many samples they had."""
+def _process(monitor: Monitor, stream: Stream, first: int, rows: int, *, together: bool) -> int:
+    """Process some messages as the service does, with all deferred work; return their number of samples."""
     encoder, decoder, published = Encoder(), Decoder(), Encoder()
-    messages = [_motion(stream, first + number * rows, rows) for number in range(_AT_ONCE)]
-    came = [decoder.decode(encoder.encode(message)) for message in messages]
-    blocks = ((block, 0.0) for block in came if isinstance(block, SignalBlock))
+    messages = [_motion(stream, first + number * rows, rows) for number in range(_MESSAGES_AT_ONCE)]
+    received = [decoder.decode(encoder.encode(message)) for message in messages]
+    blocks = ((block, 0.0) for block in received if isinstance(block, SignalBlock))
     for block, _ in join_blocks(blocks) if together else blocks:
         assert isinstance(block, SignalBlock)
         update = monitor.update(block)
@@ -146,7 +146,7 @@ def _follow(monitor: Monitor, stream: Stream, first: int, rows: int, *, together
             published.encode(update.results)
         while monitor.work():
             pass
-    return _AT_ONCE * rows
+    return _MESSAGES_AT_ONCE * rows
 
 
 def _percent(share: float) -> str:
@@ -154,7 +154,7 @@ def _percent(share: float) -> str:
 
 
 def _motion(stream: Stream, first: int, rows: int) -> SignalBlock:
-    """Return samples that no measure finds easier than a test's: several tones on every channel."""
+    """Return a block with several tones on every channel, as demanding as a real test."""
     t = (first + np.arange(float(rows)))[:, None] * stream.dt
     phase = 0.3 * np.arange(len(stream.channels))
     samples = sum(np.sin(2.0 * np.pi * f * t + f * phase) for f in (0.7, 1.9, 4.3, 7.1))

@@ -1,4 +1,4 @@
-"""The recording: whether its disk takes a run file, how quick it is, and for how long there is room."""
+"""Checks of the recording: writing a run file, speed and free space of its disk, the alarm state file."""
 
 from __future__ import annotations
 
@@ -12,84 +12,84 @@ from time import perf_counter
 
 import numpy as np
 
-from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
-from monitor.commands.service_alarms import alarm_path, must_be_file, names_folder
+from monitor.commands.checks import CheckResult, fail, ok, warn
+from monitor.commands.service_files import alarm_path, check_not_folder, is_folder
 from monitor.config import Settings
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 
 _PREFIX = ".synchroscope-check-"
-_TRIES = 5
-_MOST_PROBE = 4 << 20  # bytes
-_UNHEARD = 400_000  # bytes a second, where no rig tells: an actuator at 1 kHz
+_WRITES = 5
+_MAX_WRITE = 4 << 20  # bytes
+_DEFAULT_RATE = 400_000  # bytes a second without a rig: an actuator at 1 kHz
 _HOUR = 3600.0
-_BESIDE = 24  # bytes of a row beside its values: time, epoch, index
+_ROW_OVERHEAD = 24  # bytes of time, epoch and index
 
 
 def recording(
     settings: Settings, streams: Sequence[Stream], columns: Sequence[Column], duration: float | None
 ) -> Iterator[CheckResult]:
-    """Write a run file on the disk, time it, and reckon how long the room lasts; nothing of it stays."""
-    folder, made = _home(settings)
-    there = _nearest(folder) if made else folder
-    if not there.is_dir():
-        yield fail("record", f"there is no folder {folder}: make it, or end the path with / to have one made")
+    """Write a temporary run file, time the disk, and estimate how long its free space lasts."""
+    folder, created = _run_folder(settings)
+    existing = _nearest(folder) if created else folder
+    if not existing.is_dir():
+        yield fail("record", f"the folder {folder} does not exist: create it, or end the path with /")
         return
-    with _scratch(there) as scratch:
-        if problem := _refused(Path(scratch), settings.record.flush_interval):
-            yield fail("record", f"{folder}: the disk takes no run file: {problem}")
+    with _scratch(existing) as scratch:
+        if problem := _write_error(Path(scratch), settings.record.flush_interval):
+            yield fail("record", f"{folder}: a run file cannot be written: {problem}")
             return
-        rate = bytes_a_second(settings, streams[0], columns) if streams else _UNHEARD
-        yield from _room(settings, there, rate, heard=bool(streams), duration=duration)
+        rate = bytes_per_second(settings, streams[0], columns) if streams else _DEFAULT_RATE
+        yield from _free_space(settings, existing, rate, received=bool(streams), duration=duration)
         yield from _speed(Path(scratch), settings.record.flush_interval, rate)
 
 
-def bytes_a_second(settings: Settings, stream: Stream, columns: Sequence[Column]) -> float:
-    """Return how fast the run file of a stream grows."""
+def bytes_per_second(settings: Settings, stream: Stream, columns: Sequence[Column]) -> float:
+    """Return how fast the run file of a stream grows, bytes per second."""
     from monitor.engine.monitor import MOST_ROWS, rows_apart
 
     every = rows_apart(settings.indicators, stream.sample_rate, MOST_ROWS)
     rows = stream.sample_rate / every if columns else 0.0
-    samples = stream.sample_rate * (8 * len(stream.channels) + _BESIDE)
-    return samples + rows * (8 * len(columns) + _BESIDE)
+    samples = stream.sample_rate * (8 * len(stream.channels) + _ROW_OVERHEAD)
+    return samples + rows * (8 * len(columns) + _ROW_OVERHEAD)
 
 
-def kept_alarms(settings: Settings) -> Iterator[CheckResult]:
-    """Read the file that keeps the alarms as the service will, and see whether it can be replaced."""
+def alarm_state(settings: Settings) -> Iterator[CheckResult]:
+    """Read the alarm state file as the service does, and check whether it can be replaced."""
     from monitor.alarms.monitor import AlarmMonitor
     from monitor.recording import alarm_file
 
     path = alarm_path(settings)
     if path is None:
-        yield warn("alarm file", "none: alarms are forgotten when the service ends; give alarms.state or record")
+        yield warn("alarm file", "none: alarms are not saved over restarts; give alarms.state or record")
         return
-    made = not settings.alarms.state and _home(settings)[1]
-    folder = _nearest(path.parent) if made else path.parent
+    created = not settings.alarms.state and _run_folder(settings)[1]
+    folder = _nearest(path.parent) if created else path.parent
     if not folder.is_dir():
-        yield fail("alarm file", f"{path}: there is no folder {folder}")
+        yield fail("alarm file", f"{path}: the folder {folder} does not exist")
         return
-    must_be_file(path)
+    check_not_folder(path)
     with _scratch(folder):
         pass
     try:
-        state = alarm_file.read(path)
+        state = alarm_file.read_state(path)
         monitor = AlarmMonitor(settings.alarms, settings.stream.stale_after)
         if state is not None:
             monitor.restore(state)
     except ValueError as problem:
-        yield warn("alarm file", f"{path}: the service will put it aside and begin afresh: {problem}")
+        yield warn("alarm file", f"{path}: the service will rename it and start from normal: {problem}")
         return
     standing = [alarm.name for alarm in monitor.alarms if alarm.standing]
-    yield ok("alarm file", f"{path}: still standing: {', '.join(standing) or 'nothing'}")
+    yield ok("alarm file", f"{path}: standing alarms: {', '.join(standing) or 'none'}")
 
 
-def _home(settings: Settings) -> tuple[Path, bool]:
-    """Return the folder of the runs, and whether the service makes it where it is not there."""
+def _run_folder(settings: Settings) -> tuple[Path, bool]:
+    """Return the folder of the run files, and whether the service creates it."""
     path = Path(settings.record.path)
-    return (path, True) if names_folder(settings.record.path) else (path.parent, False)
+    return (path, True) if is_folder(settings.record.path) else (path.parent, False)
 
 
 def _nearest(folder: Path) -> Path:
-    """Return the folder, or where it is not there yet the nearest one that it will be made in."""
+    """Return the folder, or its nearest existing parent."""
     folder = folder.absolute()
     return next((each for each in (folder, *folder.parents) if each.exists()), folder)
 
@@ -99,12 +99,10 @@ def _scratch(folder: Path) -> TemporaryDirectory[str]:
         return TemporaryDirectory(prefix=_PREFIX, dir=folder)
     except OSError as problem:
         why = problem.strerror or problem
-        raise ValueError(
-            f"nothing can be written in {folder}: {why}; give another folder, or see to its mode"
-        ) from None
+        raise ValueError(f"{folder} is not writable: {why}; give another folder, or change its permissions") from None
 
 
-def _refused(scratch: Path, interval: float) -> str:
+def _write_error(scratch: Path, interval: float) -> str:
     """Write a small run file as the service does; return why it could not be written."""
     from monitor.recording import RunWriter
 
@@ -119,48 +117,48 @@ def _refused(scratch: Path, interval: float) -> str:
     return writer.failed
 
 
-def _room(
-    settings: Settings, folder: Path, rate: float, *, heard: bool, duration: float | None
+def _free_space(
+    settings: Settings, folder: Path, rate: float, *, received: bool, duration: float | None
 ) -> Iterator[CheckResult]:
     free = shutil.disk_usage(folder).free
-    lasts = free / rate
-    whose = "at what the rig sends" if heard else "no rig was heard: at a guess of"
-    detail = f"{folder}: {free / 1e9:.3g} GB free, {whose} {rate / 1e6:.3g} MB a second for {_long(lasts)}"
+    remaining = free / rate
+    basis = "at the rate of the rig," if received else "no rig was received: at an assumed"
+    detail = f"{folder}: {free / 1e9:.3g} GB free, {basis} {rate / 1e6:.3g} MB/s, for {_duration_text(remaining)}"
     if free <= settings.alarms.disk_trip:
-        yield fail("record", f"{detail}; make room")
-    elif duration is not None and lasts < duration and heard:
-        yield fail("record", f"{detail}, less than the {_long(duration)} of the test; make room")
-    elif free <= settings.alarms.disk_warn or lasts < _HOUR:
-        yield warn("record", f"{detail}; make room")
+        yield fail("record", f"{detail}; free some space")
+    elif duration is not None and remaining < duration and received:
+        yield fail("record", f"{detail}, less than the {_duration_text(duration)} of the test; free some space")
+    elif free <= settings.alarms.disk_warn or remaining < _HOUR:
+        yield warn("record", f"{detail}; free some space")
     else:
         yield ok("record", detail)
 
 
 def _speed(scratch: Path, interval: float, rate: float) -> Iterator[CheckResult]:
-    """Time what a flush brings to the disk, until the disk says that it has it."""
+    """Time writing and fsync of the data of a flush."""
     flush = max(4096.0, rate * interval)
-    # no more than that at what a rig says of itself
-    amount = os.urandom(int(min(flush, _MOST_PROBE)))
-    scale = flush / len(amount)
+    # limited, as the rig's stated rate may be wrong
+    content = os.urandom(int(min(flush, _MAX_WRITE)))
+    scale = flush / len(content)
     times = []
     with (scratch / "flush").open("wb", buffering=0) as file:
-        for _ in range(_TRIES):
-            began = perf_counter()
-            file.write(amount)
+        for _ in range(_WRITES):
+            started = perf_counter()
+            file.write(content)
             os.fsync(file.fileno())
-            times.append(scale * (perf_counter() - began))
+            times.append(scale * (perf_counter() - started))
     worst = max(times)
     detail = (
-        f"{interval:g} s of the run on the disk in {1e3 * statistics.median(times):.2g} ms, "
-        f"at worst {1e3 * worst:.2g} ms in {_TRIES} tries"
+        f"{interval:g} s of the run are written in {1e3 * statistics.median(times):.2g} ms, "
+        f"at most {1e3 * worst:.2g} ms in {_WRITES} tries"
     )
     if worst > interval:
-        yield warn("disk speed", f"{detail}: too slow; record on a disk of this machine")
+        yield warn("disk speed", f"{detail}: too slow; record on a local disk")
     else:
         yield ok("disk speed", detail)
 
 
-def _long(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     hours = seconds / _HOUR
     if hours >= 100.0:
         return f"{hours / 24.0:.0f} days"

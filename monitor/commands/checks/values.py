@@ -1,42 +1,42 @@
-"""The published values: whether measures and model fit the rig, and limits are set on values that there are."""
+"""Checks of the published values: measures and model for the rig's channels, and alarm limits on existing values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.commands.checks.check_result import CheckResult, fail, ok, warn
+from monitor.commands.checks import CheckResult, fail, ok, warn
 from monitor.config import IndicatorSettings, LimitSettings, Settings
 from monitor.messages.blocks import Channel, Column, Role, Stream
 
 if TYPE_CHECKING:
     from monitor.reliability.plan import ReliabilityPlan
 
-_ASSUMED = 1000.0  # Hz: any rate gives the same names
+_ASSUMED_RATE = 1000.0  # Hz: column names do not depend on it
 
 
 def measures(settings: IndicatorSettings, stream: Stream, published: list[Column]) -> Iterator[CheckResult]:
-    """Get ready to compute, as the engine does for this stream; `published` takes the columns."""
+    """Set up the indicators for this stream; their columns are appended to `published`."""
     from monitor.engine.actuators import ActuatorMonitor
     from monitor.engine.monitor import MOST_ROWS, rows_apart
 
     if not stream.pairs:
         yield warn("measures", f"rig {stream.rig} has no actuator: no indicators")
         return
-    ready = ActuatorMonitor(settings, stream)
-    for note in ready.notes:
+    monitor = ActuatorMonitor(settings, stream)
+    for note in monitor.notes:
         yield warn("measures", note)
     every = rows_apart(settings, stream.sample_rate, MOST_ROWS)
-    published += ready.columns
+    published += monitor.columns
     yield ok(
         "measures",
         f"window of {settings.window:g} s, {round(settings.window * stream.sample_rate)} samples; "
-        f"{len(ready.columns)} values, {stream.sample_rate / every:g} times a second",
+        f"{len(monitor.columns)} values, {stream.sample_rate / every:g} times per second",
     )
 
 
 def model(plan: ReliabilityPlan, stream: Stream, published: list[Column]) -> Iterator[CheckResult]:
-    """Get ready to judge the model by this stream; `published` takes the columns."""
+    """Set up the model reliability for this stream; its columns are appended to `published`."""
     from monitor.engine.reliability import ReliabilityMonitor
 
     published += ReliabilityMonitor(plan, stream).columns
@@ -44,62 +44,62 @@ def model(plan: ReliabilityPlan, stream: Stream, published: list[Column]) -> Ite
 
 
 def alarms(settings: Settings, columns: Sequence[Column]) -> Iterator[CheckResult]:
-    """Look for the values that limits are set on among `columns`, those of the rig."""
+    """Check that the limited values are among `columns`, those of the rig."""
     watched, findings = _watched(settings, columns)
     yield from findings
     if not findings:
-        yield ok("alarms", f"{watched}, of {len(settings.alarms.limit)} limits and the standing ones")
+        yield ok("alarms", f"{watched}, of {len(settings.alarms.limit)} limits and the built-in ones")
     yield from _limits(settings)
 
 
 def assumed_alarms(settings: Settings, plan: ReliabilityPlan | None) -> Iterator[CheckResult]:
-    """The same without a rig: among the columns that any would have, for actuators as the limits name them."""
-    _, findings = _watched(settings, _assumed(settings, plan))
+    """Check the limits without a rig: with the columns of any rig that has the actuators named in the limits."""
+    _, findings = _watched(settings, _assumed_columns(settings, plan))
     yield from findings
     yield from _limits(settings)
     if settings.alarms.limit:
-        yield warn("alarms", "whether the rig has the actuators that limits are for is seen when it is heard")
+        yield warn("alarms", "whether the rig has the actuators of the limits is checked when it is received")
 
 
 def check_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
-    """Refuse limits on values that the service cannot publish, whatever rig comes.
+    """Reject limits on values that the service cannot publish for any rig.
 
     Raises
     ------
-    ValueError : there are such; one line names them all.
+    ValueError : there are some; one line names all of them.
     """
     from monitor.alarms.definitions import missing_values
 
-    if settings.alarms.limit and (notes := missing_values(settings.alarms.limit, _assumed(settings, plan))):
+    if settings.alarms.limit and (notes := missing_values(settings.alarms.limit, _assumed_columns(settings, plan))):
         raise ValueError("; ".join([notes[0], *(note.removeprefix("alarms: ") for note in notes[1:])]))
 
 
 def _limits(settings: Settings) -> Iterator[CheckResult]:
-    """Say where each limit lies, and which alarms may come and go without end."""
+    """Yield each limit, and a warning about alarms that may chatter."""
     limits = settings.alarms.limit
-    yield from (ok("alarms", _in_words(limit)) for limit in limits if limit.in_service)
+    yield from (ok("alarms", _limit_text(limit)) for limit in limits if limit.in_service)
     bare = [limit for limit in limits if limit.in_service and not limit.deadband and not limit.off_delay]
-    if names := ", ".join(_named(limit) for limit in bare if not _counted(limit)):
-        yield warn("alarms", f"{names}: without deadband, may chatter at the limit; give deadband in the settings")
+    if names := ", ".join(_limit_name(limit) for limit in bare if not _is_count(limit)):
+        yield warn("alarms", f"{names}: may chatter without a deadband; give deadband in the settings")
 
 
-def _in_words(limit: LimitSettings) -> str:
-    """Return where a limit lies, such as ``fdb_delay warn above 0.02, trip above 0.04``."""
+def _limit_text(limit: LimitSettings) -> str:
+    """Return a limit as text, such as ``fdb_delay warn above 0.02, trip above 0.04``."""
     levels = []
     for name, boundary in (("warn", limit.warn), ("trip", limit.trip)):
         if isinstance(boundary, tuple):
             levels.append(f"{name} below {boundary[0]:g} and above {boundary[1]:g}")
         elif boundary is not None:
             levels.append(f"{name} {limit.side} {boundary:g}")
-    return f"{_named(limit)} {', '.join(levels)}"
+    return f"{_limit_name(limit)} {', '.join(levels)}"
 
 
-def _named(limit: LimitSettings) -> str:
+def _limit_name(limit: LimitSettings) -> str:
     return f"{limit.actuator} {limit.value}".strip()
 
 
-def _counted(limit: LimitSettings) -> bool:
-    """Whether the value is a whole number of things, which does not waver about a limit."""
+def _is_count(limit: LimitSettings) -> bool:
+    """Whether the value is a count, which does not fluctuate around a limit."""
     from monitor.alarms.conditions import metric_unit
     from monitor.alarms.definitions import HEALTH_PREFIX
 
@@ -111,11 +111,11 @@ def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[C
     from monitor.alarms.definitions import define_alarms
 
     definitions, notes = define_alarms(settings.alarms, settings.stream.stale_after, columns)
-    # a value that is not there is not watched, and nobody would miss the alarm
+    # a limit on a missing value would silently have no effect
     return len(definitions), [fail("alarms", note.removeprefix("alarms: ")) for note in notes]
 
 
-def _assumed(settings: Settings, plan: ReliabilityPlan | None) -> tuple[Column, ...]:
+def _assumed_columns(settings: Settings, plan: ReliabilityPlan | None) -> tuple[Column, ...]:
     from monitor.engine.actuators import ActuatorMonitor
     from monitor.engine.reliability import ReliabilityMonitor
 
@@ -123,9 +123,9 @@ def _assumed(settings: Settings, plan: ReliabilityPlan | None) -> tuple[Column, 
     actuators = dict.fromkeys(["", *(limit.actuator for limit in settings.alarms.limit)])
     roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
     channels = tuple(Channel(f"{name}.{role}", role, "", name) for name in actuators for role in roles)
-    # windows and the like change no name
+    # other settings do not change the names
     plain = IndicatorSettings(measures=settings.indicators.measures)
-    columns = ActuatorMonitor(plain, Stream("", 0, _ASSUMED, channels)).columns
+    columns = ActuatorMonitor(plain, Stream("", 0, _ASSUMED_RATE, channels)).columns
     if plan is not None:
         sites = tuple(Channel(site.channel, Role.AUXILIARY, site.ensemble.unit) for site in plan.sites)
         columns += ReliabilityMonitor(plan, Stream("", 0, 1.0 / plan.sites[0].ensemble.dt, sites)).columns

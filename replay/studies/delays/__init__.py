@@ -10,9 +10,9 @@ from replay.studies import StudyResult
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
 
-    with bar() as progress:
+    with progress_bars() as progress:
         # the bar stands before what is slow to import
         progress("loading", 0, 1)
         from replay.studies.delays.as_json import as_json

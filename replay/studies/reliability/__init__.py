@@ -10,12 +10,12 @@ from replay.studies import StudyResult
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
     from monitor.reliability.tolerance import TolerancePolicy
     from replay.studies.reliability.report import as_json, print_study
     from replay.studies.reliability.study import REPLICATES, run_study
 
-    with bar() as progress:
+    with progress_bars() as progress:
         study = run_study(
             arguments.name,
             n_realizations=arguments.realizations,

@@ -10,10 +10,10 @@ from replay.studies import StudyResult
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
     from replay.studies.thermal.report import as_json, print_study
 
-    with bar() as progress:
+    with progress_bars() as progress:
         # what takes a second to import is imported beside the bar
         progress("limit of the application", 0, 2)
         from replay.studies.thermal.study import RESAMPLED, run_study

@@ -10,9 +10,9 @@ from replay.studies import StudyResult
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study as the options say."""
-    from monitor.commands.progress import bar
+    from monitor.commands.output import progress_bars
 
-    with bar() as progress:
+    with progress_bars() as progress:
         from replay.studies.tracking.report import as_json, print_study
         from replay.studies.tracking.study import PARTS, run_study
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.commands.json_values import with_units
+from monitor.commands.output import with_units
 
 if TYPE_CHECKING:
     from monitor.indicators.benchmark_criteria import BenchmarkCriteria

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from monitor.commands.checks import broker as checks_broker
-from monitor.commands.checks.broker import broker as look
-from monitor.commands.checks.check_result import CheckResult, Level, found
+from monitor.commands.checks import CheckResult, Level, checked
+from monitor.commands.checks import endpoints as checks_broker
+from monitor.commands.checks.endpoints import broker as look
 from monitor.config import MqttSettings
 from tests.monitor.mqtt.conftest import Amqtt, free_port
 from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
@@ -21,7 +21,7 @@ needs_mosquitto = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not i
 
 def met(port: int, rig: str = "north", **settings: object) -> CheckResult:
     given = MqttSettings.model_validate({"host": "127.0.0.1", "port": port, **settings})
-    (said,) = found("broker", lambda: look(given, rig))
+    (said,) = checked("broker", lambda: look(given, rig))
     return said
 
 

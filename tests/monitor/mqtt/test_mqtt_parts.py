@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.commands.outlets import add_broker_option, broker_overrides
+from monitor.commands.sinks import add_broker_option, broker_overrides
 from monitor.config import SettingsError, load_settings
 from monitor.messages.alarms import AlarmAction, AlarmState
 from monitor.messages.blocks import Column, Event, EventKind

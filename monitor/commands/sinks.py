@@ -1,9 +1,11 @@
-"""Outlets of a service as options and settings have them: the MQTT broker, PlotJuggler and Prometheus."""
+"""Sinks of a service, opened from its settings: MQTT broker, PlotJuggler, Prometheus and systemd."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -16,6 +18,10 @@ from monitor.system.default_endpoints import PLOTJUGGLER, PROMETHEUS
 
 if TYPE_CHECKING:
     from monitor.config import Settings, ViewerSettings
+    from monitor.messages.alarms import AlarmReport
+    from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+    from monitor.messages.health import Health
+    from monitor.messages.transfer import TransferBlock
     from monitor.recording import Recorder
     from monitor.transport.base import RequestServer, Sink
     from monitor.transport.mqtt.payloads import RecordingResult
@@ -26,16 +32,16 @@ _SCHEMES: dict[str, dict[str, object]] = {"": {}, "mqtt": {"tls": False}, "mqtts
 
 @dataclass(frozen=True, slots=True)
 class BrokerConnection:
-    """What the service needs to tell a broker: sinks and inlets, none or one of each, and how the connection is."""
+    """Connection to the MQTT broker: its sink and request server, if any, and its state."""
 
     sinks: Sequence[Sink] = ()
-    inlets: Sequence[RequestServer] = ()
-    look: Callable[[], Broker] = Broker
+    request_servers: Sequence[RequestServer] = ()
+    state: Callable[[], Broker] = Broker
     close: Callable[[], None] = lambda: None
 
 
 def add_broker_option(parser: argparse.ArgumentParser) -> None:
-    """Offer a broker."""
+    """Add ``--mqtt``."""
     parser.add_argument(
         "--mqtt",
         metavar="BROKER",
@@ -44,11 +50,11 @@ def add_broker_option(parser: argparse.ArgumentParser) -> None:
 
 
 def broker_overrides(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the settings that the option stands for.
+    """Return the broker settings of the option.
 
     Raises
     ------
-    ValueError : it is not a broker, or names a user: what stands there can be read by everybody on the machine.
+    ValueError : it is malformed, or contains a user name: other users of the machine can read command lines.
     """
     text: str | None = arguments.mqtt
     if text is None:
@@ -71,19 +77,19 @@ def broker_overrides(arguments: argparse.Namespace) -> dict[str, object]:
 
 
 def open_broker(
-    settings: Settings, recorder: Callable[[], Recorder | None], say: Callable[[str], None]
+    settings: Settings, recorder: Callable[[], Recorder | None], log: Callable[[str], None]
 ) -> BrokerConnection:
-    """Begin to tell the broker, if the settings name one.
+    """Connect to the broker that the settings name, if any.
 
     Parameters
     ----------
     settings : of the service.
-    recorder : asked at the end, when it is closed, for how the recording came out.
-    say : takes a line.
+    recorder : returns the recorder, whose outcome is published when the connection is closed.
+    log : prints a line.
 
     Raises
     ------
-    CredentialError : a password, key or certificate cannot be used; the text is one line.
+    CredentialError : a password, key or certificate cannot be used; the message is one line.
     """
     mqtt = settings.mqtt
     if not mqtt.host:
@@ -91,10 +97,10 @@ def open_broker(
 
     from monitor.transport.mqtt import MqttSink
 
-    if mqtt.username and not mqtt.encrypted and not _is_here(mqtt.host):
-        say(f"the password for {mqtt.host} is sent unencrypted: everybody on the way can read it; set tls")
+    if mqtt.username and not mqtt.encrypted and not _is_loopback(mqtt.host):
+        log(f"the password for {mqtt.host} is sent unencrypted; set mqtt.tls")
     sink = MqttSink(mqtt, settings.stream.rig, recorded=lambda: _ending(recorder()))
-    say(f"telling {sink.url}")
+    log(f"publishing to {sink.url}")
     return BrokerConnection((sink,), (sink.command_handler,), lambda: sink.broker, sink.close)
 
 
@@ -104,11 +110,11 @@ def _port(text: str, parts: SplitResult) -> int | None:
     except ValueError:
         port = 0
     if port == 0:
-        raise ValueError(f"--mqtt {text}: its port should be a number from 1 to 65535")
+        raise ValueError(f"--mqtt {text}: the port must be a number from 1 to 65535")
     return port
 
 
-def _is_here(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -124,19 +130,19 @@ def _ending(recorder: Recorder | None) -> RecordingResult | None:
 
 
 def add_viewer_options(parser: argparse.ArgumentParser) -> None:
-    """Offer the feeds."""
+    """Add ``--plotjuggler`` and ``--prometheus``."""
     group = parser.add_argument_group("third-party viewers")
     add_setting(group, "viewers.plotjuggler", "URL", nargs="?", const=PLOTJUGGLER)
     add_setting(group, "viewers.prometheus", "HOST:PORT", nargs="?", const=PROMETHEUS)
 
 
 @contextmanager
-def open_viewers(settings: ViewerSettings, insecure: bool, say: Callable[[str], None]) -> Iterator[Sequence[Sink]]:
+def open_viewers(settings: ViewerSettings, insecure: bool, log: Callable[[str], None]) -> Iterator[Sequence[Sink]]:
     """Yield the sinks of the viewers that the settings name, and close them afterwards.
 
     Raises
     ------
-    TransportError : an endpoint is malformed, taken, or open to other machines without `insecure`.
+    TransportError : an endpoint is malformed, in use, or reachable from other machines without `insecure`.
     """
     sinks: list[Sink] = []
     with ExitStack() as stack:
@@ -148,12 +154,67 @@ def open_viewers(settings: ViewerSettings, insecure: bool, say: Callable[[str], 
             )
             stack.callback(feed.close)
             sinks.append(feed)
-            say(f"PlotJuggler's feed on {feed.endpoint}")
+            log(f"PlotJuggler feed on {feed.endpoint}")
         if settings.prometheus:
             from monitor.transport.prometheus import PrometheusSink
 
             page = PrometheusSink(settings.prometheus, insecure=insecure)
             stack.callback(page.close)
             sinks.append(page)
-            say(f"metrics for Prometheus on {page.url}")
+            log(f"metrics for Prometheus on {page.url}")
         yield sinks
+
+
+class SystemdSink:
+    """A sink that notifies systemd (sd_notify): ready, watchdog with every health report, stopping.
+
+    Parameters
+    ----------
+    address : of systemd's socket, as in ``NOTIFY_SOCKET``; ``@`` marks an abstract one.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = f"\0{address[1:]}" if address.startswith("@") else address
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+
+    def ready(self, status: str) -> None:
+        """Notify that the service is ready; `status` is shown by ``systemctl status``."""
+        self._notify("READY=1", f"STATUS={status}")
+
+    def signals(self, block: SignalBlock) -> None:
+        """Do nothing."""
+
+    def results(self, block: ResultBlock) -> None:
+        """Do nothing."""
+
+    def transfer(self, block: TransferBlock) -> None:
+        """Do nothing."""
+
+    def event(self, event: Event) -> None:
+        """Do nothing."""
+
+    def alarms(self, report: AlarmReport) -> None:
+        """Do nothing."""
+
+    def health(self, health: Health) -> None:
+        """Reset the watchdog, and update the status."""
+        counts = health.counts
+        source = f"{health.rig}, {health.state}" if health.rig else health.state
+        self._notify("WATCHDOG=1", f"STATUS={source}: {counts.received} samples received, {counts.lost} lost")
+
+    def close(self) -> None:
+        """Notify that the service is stopping; a second call does nothing."""
+        self._notify("STOPPING=1")
+        self._socket.close()
+
+    def _notify(self, *lines: str) -> None:
+        # a missing manager must not stop the service
+        with contextlib.suppress(OSError):
+            self._socket.sendto("\n".join(lines).encode(), self._address)
+
+
+def open_systemd(environment: Mapping[str, str]) -> SystemdSink | None:
+    """Return a sink for the systemd that started this program; None without."""
+    address = environment.get("NOTIFY_SOCKET", "")
+    return SystemdSink(address) if address[:1] in ("/", "@") and hasattr(socket, "AF_UNIX") else None

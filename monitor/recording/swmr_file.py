@@ -1,4 +1,4 @@
-"""One run file while it grows: made, appended to, finished or given up. One thread owns it."""
+"""A run file being written in SWMR mode: created, appended to, and closed. Used by a single thread."""
 
 from __future__ import annotations
 
@@ -18,28 +18,27 @@ import h5py
 import numpy as np
 
 from monitor.messages.blocks import Event, ResultStream, Stream
-from monitor.recording import checksums, layout
-from monitor.recording.columns import Columns
-from monitor.recording.event_table import event_rows
-from monitor.recording.superblock import superblock_of
+from monitor.recording import layout
+from monitor.recording.opening import superblock_of
+from monitor.recording.rows import SeriesRows, event_rows
 
 
-def _free_names(wanted: Path) -> Iterator[Path]:
+def _candidate_names(wanted: Path) -> Iterator[Path]:
     """Return `wanted`, then ``name-2``, ``name-3`` ..."""
     yield wanted
     for number in range(2, 1 << 31):
         yield wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
 
 
-def place(temporary: Path, wanted: Path) -> Path:
-    """Rename `temporary` to the first name that is free, never over another file; return that name."""
-    for name in _free_names(wanted):
+def rename_to_free_name(temporary: Path, wanted: Path) -> Path:
+    """Rename `temporary` to the first of the candidate names that is free; return it. No file is overwritten."""
+    for name in _candidate_names(wanted):
         try:
             name.hardlink_to(temporary)
         except FileExistsError:
             continue
         except OSError:
-            # a file system without links: not atomic, but the name is still never taken from another
+            # a file system without hard links: not atomic, but still never over another file
             if name.exists():
                 continue
             return temporary.rename(name)
@@ -49,35 +48,35 @@ def place(temporary: Path, wanted: Path) -> Path:
 
 
 DISK_ERRORS = (OSError, RuntimeError, ValueError)
-"""What h5py raises when the disk refuses."""
+"""What h5py raises when writing fails."""
 
-_SLACK = 1 << 20
+_METADATA_BYTES = 1 << 20
 _ERRNO = re.compile(r"errno = (\d+)")
-_AHEAD = 1 << 23
-_BYTES_PER_CHUNK = 64
-_NO_RESERVATION = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
+_RESERVE_AHEAD = 1 << 23
+_CHUNK_OVERHEAD = 64
+_NOT_SUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 
 
-class Fate(StrEnum):
-    """What becomes of a file that is open: it stays under its name, is moved, or removed."""
+class Location(StrEnum):
+    """Where an open file is: still under its name, renamed, or removed."""
 
-    STAYS = "stays"
+    UNCHANGED = "unchanged"
     MOVED = "moved"
     REMOVED = "removed"
 
 
-class GrowingFile:
-    """A run file in SWMR mode, readable by others from the moment its name appears.
+class SwmrFile:
+    """A run file in SWMR mode, which other programs can read as soon as it has its name.
 
     Parameters
     ----------
-    wanted : the name; ``name-2``, ``name-3`` ... where it is taken.
-    stream, results : what the columns are; without `results` there is no results group.
+    wanted : its name; if that exists, ``name-2``, ``name-3`` ...
+    stream, results : define the columns; without `results` there is no results group.
     settings : JSON.
 
     Raises
     ------
-    OSError, RuntimeError, ValueError : the disk refuses; nothing is left behind.
+    OSError, RuntimeError, ValueError : it cannot be written; no file is left behind.
     """
 
     def __init__(self, wanted: Path, stream: Stream, results: ResultStream | None, settings: bytes) -> None:
@@ -85,21 +84,21 @@ class GrowingFile:
         image = layout.image(stream, results, settings, datetime.now(UTC))
         self._file: h5py.File | None = None
         self._outcome_at: int | None = None
-        self._may_reserve = sys.platform == "linux"
-        self._sound = False
-        self._fixed = len(image) + _SLACK
+        self._can_reserve = sys.platform == "linux"
+        self._consistent = False
+        self._base_size = len(image) + _METADATA_BYTES
         try:
-            # not by HDF5, which crashes at exit where a disk refuses while it makes a file
+            # not created by HDF5, which crashes at exit when creating a file fails
             temporary.write_bytes(image)
             self._file = h5py.File(temporary, "r+", libver=layout.LIBRARY_VERSION, rdcc_nbytes=layout.CHUNK_CACHE)
             self._descriptor: int = self._file.id.get_vfd_handle()
-            self._reserve(self._fixed)
+            self._reserve(self._base_size)
             self._file.swmr_mode = True
-            # held as long as the file: HDF5 crashes, too, where what is let go cannot be written
+            # referenced as long as the file: HDF5 also crashes when it cannot flush a released dataset
             self._outcome = self._file[layout.OUTCOME]
             self._outcome_at = self._outcome.id.get_offset()
-            self.path = place(temporary, wanted)
-            self._placed = self.path.stat()
+            self.path = rename_to_free_name(temporary, wanted)
+            self._created = self.path.stat()
         except DISK_ERRORS:
             self.abandon(layout.TRUNCATED)
             with contextlib.suppress(OSError):
@@ -112,36 +111,36 @@ class GrowingFile:
         }
         self._events = self._file[layout.EVENTS]
         self._checks = self._file[layout.CHECKS]
-        self._sound = True
+        self._consistent = True
 
-    def append(self, rows: dict[str, Columns], events: Sequence[Event]) -> None:
-        """Write rows of the groups and events, and flush them: they are safe from a kill afterwards.
+    def append(self, rows: dict[str, SeriesRows], events: Sequence[Event]) -> None:
+        """Write and flush rows and events; afterwards they survive a kill.
 
         Raises
         ------
-        OSError, RuntimeError, ValueError : the disk refuses; call `give_up`.
+        OSError, RuntimeError, ValueError : writing failed; call `close_after_error`.
         """
-        self._reserve(self._fixed + self._needed(rows, len(events)))
-        self._sound = False
+        self._reserve(self._base_size + self._required_size(rows, len(events)))
+        self._consistent = False
         table = event_rows(events)
-        told = [
-            checksums.check_row(name, len(self._series[name][-1]), (c.data, c.time, c.epoch, c.index))
+        checks = [
+            layout.check_row(name, len(self._series[name][-1]), (c.data, c.time, c.epoch, c.index))
             for name, c in rows.items()
-        ] + ([checksums.check_row(layout.EVENTS, len(self._events), [table])] if events else [])
+        ] + ([layout.check_row(layout.EVENTS, len(self._events), [table])] if events else [])
         for name, columns in rows.items():
             values = (columns.data, columns.time, columns.epoch)
             for dataset, value in zip(self._series[name], values, strict=False):
                 _extend(dataset, value)
-        # the index is written when all else is on disk: a row with an index is whole, whenever the kill comes
+        # the index is written after all other columns are on disk: a row with an index is complete
         for name, columns in rows.items():
             _extend(self._series[name][-1], columns.index)
         if events:
             _extend(self._events, table)
-        # last of all: what has a check is there as a whole
-        _extend(self._checks, checksums.check_table(told))
-        self._sound = True
+        # last of all: rows with a checksum are complete
+        _extend(self._checks, layout.check_table(checks))
+        self._consistent = True
 
-    def _needed(self, rows: dict[str, Columns], events: int) -> int:
+    def _required_size(self, rows: dict[str, SeriesRows], events: int) -> int:
         grown = [
             (dataset, len(rows[name]) if name in rows else 0)
             for name, datasets in self._series.items()
@@ -151,77 +150,77 @@ class GrowingFile:
         return sum(_allocated(dataset, len(dataset) + more) for dataset, more in grown)
 
     def _reserve(self, size: int) -> None:
-        """Take the room first: HDF5 cannot go back once a write of its own has failed."""
-        if not self._may_reserve or sys.platform != "linux":
+        """Reserve disk space first: HDF5 cannot recover from a failed write."""
+        if not self._can_reserve or sys.platform != "linux":
             return
-        have = os.fstat(self._descriptor).st_size
-        if have >= size:
+        current = os.fstat(self._descriptor).st_size
+        if current >= size:
             return
         try:
-            os.posix_fallocate(self._descriptor, have, size + _AHEAD - have)
+            os.posix_fallocate(self._descriptor, current, size + _RESERVE_AHEAD - current)
         except OSError as problem:
-            if problem.errno not in _NO_RESERVATION:
+            if problem.errno not in _NOT_SUPPORTED:
                 raise
-            self._may_reserve = False
+            self._can_reserve = False
 
     def finish(self, outcome: str) -> None:
-        """Write the outcome and close, so that any HDF5 reader opens the file.
+        """Write the outcome and close, so that any HDF5 reader can open the file.
 
         Raises
         ------
-        OSError, RuntimeError, ValueError : the disk refuses; call `give_up`.
+        OSError, RuntimeError, ValueError : writing failed; call `close_after_error`.
         """
-        self._sound = False
+        self._consistent = False
         assert self._file is not None
         self._outcome[()] = outcome.encode()
         self._file.flush()
-        self._sound = True
-        with self._opened_beside() as file:
+        self._consistent = True
+        with self._second_handle() as file:
             self._file.close()
             block = superblock_of(file)
-            # another reader in this process keeps HDF5 from closing the file: its end is then not known yet
+            # with another reader in this process HDF5 does not close the file, and its end is not known yet
             if not block.writing and block.stored_end < block.size:
                 file.truncate(block.stored_end)
             os.fsync(file.fileno())
 
-    def _opened_beside(self) -> IO[bytes]:
-        # by what is open already: the name may be gone
+    def _second_handle(self) -> IO[bytes]:
+        # through the open descriptor: the name may be gone
         return self.path.open("r+b") if sys.platform == "win32" else os.fdopen(os.dup(self._descriptor), "r+b")
 
-    def fate(self) -> Fate:
-        """Return what has become of the file."""
-        # Windows keeps open files where they are
+    def location(self) -> Location:
+        """Return whether the file still has its name."""
+        # Windows does not let open files be renamed
         if sys.platform == "win32":
-            return Fate.STAYS
-        ours = os.fstat(self._descriptor)
+            return Location.UNCHANGED
+        own = os.fstat(self._descriptor)
         try:
-            there = self.path.stat()
-            # some network disks number open files otherwise than names
-            if os.path.samestat(there, ours) or os.path.samestat(there, self._placed):
-                return Fate.STAYS
+            found = self.path.stat()
+            # some network file systems give open files other inode numbers
+            if os.path.samestat(found, own) or os.path.samestat(found, self._created):
+                return Location.UNCHANGED
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError:
-            # nobody can tell; what is written still goes into it
-            return Fate.STAYS
-        return Fate.REMOVED if ours.st_nlink < self._placed.st_nlink else Fate.MOVED
+            # unknown; writing still works
+            return Location.UNCHANGED
+        return Location.REMOVED if own.st_nlink < self._created.st_nlink else Location.MOVED
 
     def remove(self) -> None:
-        """Take the name of a closed file off the disk, as far as that can be done."""
+        """Delete a closed file, unless another one has its name."""
         with contextlib.suppress(OSError):
-            if os.path.samestat(self.path.stat(), self._placed):
+            if os.path.samestat(self.path.stat(), self._created):
                 self.path.unlink()
 
-    def give_up(self, outcome: str) -> None:
-        """Close as well as the disk lets: finished where nothing has failed half-way, else abandoned."""
-        if self._sound and self._file:
+    def close_after_error(self, outcome: str) -> None:
+        """Close after an error: `finish` if the file is consistent, otherwise or on failure `abandon`."""
+        if self._consistent and self._file:
             with contextlib.suppress(*DISK_ERRORS):
                 self.finish(outcome)
                 return
         self.abandon(outcome)
 
     def abandon(self, outcome: str) -> None:
-        """Leave the file as it is on disk, as a kill would, but with its outcome."""
+        """Leave the file on disk as after a kill, but with its outcome."""
         if not self._file:
             return
         with contextlib.suppress(OSError):
@@ -230,8 +229,8 @@ class GrowingFile:
                 os.pwrite(self._descriptor, text, self._outcome_at)
         with contextlib.suppress(OSError):
             if sys.platform == "linux":
-                # unable to write what it still holds, HDF5 crashes at exit: let it write to memory
-                memory = os.memfd_create("given-up")
+                # HDF5 crashes at exit if it cannot write its buffers: let it write to memory
+                memory = os.memfd_create("abandoned")
                 os.dup2(memory, self._descriptor)
                 os.close(memory)
         with contextlib.suppress(*DISK_ERRORS):
@@ -246,13 +245,13 @@ def _extend(dataset: h5py.Dataset, rows: np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def _allocated(dataset: h5py.Dataset, rows: int) -> int:
-    chunk: int = math.prod(dataset.chunks) * dataset.dtype.itemsize + _BYTES_PER_CHUNK
+    chunk: int = math.prod(dataset.chunks) * dataset.dtype.itemsize + _CHUNK_OVERHEAD
     chunks: int = math.ceil(rows / dataset.chunks[0])
     return chunks * chunk
 
 
-def reason(problem: BaseException) -> str:
-    """Return why in a few words; HDF5 hides the number of the error in a long text."""
+def error_text(problem: BaseException) -> str:
+    """Return a short description of an error; HDF5 hides the error number in a long text."""
     found = _ERRNO.search(str(problem))
     number = int(found[1]) if found else problem.errno if isinstance(problem, OSError) else None
     if number is not None and number in errno.errorcode:

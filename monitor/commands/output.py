@@ -1,0 +1,122 @@
+"""Output of commands: progress on standard error, and JSON on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+import msgspec
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Show progress bars on standard error: yields a callback with a label, the amount done and the total.
+
+    Nothing is shown where standard error is not a terminal.
+    """
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
+
+    columns = *Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
+        tasks: dict[str, TaskID] = {}
+
+        def update(label: str, done: int, total: int) -> None:
+            if label not in tasks:
+                tasks[label] = display.add_task(label, total=total)
+            display.update(tasks[label], completed=done, total=total)
+
+        yield update
+
+
+_LINE_INTERVAL = 5.0  # s
+
+
+@contextmanager
+def compilation_progress(log: Callable[[str], None]) -> Iterator[Callable[[int, int, str], None]]:
+    """Show the progress of kernel compilation: a bar on a terminal, otherwise a line every 5 s.
+
+    Yields a callback with the number of compiled kernels, their total, and the name of the latest. Kernels that are
+    loaded from the cache show nothing.
+
+    Parameters
+    ----------
+    log : prints a line.
+    """
+    with progress_bars() as show:
+        last_line = time.monotonic()
+
+        def update(done: int, total: int, name: str) -> None:
+            nonlocal last_line
+            if not name:
+                return
+            show("compiling kernels", done, total)
+            if time.monotonic() - last_line >= _LINE_INTERVAL and not sys.stderr.isatty():
+                last_line = time.monotonic()
+                log(f"compiling kernels: {done} of {total} ({name})")
+
+        yield update
+
+
+_UNITS = {
+    "delay": ("delay_ms", 1e3),
+    "delay_sd": ("delay_sd_ms", 1e3),
+    "delay_range": ("delay_range_ms", 1e3),
+    "phase": ("phase_rad", 1.0),
+    "frequency": ("frequency_hz", 1.0),
+    "j1": ("j1_ms", 1.0),
+    "j2": ("j2_percent", 1.0),
+    "j3": ("j3_percent", 1.0),
+}
+"""JSON key with the unit, and factor from SI, of fields that have one."""
+
+
+def to_json_types(found: object) -> Any:
+    """Convert dataclasses, structs, enumerations and arrays to dictionaries, lists and scalars.
+
+    NaN and infinity become None.
+    """
+    # through JSON, because msgspec.to_builtins keeps NaN
+    return msgspec.json.decode(msgspec.json.encode(found, enc_hook=_array_values))
+
+
+def _array_values(value: Any) -> Any:
+    # only numpy arrays and scalars are unknown to msgspec
+    return value.tolist()
+
+
+def with_units(found: Any, units: Mapping[str, tuple[str, float]] = _UNITS) -> dict[str, Any]:
+    """Return the fields of a dataclass or a named tuple by their JSON keys, in the units named there.
+
+    Parameters
+    ----------
+    found : with numbers, pairs of numbers or None, in SI; other fields are not changed.
+    units : JSON key and factor from SI, by field name.
+    """
+    names = found._fields if hasattr(found, "_fields") else [field.name for field in fields(found)]
+    values = {}
+    for name in names:
+        value = getattr(found, name)
+        key, factor = units.get(name, (name, 1.0))
+        values[key] = value if factor == 1.0 or value is None else _scaled(value, factor)
+    return values
+
+
+def _scaled(value: Any, factor: float) -> Any:
+    return [factor * each for each in value] if isinstance(value, tuple) else factor * value
+
+
+def print_json(found: object) -> None:
+    """Print one JSON object."""
+    print(json.dumps(to_json_types(found), indent=2), flush=True)
+
+
+def print_records(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print the results of one record, or of several under ``records``, as one JSON object."""
+    print_json(found[0] if len(found) == 1 else {"records": found})

@@ -1,0 +1,206 @@
+"""Files of a running service: its recording with the free disk space, and the state of its alarms."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.system.safe_text import elide_left
+
+if TYPE_CHECKING:
+    from monitor.alarms.monitor import AlarmMonitor
+    from monitor.commands.process import StopSignals
+    from monitor.config import Settings
+    from monitor.messages.health import Recording
+    from monitor.recording import Recorder
+    from monitor.recording.alarm_file import AlarmStateFile
+    from monitor.wire.native import Encoder
+
+_CLOSE_TIMEOUT = 6.5  # s after the stop signal
+_MIN_CLOSE_TIMEOUT = 1.0  # s
+_POLL_INTERVAL = 0.1  # s
+_MESSAGE_DELAY = 1.0  # s of waiting before it is reported
+
+
+def is_folder(path: str) -> bool:
+    """Whether `path` names a folder for run files rather than one file."""
+    return path.endswith(("/", "\\")) or Path(path).is_dir()
+
+
+def open_recorder(settings: Settings, encoder: Encoder) -> Recorder:
+    """Start recording to the file, or to a new file in the folder, of ``record.path``; raises ValueError."""
+    from monitor.recording import RecorderProcess, RunWriter
+    from monitor.system.worker_process import POSSIBLE
+
+    # absolute: programs that read it in the health report may have another working directory
+    path = Path(settings.record.path).absolute()
+    if is_folder(settings.record.path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            why = problem.strerror or problem
+            raise ValueError(f"record.path: cannot create the folder {path}: {why}; record in another") from problem
+        path /= f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}.h5"
+    stored, interval = settings.model_dump(mode="json"), settings.record.flush_interval
+    return RecorderProcess(path, stored, interval, encoder=encoder) if POSSIBLE else RunWriter(path, stored, interval)
+
+
+def recording_state(recorder: Recorder, disk: DiskSpace, dropped: int) -> Recording:
+    """Return the state of the recording for the health report; `dropped`: samples that the service dropped itself."""
+    from monitor.messages.health import Recording
+
+    return Recording(
+        str(recorder.path),
+        recorder.recorded,
+        recorder.unrecorded + dropped,
+        disk.free,
+        recorder.unwritten_age,
+        recorder.breaks,
+        recorder.waiting,
+    )
+
+
+def close_recorder(recorder: Recorder, stop: StopSignals, log: Callable[[str], None], *, failed: bool) -> None:
+    """Close the recording, with the outcome ``truncated`` if the service failed.
+
+    Without a stop signal the disk may take as long as it needs; after one, 6.5 s remain from the signal.
+    """
+    from monitor.recording.layout import TRUNCATED
+
+    outcome = TRUNCATED if failed else None
+    ended, reported = time.monotonic(), False
+    while not recorder.finish(outcome, _POLL_INTERVAL) and not failed and not stop.received:
+        if not reported and time.monotonic() - ended > _MESSAGE_DELAY:
+            reported = True
+            log(f"waiting for the disk to store {recorder.path}; stop the service again to discard the rest")
+    used = time.monotonic() - stop.since if stop.received else 0.0
+    recorder.close(outcome, timeout=max(_MIN_CLOSE_TIMEOUT, _CLOSE_TIMEOUT - used))
+
+
+def unrecorded_message(recorder: Recorder) -> str:
+    """Return one line about samples that are not in the file; empty if all are."""
+    lost = f"{recorder.unrecorded} samples were not recorded" if recorder.unrecorded else ""
+    if recorder.disk_hangs:
+        hangs = f"{recorder.path}: the disk does not respond and the file is not closed"
+        return f"{'; '.join(filter(None, (hangs, lost)))}; once it does, run: synchroscope recover {recorder.path}"
+    if recorder.failed:
+        return "; ".join(filter(None, (f"{recorder.path}: cannot be written: {recorder.failed}", lost)))
+    return lost and f"{recorder.path}: {lost}"
+
+
+UNKNOWN = -1
+
+
+class DiskSpace:
+    """Free space on the disk of `folder`, bytes, updated every `interval` s.
+
+    A thread measures it, because a network disk may hang.
+
+    Parameters
+    ----------
+    measure : returns the free bytes of a folder; replaced in tests.
+    """
+
+    def __init__(self, folder: Path, interval: float = 5.0, measure: Callable[[Path], int] | None = None) -> None:
+        self._folder = folder
+        self._interval = interval
+        self._measure = measure or _free_bytes
+        self._stopping = threading.Event()
+        self.free = self._measured()
+        self._thread = threading.Thread(target=self._run, name="disk-space", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._interval):
+            self.free = self._measured()
+
+    def _measured(self) -> int:
+        try:
+            return self._measure(self._folder)
+        except OSError:
+            return UNKNOWN
+
+    def close(self) -> None:
+        """Stop measuring; a second call does nothing."""
+        self._stopping.set()
+        # not longer: the disk may hang
+        self._thread.join(0.5)
+
+
+def _free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+_MAX_NAME = 50  # bytes of each of two file names in a note
+_MAX_REASON = 66  # bytes that remain in the note
+
+
+def restore_alarms(settings: Settings) -> tuple[AlarmMonitor, AlarmStateFile | None]:
+    """Return the alarms with their saved state, and the file that saves them; None without one.
+
+    A damaged file is moved aside: the alarms then start from normal, and a note in the stream reports it.
+
+    Raises
+    ------
+    ValueError : the folder of the file does not exist, or the file cannot be read.
+    """
+    from monitor.alarms.conditions import warm_up
+    from monitor.alarms.monitor import AlarmMonitor
+    from monitor.recording import alarm_file
+
+    # here, so that the first result does not wait for it
+    warm_up()
+    alarms = AlarmMonitor(settings.alarms, settings.stream.stale_after)
+    path = alarm_path(settings)
+    if path is None:
+        return alarms, None
+    if not path.parent.is_dir():
+        raise ValueError(f"alarms.state: {path}: the folder {path.parent} does not exist")
+    check_not_folder(path)
+    notes: tuple[str, ...] = ()
+    try:
+        if (state := alarm_file.read_state(path)) is not None:
+            alarms.restore(state)
+    except OSError as problem:
+        # its content may be intact and is not discarded
+        raise ValueError(f"alarms: {path} cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:
+        notes = (_move_aside(path, problem),)
+    return alarms, alarm_file.AlarmStateFile(path, alarms.snapshot, notes)
+
+
+def check_not_folder(path: Path) -> None:
+    """Raise ValueError if the alarm state file is a folder."""
+    if path.is_dir():
+        raise ValueError(f"alarms.state: {path} is a folder: name a file in it, such as {path / 'alarms.json'}")
+
+
+def alarm_path(settings: Settings) -> Path | None:
+    """Return the alarm state file: that of the settings, or one next to the recording; None without both."""
+    if settings.alarms.state:
+        return Path(settings.alarms.state)
+    if not settings.record.path:
+        return None
+    path = Path(settings.record.path)
+    if is_folder(settings.record.path):
+        return path / "alarms.json"
+    return path.with_suffix(".alarms.json")
+
+
+def _move_aside(path: Path, problem: Exception) -> str:
+    from monitor.recording import alarm_file
+
+    name = elide_left(path.name, _MAX_NAME)
+    why = " ".join(str(problem).split())
+    if len(why.encode()) > _MAX_REASON:
+        why = why.encode()[: _MAX_REASON - 3].decode(errors="ignore") + "…"
+    try:
+        aside = alarm_file.move_aside(path)
+    except OSError:
+        return f"alarms start from normal, {name} cannot be read: {why}"
+    return f"alarms start from normal, {name} is now {elide_left(aside.name, _MAX_NAME)}: {why}"
