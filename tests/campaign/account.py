@@ -125,7 +125,7 @@ def balance(kept: Kept, sent: Iterable[tuple[int, int, int]], said: int) -> Acco
     return Account(there, missing, announced, missing - announced)
 
 
-_LAST_WORDS = re.compile(r"(\d+) samples received, (\d+) lost, (\d+) doubled, (\d+) late, (\d+) messages refused")
+_LAST_WORDS = re.compile(r"(\d+) samples received, (\d+) lost, (\d+) duplicate, (\d+) late, (\d+) messages rejected")
 _UNRECORDED = re.compile(r"(\d+) samples were not recorded")
 
 

@@ -162,7 +162,7 @@ def attempt(trial: Trial, seed: int, folder: Path) -> Tally:
     try:
         trial.run(bench)
     except HangError as problem:
-        bench.tally.disk_hangs += 1
+        bench.tally.hangs += 1
         bench.fault(str(problem))
     except Exception as problem:  # noqa: BLE001 whatever comes is what is counted
         bench.wrong(f"the trial broke off: {type(problem).__name__}: {problem}")

@@ -51,7 +51,7 @@ def _count(bench: Bench, files: int, faults: Counter[str]) -> None:
     for fault, count in faults.items():
         bench.fault(f"{count} times {fault}")
         if "longer than" in fault:
-            bench.tally.disk_hangs += count
+            bench.tally.hangs += count
         elif "not told" in fault:
             bench.tally.unannounced += count
         elif " at " in fault:

@@ -167,7 +167,7 @@ def test_the_table_adds_up():
 
 
 def test_the_last_words_of_a_service_are_read_and_its_backlog_is_counted_once():
-    said = "70 samples received, 30 lost, 1 doubled, 2 late, 3 messages refused, 0 restarts\n"
+    said = "70 samples received, 30 lost, 1 duplicate, 2 late, 3 messages rejected, 0 restarts\n"
     words = LastWords.of(said + "synchroscope monitor: run.h5: 25 samples were not recorded\n")
     assert words == LastWords(70, 30, 1, 2, 3, 25)
     assert words.missing(backlog=0) == 55 and words.missing(backlog=20) == 35

@@ -74,7 +74,7 @@ def test_a_failure_once_it_listens_is_exit_code_1_with_a_traceback():
     done = subprocess.run([sys.executable, "-c", _BREAKS], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1, done.stderr
     assert "Traceback" in done.stderr
-    assert "the service broke off: a block that nobody thought of" in done.stderr
+    assert "the service failed: a block that nobody thought of" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")

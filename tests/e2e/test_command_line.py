@@ -108,7 +108,7 @@ def test_a_window_too_short_for_the_stream_is_told_and_the_samples_are_recorded(
     service = start("monitor", *words).wait()
     rig.wait()
     assert "no indicators: window = 0.005 s: must hold at least" in service.err
-    assert "0 messages refused" in service.err
+    assert "0 messages rejected" in service.err
     with RunReader(kept) as reader:
         assert (reader.n_samples, reader.outcome) == (3000, "clean")
 

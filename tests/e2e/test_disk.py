@@ -60,7 +60,7 @@ def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path, once):
     client = ResultSubscriber(service.results, kinds=("health",))
     rig = start("replay", "hybrid", "--connect", service.listening, *(["--speed", "max"] if once else []))
     # one that ends by itself waits, and says for what
-    service.until("waiting until the disk has taken" if once else r"alarm: recording\.warn")
+    service.until("waiting for the disk to store" if once else r"alarm: recording\.warn")
     if not once:
         heard = [item.counts.received for item in client.receive(1.0) if isinstance(item, Health)]
         while len(heard) < 5:
@@ -70,6 +70,6 @@ def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path, once):
     client.close()
     service.stop(code=1)
     rig.wait() if once else rig.kill()
-    assert "the disk does not answer and the file is not closed" in service.err
+    assert "the disk does not respond and the file is not closed" in service.err
     assert "samples were not recorded" in service.err
     assert "Traceback" not in service.err

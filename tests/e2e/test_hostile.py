@@ -98,7 +98,7 @@ def test_refused_messages_are_counted_and_the_good_stream_is_kept(start, tmp_pat
         service.wait()
         client.close()
         rig.close()
-    assert f"{len(hostile)} messages refused" in service.err
+    assert f"{len(hostile)} messages rejected" in service.err
     with RunReader(kept) as reader:
         blocks = list(reader.signal_blocks(4096))
         assert (reader.outcome, reader.n_samples) == ("clean", end + 100)
@@ -127,7 +127,7 @@ def test_bytes_that_are_not_zeromq_do_no_harm(start, tmp_path: Path) -> None:
     rig.close()
     service.wait()
     # ZeroMQ takes some noise for a peer of its first version and delivers it: how much of it is refused is chance
-    counted = r"200 samples received, 0 lost, 0 doubled, 0 late, \d+ messages refused, 0 restarts"
+    counted = r"200 samples received, 0 lost, 0 duplicate, 0 late, \d+ messages rejected, 0 restarts"
     assert re.search(counted, service.err)
     with RunReader(kept) as reader:
         assert (reader.outcome, reader.n_samples) == ("clean", 200)

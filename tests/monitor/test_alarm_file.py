@@ -69,7 +69,7 @@ def test_nobody_waits_for_a_disk_that_hangs_and_the_newest_state_is_written(tmp_
         go.wait(30.0)
         written.append(state)
 
-    monkeypatch.setattr(alarm_file, "write_whole", slow)
+    monkeypatch.setattr(alarm_file, "atomic_write", slow)
     states = iter(range(1000))
     file = AlarmStateFile(path, lambda: b"%d" % next(states))
     for _ in range(500):
@@ -96,7 +96,7 @@ def test_what_cannot_be_written_is_told_once_and_tried_again(tmp_path) -> None:
         file.alarms(TOLD)
         until(lambda: file.notes.serve(hear) or len(said) > 1)
     assert len(said) == 2
-    assert said[1].startswith("alarms are not kept in …")
+    assert said[1].startswith("alarms are not saved in …")
     assert said[1].endswith("alarms.json: No such file or directory")
     folder.mkdir()
     file.alarms(TOLD)
@@ -148,7 +148,7 @@ def test_a_file_without_end_and_a_folder_that_is_none_are_told(tmp_path) -> None
     file.notes.serve(lambda request: said.append(request.text))
     file.close()
     assert "more than 4194304 bytes" in said[0]
-    with pytest.raises(ValueError, match="there is no folder"):
+    with pytest.raises(ValueError, match="does not exist"):
         restore_alarms(settings(alarms={"state": str(tmp_path / "none" / "x.json")}))
     with pytest.raises(ValueError, match="is a folder: name a file in it"):
         restore_alarms(settings(alarms={"state": str(tmp_path)}))

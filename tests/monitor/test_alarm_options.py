@@ -52,5 +52,5 @@ def test_one_value_twice_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["v=nan", "v=1:inf", "v=-inf..1", "v=1:0..nan"])
 def test_a_limit_that_is_not_finite_is_refused_in_words(text) -> None:
-    with pytest.raises(ValueError, match="limits are finite numbers"):
+    with pytest.raises(ValueError, match="limits must be finite"):
         with_alarms(Settings(), [text])

@@ -38,7 +38,7 @@ def test_of_other_kinds_a_line_in_five_seconds_is_enough():
     assert listener.said == [
         "at 0.000 s: 3 samples lost",
         "at 5.000 s: 6 samples lost",
-        "at 5.000 s: 7 samples came twice and were left out",
+        "at 5.000 s: 7 duplicate samples ignored",
     ]
 
 
@@ -73,7 +73,7 @@ def test_a_flood_of_alarms_is_twenty_lines_and_how_many_more():
     assert len(listener.said) == 20
     listener.now += 6.0
     listener.announcer.health(Health())
-    assert listener.said[20:] == ["30 more steps of alarms, not said one by one"]
+    assert listener.said[20:] == ["30 more alarm transitions"]
     listener.hear(EventKind.ALARM, 9.0, detail="again")
     assert "again" in listener.said[-1]
 

@@ -73,7 +73,7 @@ def test_a_folder_that_is_yet_to_be_made_is_not_made(tmp_path):
 def test_a_file_in_a_folder_that_is_not_there_fails_as_the_service_would(tmp_path):
     (said,) = looked(settings(tmp_path / "none" / "run.h5"))
     assert said.level is Level.FAIL
-    assert "there is no folder" in said.detail
+    assert "does not exist" in said.detail
 
 
 def test_a_file_in_the_way_fails(tmp_path):
@@ -86,10 +86,10 @@ def test_a_file_in_the_way_fails(tmp_path):
 @pytest.mark.parametrize(
     ("free", "duration", "level", "words"),
     [
-        (92.8e3 * 7200, None, Level.WARN, "0.668 GB free, at what the rig sends 0.0928 MB a second for 2 hours"),
+        (92.8e3 * 7200, None, Level.WARN, "0.668 GB free, at the rate of the rig, 0.0928 MB/s, for 2 hours"),
         (92.8e3 * 86400, None, Level.OK, "for 24 hours"),
         (92.8e3 * 86400, 90000.0, Level.FAIL, "less than the 25 hours of the test"),
-        (1e8, None, Level.FAIL, "make room"),
+        (1e8, None, Level.FAIL, "free some space"),
     ],
 )
 def test_room_is_told_in_time(tmp_path, room, free, duration, level, words):
@@ -102,7 +102,7 @@ def test_room_is_told_in_time(tmp_path, room, free, duration, level, words):
 def test_without_a_rig_the_rate_is_said_to_be_a_guess(tmp_path):
     said = list(recording(settings(tmp_path / "run.h5"), [], [], 1e12))
     assert said[0].level is Level.OK
-    assert "at a guess of 0.4 MB a second" in said[0].detail
+    assert "at an assumed 0.4 MB/s" in said[0].detail
 
 
 def test_a_disk_that_refuses_is_heard_of(tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_a_disk_that_refuses_is_heard_of(tmp_path, monkeypatch):
     monkeypatch.setattr("monitor.recording.swmr_file.layout.create", refuse)
     (said,) = looked(settings(tmp_path / "run.h5"))
     assert said.level is Level.FAIL
-    assert "takes no run file" in said.detail
+    assert "cannot be written" in said.detail
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,7 +131,7 @@ def test_alarms_that_still_stand_are_told_and_left_alone(tmp_path):
     kept = monitor.snapshot()
     path.write_bytes(kept)
     (said,) = alarm_state(given)
-    assert (said.level, said.detail) == (Level.OK, f"{path}: still standing: dead_stream.trip")
+    assert (said.level, said.detail) == (Level.OK, f"{path}: standing alarms: dead_stream.trip")
     path.write_bytes(kept[:-3])
     (said,) = alarm_state(given)
     assert said.level is Level.WARN

@@ -80,7 +80,7 @@ def test_a_rig_that_sends_is_described_and_one_that_is_off_is_a_warning(rig):
     findings = heard(rigs, 3.0)
     assert [(each.level, each.subject) for each in findings] == [(Level.OK, "rig"), (Level.WARN, "rig")]
     assert findings[0].detail == f"{rig}: rig rig, 1000 Hz, 3 channels, 1 actuator, 0 with a force"
-    assert findings[1].detail.startswith(f"{off}: nothing listens there")
+    assert findings[1].detail.startswith(f"{off}: nothing is listening there")
     assert [stream.rig for stream in rigs.streams] == ["rig"]
 
 
@@ -104,7 +104,7 @@ def test_who_listens_and_says_nothing_is_told_from_who_is_off():
     findings = heard(rigs_of(connect=(publisher.endpoint,), rig="south"), 0.2)
     publisher.close(linger=0.0)
     assert [each.level for each in findings] == [Level.WARN]
-    assert "somebody listens there, but no signals of rig 'south' came" in findings[0].detail
+    assert "something is listening there, but no signals of rig 'south' were received" in findings[0].detail
     assert "no rig has connected" in heard(rigs_of(bind=(ANY_PORT,)), 0.1)[0].detail
 
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_read_fails_and_says_why():
         with again_and_again(lambda _: socket_.send(b"{")):
             findings = heard(rigs_of(connect=(url,)), 2.0)
     assert [each.level for each in findings] == [Level.FAIL]
-    assert f"{url}: what comes is refused: " in findings[0].detail
+    assert f"{url}: its messages are rejected: " in findings[0].detail
 
 
 def test_who_does_not_speak_zeromq_fails():
@@ -151,7 +151,7 @@ def test_two_rigs_of_which_one_would_be_followed_are_a_warning(rig, counting):
         findings = heard(rigs_of(connect=(rig, other.endpoint)), 3600.0)
     other.close(linger=0.0)
     assert [each.level for each in findings] == [Level.OK, Level.OK, Level.WARN]
-    assert findings[2].detail == "other, rig all speak, and only one is followed: name it with --rig"
+    assert findings[2].detail == "other, rig all send, but only one is monitored: select it with --rig"
 
 
 def test_endpoints_that_cannot_be_used_fail_beside_the_others(rig):

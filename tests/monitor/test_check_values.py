@@ -69,7 +69,7 @@ def test_the_columns_are_those_that_the_engine_publishes(warm_kernels, measures)
     said = list(values.measures(given.indicators, STREAM, columns))
     assert tuple(columns) == published(given)
     assert [each.level for each in said] == [Level.OK]
-    assert f"window of 2 s, 200 samples; {len(columns)} values, 100 times a second" in said[0].detail
+    assert f"window of 2 s, 200 samples; {len(columns)} values, 100 times per second" in said[0].detail
 
 
 @pytest.mark.parametrize("measures", [["fdb"], ["nrmse", "hsem", "transfer"]])
@@ -103,7 +103,7 @@ def test_limits_on_values_of_a_rig_that_was_heard(warm_kernels):
     )
     # two actuators, a warn and a trip each
     assert list(values.alarms(given, published(given))) == [
-        ok("alarms", "4, of 1 limits and the standing ones"),
+        ok("alarms", "4, of 1 limits and the built-in ones"),
         ok("alarms", "fdb_delay warn above 0.01, trip above 0.02"),
     ]
     west = settings(alarms={"limit": [{"value": "fdb_delay", "actuator": "west", "warn": 0.01}]})
@@ -130,7 +130,7 @@ def test_where_limits_lie_and_which_may_chatter(warm_kernels):
         "health.lost warn above 0",
     ]
     assert [each.detail for each in said if each.level is Level.WARN] == [
-        "fdb_delay: without deadband, may chatter at the limit; give deadband in the settings"
+        "fdb_delay: may chatter without a deadband; give deadband in the settings"
     ]
 
 
@@ -178,11 +178,11 @@ def test_keys_are_read_as_the_service_reads_them(tmp_path):
     assert levels(folder)[0][0] is Level.FAIL
     KeyFolder(folder).prepare()
     assert [level for level, _ in levels(folder)] == [Level.WARN]
-    assert "nobody is let in" in levels(folder)[0][1]
+    assert "no client is admitted" in levels(folder)[0][1]
     handed = KeyFolder(folder).client("window")
     (good, names), (left, remedy) = levels(folder)
     assert (good, left) == (Level.OK, Level.WARN)
-    assert names.endswith("let in are window")
+    assert names.endswith("admitted: window")
     assert "hand over the secret keys of window" in remedy
     (handed / "window.secret").unlink()
     assert [level for level, _ in levels(folder)] == [Level.OK]
@@ -201,14 +201,14 @@ def test_a_rig_elsewhere_that_is_heard_in_plain_is_named(tmp_path):
     for url, named in [("tcp://127.0.0.1:5555", False), ("tcp://rig:5555", True)]:
         given = settings(security={"keys": str(tmp_path / "keys")}, stream={"connect": [url]})
         warned = [each.detail for each in keys(given) if each.level is Level.WARN]
-        assert any("without encryption" in detail and url in detail for detail in warned) is named
+        assert any("not encrypted" in detail and url in detail for detail in warned) is named
 
 
 def test_a_public_key_of_another_pair_fails(tmp_path):
     for name in ("one", "other"):
         KeyFolder(tmp_path / name).prepare()
     (tmp_path / "other" / "service.public").replace(tmp_path / "one" / "service.public")
-    assert any("does not belong" in detail for level, detail in levels(tmp_path / "one") if level is Level.FAIL)
+    assert any("does not match" in detail for level, detail in levels(tmp_path / "one") if level is Level.FAIL)
 
 
 def test_without_keys_what_is_open_to_others_is_named():
@@ -244,8 +244,8 @@ def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
     ("alone", "together", "level", "said"),
     [
         (0.002, 0.001, Level.OK, "about 20 % of one of "),
-        (0.007, 0.002, Level.WARN, "20 % where messages wait and are taken together: results may come late"),
-        (0.02, 0.0095, Level.WARN, "it cannot be followed, even 95 % where messages wait"),
+        (0.007, 0.002, Level.WARN, "20 % when waiting messages are joined: results may be late"),
+        (0.02, 0.0095, Level.WARN, "too much even when waiting messages are joined, 95 %"),
     ],
 )
 def test_the_load_is_a_share_of_a_processor(monkeypatch, alone, together, level, said):

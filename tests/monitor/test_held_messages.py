@@ -43,7 +43,7 @@ def test_whoever_is_told_from_the_start_lacks_nothing(actions) -> None:
             _lacks_nothing(held, everything, settled)
     held.rewind()
     _lacks_nothing(held, everything, settled)
-    assert held.n_bytes == sum(len(each.message) + 200 for each in held._unsent)
+    assert held.n_bytes == sum(len(each.content) + 200 for each in held._unsent)
     while held.first is not None:
         held.sent()
     held.release(0, idle=True)
@@ -51,7 +51,7 @@ def test_whoever_is_told_from_the_start_lacks_nothing(actions) -> None:
 
 
 def _lacks_nothing(held: UnacknowledgedMessages, everything: list[tuple[bytes, int, bytes]], settled: int) -> None:
-    again = [each.message for each in held._unsent]
+    again = [each.content for each in held._unsent]
     assert held.unsent == sum(each.samples for each in held._unsent)
     # the samples that are not settled, and what came behind the last that is
     count, needed, headers = 0, [], {}

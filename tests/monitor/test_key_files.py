@@ -294,11 +294,11 @@ def test_the_command(tmp_path, capsys):
     other = tmp_path / "other.public"
     other.write_bytes(zmq.curve_keypair()[0])
     assert [line.split("\t")[0] for line in run("--admit", f"x={other}", "--list").splitlines()] == [
-        "x is let in",
+        "x is admitted",
         "desk",
         "x",
     ]
-    assert "desk is let in no more" in run("--remove", "desk")
+    assert "desk is no longer admitted" in run("--remove", "desk")
     assert run("--list") == f"x\t{other.read_text()}\n"
     with pytest.raises(ValueError, match="NAME=FILE"):
         run("--admit", "x")

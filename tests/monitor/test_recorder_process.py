@@ -186,7 +186,7 @@ def test_close_waits_no_longer_than_it_is_told_to(tmp_path: Path) -> None:
 def test_the_death_of_the_service_closes_the_file(tmp_path: Path) -> None:
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=100.0)
     feed(recorder, 0, 1000)
-    until(lambda: recorder._progress.taken == 1000, recorder)
+    until(lambda: recorder._progress.received == 1000, recorder)
     recorder._process.close_input()
     assert recorder._process.wait(20.0)
     recorder._process.close()
@@ -201,7 +201,7 @@ def test_what_ends_the_process_again_and_again_is_given_up(tmp_path: Path, monke
     for index in range(0, 1000, 10):
         recorder.signals(block(index))
     for kill in range(3):
-        until(lambda: recorder._progress.taken == 1000, recorder)
+        until(lambda: recorder._progress.received == 1000, recorder)
         os.kill(recorder._process.pid, signal.SIGKILL)
         until(lambda kill=kill: recorder.breaks == kill + 1, recorder)
     assert recorder.unrecorded == 1000
@@ -267,7 +267,7 @@ def test_a_recorder_without_a_service_does_not_wait_for_a_disk_for_ever(tmp_path
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05)
     feed(recorder, 0, 1000)
-    until(lambda: recorder._held.first is None, recorder)
+    until(lambda: recorder._unacknowledged.first is None, recorder)
     recorder._process.close_input()
     assert recorder._process.wait(20.0)
     assert recorder._process.end == f"signal {signal.SIGALRM:d}"

@@ -245,21 +245,21 @@ def test_the_age_is_that_of_the_oldest_that_waits() -> None:
 def test_a_disk_that_refuses_again_and_again_is_left_alone_for_longer() -> None:
     now = [0.0]
     delay = RetryDelay(lambda: now[0])
-    assert delay.over
+    assert delay.elapsed
     waits = []
     for _ in range(5):
-        delay.refused()
+        delay.failed()
         begun = now[0]
-        while not delay.over:
+        while not delay.elapsed:
             now[0] += 0.5
         waits.append(now[0] - begun)
-        delay.begun()
+        delay.succeeded()
     assert waits == [1.0, 2.0, 4.0, 8.0, 8.0]
     # a recording that has lasted is interrupted for the first time again
     now[0] += 60.0
-    delay.refused()
+    delay.failed()
     now[0] += 1.0
-    assert delay.over
+    assert delay.elapsed
 
 
 def test_an_event_is_kept_once_there_is_room_again(tmp_path, monkeypatch) -> None:

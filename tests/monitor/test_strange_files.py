@@ -51,7 +51,7 @@ def test_what_never_ends_is_refused_and_not_waited_for(endless: Path) -> None:
 def test_the_commands_say_so_in_one_line(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([words[0], str(ENDLESS), *words[1:]]) == 2
     said = capsys.readouterr().err
-    assert "ordinary file" in said and said.count("\n") == 1
+    assert "regular file" in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize(

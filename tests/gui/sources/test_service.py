@@ -108,7 +108,7 @@ def test_told_to_stop_it_ends_and_stays_ended(launch, heard, qtbot, outlives):
     assert launch[0].stopped
     assert not ended
     launch[0].line.emit(READY)
-    launch[0].end(0, "nothing to record came")
+    launch[0].end(0, "no samples were received, nothing was recorded")
     assert ended == [True]
     assert not told
     assert not ready

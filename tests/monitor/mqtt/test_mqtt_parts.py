@@ -173,7 +173,7 @@ def test_what_is_no_broker_is_told(text) -> None:
 
 @pytest.mark.parametrize("text", ["hall:x", "localhost:99999", "hall:0", "mqtts://hall:65536", "[::1]:99999"])
 def test_a_port_that_is_none_is_told(text) -> None:
-    with pytest.raises(ValueError, match=r"--mqtt .*: its port should be a number from 1 to 65535"):
+    with pytest.raises(ValueError, match=r"--mqtt .*: the port must be a number from 1 to 65535"):
         option(text)
 
 
