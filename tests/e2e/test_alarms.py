@@ -136,10 +136,10 @@ def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, t
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["shelve", "x"], "give shelve, and nothing else, a time"),
-        (["shelve", "--for", "5"], "shelve which alarm?"),
-        (["shelve", "x", "--for", "999999"], "86400 s, is the longest"),
-        (["reset", "x", "--for", "5"], "give shelve, and nothing else, a time"),
+        (["shelve", "x"], "--for goes with shelve"),
+        (["shelve", "--for", "5"], "shelve: which alarm?"),
+        (["shelve", "x", "--for", "999999"], "at most 86400 s"),
+        (["reset", "x", "--for", "5"], "--for goes with shelve"),
     ],
 )
 def test_a_mistake_is_one_line(words, reason, capsys) -> None:
@@ -153,7 +153,7 @@ def test_a_mistake_is_one_line(words, reason, capsys) -> None:
     ("words", "reason"),
     [
         (["--alarm", "fdb_dely=0.001"], "no value 'fdb_dely'; there are "),
-        (["--record", "/dev/null/runs/"], "record.path: the folder /dev/null/runs cannot be made: "),
+        (["--record", "/dev/null/runs/"], "record.path: cannot create the folder /dev/null/runs: "),
     ],
 )
 def test_what_can_never_be_is_refused_at_the_start(warm_kernels, words, reason, capsys) -> None:

@@ -123,7 +123,7 @@ def test_a_loose_key_fails_and_nothing_is_bound_or_heard_without_it(warm_kernels
     assert [level for level, _ in said["keys"]] == ["fail"]
     assert "chmod 600" in said["keys"][0][1]
     assert "results" not in said
-    assert said["rig"] == [("warn", "not listened to, and nothing bound, before the keys are right")]
+    assert said["rig"] == [("warn", "not checked, nor any endpoint bound, until the keys are valid")]
 
 
 def test_an_ensemble_that_cannot_be_read_fails(warm_kernels, capsys, rig, tmp_path):

@@ -206,7 +206,7 @@ def says_health() -> Iterator[Callable[[Health], str]]:
         (Health(), "x", "accepts no requests"),
         (Health(requests="nowhere"), "x", "'nowhere' is not an endpoint"),
         (Health(requests="tcp://127.0.0.1:9"), "x", "no answer from tcp://127.0.0.1:9 within 1 s"),
-        (None, "x", "no monitor publishes on "),
+        (None, "x", "no monitor is publishing at "),
         (None, "x" * 201, "a note of 201 bytes: at most 200 are kept"),
         (None, " \t", "a note needs a text"),
     ],
@@ -214,7 +214,7 @@ def says_health() -> Iterator[Callable[[Health], str]]:
 def test_a_shell_is_told_in_one_line_why_there_is_no_note(
     monkeypatch, capsys, says_health, free_url, health, text, reason
 ) -> None:
-    monkeypatch.setattr(note, "_ANSWER_TIMEOUT", 1.0)
+    monkeypatch.setattr(note, "_REPLY_TIMEOUT", 1.0)
     results = free_url if health is None else says_health(health)
     assert main(["note", text, "--connect", results]) == 2
     told = capsys.readouterr()
