@@ -183,7 +183,7 @@ def test_keys_are_read_as_the_service_reads_them(tmp_path):
     (good, names), (left, remedy) = levels(folder)
     assert (good, left) == (Level.OK, Level.WARN)
     assert names.endswith("admitted: window")
-    assert "hand over the secret keys of window" in remedy
+    assert "transfer the secret keys of window" in remedy
     (handed / "window.secret").unlink()
     assert [level for level, _ in levels(folder)] == [Level.OK]
     assert levels(folder, rig_key=str(tmp_path / "none"))[0][0] is Level.FAIL
