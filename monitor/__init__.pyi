@@ -1,8 +1,8 @@
 """The public names of `monitor`, each with its module: the one place where they are written."""
 
-from .client.connection_state import ServiceLostError as ServiceLostError
-from .client.live import Live as Live
-from .client.live import connect as connect
+from .client.connection import Connection as Connection
+from .client.connection import ServiceLostError as ServiceLostError
+from .client.connection import connect as connect
 from .client.rig import Rig as Rig
 from .client.rows import Row as Row
 from .engine.monitor import Monitor as Monitor

@@ -1,1 +1,1 @@
-"""A Python program's way to a running service: live results, and a word back."""
+"""The Python client: `connect` receives the results of a service, `Rig` sends signals to one."""

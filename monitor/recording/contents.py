@@ -18,7 +18,7 @@ from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 from monitor.recording import layout
 from monitor.recording.rows import EventTable, stored_text
 from monitor.system.hdf5_file import is_inside, is_stored_inside
-from monitor.wire.timeline import MAX_RATE, MIN_RATE
+from monitor.wire.native import MAX_RATE, MIN_RATE
 
 HDF5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
 """What h5py raises on damaged files."""

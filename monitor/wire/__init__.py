@@ -1,1 +1,1 @@
-"""The wire format: bytes <-> messages."""
+"""The wire format: messages to bytes and back, without sockets (docs/wire-format.md)."""

@@ -1,4 +1,4 @@
-"""Native messages: streams and blocks <-> frames, with everything a sender could get wrong refused."""
+"""Encoder and decoder of native messages: streams and blocks to frames and back, with validation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AnyStream = Stream | ResultStream | TransferStream
 
 
 class WireError(ValueError):
-    """The bytes are not a message that this version understands; the text says why."""
+    """The bytes are not a valid message of this version; the message states why."""
 
 
 class _ChannelHeader(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class _ResultHeader(msgspec.Struct, tag_field="kind", tag="results"):
     epoch: int
     sample_rate: float
     every: int
-    # every text once, and per column the positions of its name, unit and actuator: 896 columns in 9 kB, not 46
+    # each text once, and for each column the indices of its name, unit and actuator: 896 columns in 9 kB, not 46
     texts: list[str]
     columns: list[tuple[int, int, int]]
 
@@ -66,7 +66,7 @@ _decoder: msgspec.json.Decoder[_Header] = msgspec.json.Decoder(_Header)
 
 
 def kind(stream: AnyStream) -> str:
-    """Return the word for what this stream carries."""
+    """Return the kind of message of this stream, as in its topic."""
     match stream:
         case Stream():
             return "signals"
@@ -103,7 +103,7 @@ def decode_header(head: bytes) -> AnyStream:
     try:
         header = _decoder.decode(head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        # the text quotes what the sender wrote: keep it one short printable line
+        # the error quotes the sender's bytes: one short printable line
         reason = "".join(c if c.isprintable() else "?" for c in str(problem)[: 2 * MAX_TEXT])
         raise WireError(f"the stream header cannot be read: {reason}") from problem
     if header.version != VERSION:
@@ -167,22 +167,22 @@ AnyBlock = SignalBlock | ResultBlock | TransferBlock
 
 
 def topic(kind: str, rig: str = "") -> bytes:
-    """Return the first frame of a message; without a rig, the prefix that subscribes to all rigs."""
+    """Return the first frame of a message; without a rig, the prefix for a subscription to all rigs."""
     return f"synchroscope/{VERSION}/{kind}/{rig}".encode()
 
 
 class Encoder:
-    """Blocks -> frames; a block is encoded once, however many ask for it, and the header of a stream too."""
+    """Encode blocks as frames; the newest block and the header of its stream are cached."""
 
     def __init__(self) -> None:
         self._newest: dict[type[AnyBlock], tuple[AnyBlock, Frames]] = {}
 
     def encode(self, block: AnyBlock) -> Frames:
-        """Return ``[topic, stream header, position, payload]``; not to be changed."""
-        before, frames = self._newest.get(type(block), (None, []))
-        if before is block:
+        """Return ``[topic, stream header, position, payload]``, which must not be modified."""
+        previous, frames = self._newest.get(type(block), (None, []))
+        if previous is block:
             return frames
-        if before is not None and before.stream is block.stream:
+        if previous is not None and previous.stream is block.stream:
             head = frames[:2]
         else:
             head = [topic(kind(block.stream), block.stream.rig), encode_header(block.stream)]
@@ -195,9 +195,9 @@ class Encoder:
 
 
 class Decoder:
-    """Frames -> blocks; keeps the headers that it has parsed.
+    """Decode frames to blocks; parsed headers are cached.
 
-    The arrays it returns are read-only views of the message.
+    The arrays of the blocks are read-only views of the message.
     """
 
     def __init__(self) -> None:
@@ -209,7 +209,7 @@ class Decoder:
 
         Raises
         ------
-        WireError : anything is not as docs/wire-format.md says.
+        WireError : the message violates docs/wire-format.md.
         """
         if len(frames) != 4:
             raise WireError(f"a native message has 4 frames, this one {len(frames)}")
@@ -232,7 +232,7 @@ class Decoder:
         return TransferBlock(stream, index, time, rows, last)
 
     def _stream(self, head: bytes) -> AnyStream:
-        # comparing is much cheaper than hashing, and one publisher is the common case
+        # comparing is much cheaper than hashing, and there is usually one publisher
         if self._newest is not None and self._newest[0] == head:
             return self._newest[1]
         stream = self._streams.get(head)

@@ -1,171 +1,191 @@
-"""Plain messages of one sender -> signal blocks: who lacks an epoch, an index or a rate gets them here."""
+"""Decoder of plain messages: the JSON or MessagePack maps of simple senders (docs/wire-format.md).
+
+Each message is decoded by itself; `monitor.wire.plain_assembler` makes signal blocks of them.
+"""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Mapping
-from dataclasses import replace
-from itertools import pairwise
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
-from monitor.messages.blocks import Channel, Samples, SignalBlock, Stream
-from monitor.wire.native import WireError
-from monitor.wire.plain_message import PlainMessage, decode_plain
-from monitor.wire.timeline import Timeline, estimate_rate
+from monitor.messages.blocks import Channel, Role, Samples
+from monitor.wire.native import MAX_CHANNELS, MAX_RATE, MAX_TEXT, MIN_RATE, WireError
 
-__all__ = ["PlainAssembler", "PlainMessage", "decode_plain"]
+MAX_INDEX = 1 << 53
+MAX_BODY = 4 << 20
+MAX_EPOCH = 1 << 62
+DEFAULT_ACTUATOR = "actuator"
 
-DEFAULT_RIG = "rig"
-RATE_SAMPLES = 16
-MAX_JUMPS = 1000
+_Values = float | None | list[float | None]
+_Group = _Values | dict[str, _Values]
 
 
-class PlainAssembler:
-    """Gives the samples of one sender their stream and their indices.
+class _Body(msgspec.Struct, forbid_unknown_fields=True):
+    command: _Group
+    measured: _Group
+    force: _Group | UnsetType = UNSET
+    auxiliary: dict[str, _Values] = {}
+    t: float | list[float] | UnsetType = UNSET
+    rig: str | UnsetType = UNSET
+    epoch: int | float | UnsetType = UNSET
+    index: int | float | UnsetType = UNSET
+    sample_rate: float | UnsetType = UNSET
+    units: dict[str, str] | UnsetType = UNSET
+    last: bool = False
 
-    What a message leaves out (rig, units, sample rate) stays as the sender said it last.
+
+_json = msgspec.json.Decoder(_Body)
+_msgpack = msgspec.msgpack.Decoder(_Body)
+_NOT_JSON = re.compile(rb"[:\[,]\s*[-+]?(nan|inf)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainMessage:
+    """Content of one message; None where a key is absent.
 
     Parameters
     ----------
-    sample_rate : Hz, for a sender that does not say it; without either it is estimated from `t`.
+    channels : one for each column; their units are in `units`.
+    samples : (n_samples, n_channels).
+    times : s; none, that of the first sample, or one for each sample.
+    units : by channel name or role.
+    """
+
+    channels: tuple[Channel, ...]
+    samples: Samples
+    times: tuple[float, ...] = ()
+    rig: str | None = None
+    epoch: int | None = None
+    index: int | None = None
+    sample_rate: float | None = None
+    units: Mapping[str, str] | None = None
+    last: bool = False
+
+    def __len__(self) -> int:
+        return int(self.samples.shape[0])
+
+
+def decode_plain(body: bytes) -> PlainMessage:
+    """Return the message in `body`, the last frame of a plain message.
 
     Raises
     ------
-    ValueError : the rate is not a positive number.
+    WireError : the message violates docs/wire-format.md.
     """
-
-    def __init__(self, sample_rate: float | None = None) -> None:
-        if sample_rate is not None and not 0.0 < sample_rate < math.inf:
-            raise ValueError(f"sample rate {sample_rate} Hz: must be a positive number")
-        self._rate = sample_rate
-        self._estimated = False
-        self._rig = DEFAULT_RIG
-        self._units: Mapping[str, str] = {}
-        self._epoch = 0
-        self._ended = False
-        self._timeline: Timeline | None = None
-        self._key: tuple[object, ...] = ()
-        self._channels: tuple[Channel, ...] = ()
-        self._stream: Stream | None = None
-        self._held: list[PlainMessage] = []
-
-    def accept(self, message: PlainMessage) -> tuple[SignalBlock, ...]:
-        """Return the blocks that `message` completes, in order; none while the rate is being estimated.
-
-        Raises
-        ------
-        WireError : the sample rate is neither said nor to be had from `t`, or `t` is out of all bounds.
-        """
-        if message.sample_rate is not None:
-            self._rate, self._estimated = message.sample_rate, False
-        elif self._estimated and self._timeline and self._restarts(self._timeline, message):
-            self._rate = None
-        rate = self._rate
-        if rate is None:
-            if not len(message) and not message.last:
-                return ()
-            if len(message) and not message.times:
-                raise WireError("the sample rate is not known: send sample_rate, or t with every message")
-            self._held.append(message)
-            if not _enough(self._held):
-                return ()
-            held, self._held = self._held, []
-            self._rate = rate = _estimate(held)
-            self._estimated = True
-        else:
-            held, self._held = [*self._held, message], []
-        return tuple(block for one in held for block in self._blocks(one, rate))
-
-    def _restarts(self, timeline: Timeline, message: PlainMessage) -> bool:
-        if message.epoch is not None:
-            return message.epoch != self._epoch
-        if self._ended and len(message):
-            return True
-        if message.index is not None:
-            return timeline.restarts_at_index(message.index)
-        return bool(message.times) and timeline.restarts_at_time(message.times[0])
-
-    def _blocks(self, message: PlainMessage, rate: float) -> tuple[SignalBlock, ...]:
-        timeline, epoch = self._timeline, self._epoch
-        if timeline is None or self._restarts(timeline, message):
-            epoch = message.epoch if message.epoch is not None else epoch + (timeline is not None)
-            timeline = Timeline(rate)
-        # a message that is refused leaves no trace
-        timeline = copy.copy(timeline)
-        timeline.rate = rate
-        try:
-            pieces = _pieces(timeline, message)
-        except ValueError as problem:
-            raise WireError(str(problem)) from problem
-        samples = self._samples(message)
-        stream = self._stream_of(message, epoch, rate)
-        stops = [*(row for row, _, _ in pieces[1:]), len(message)]
-        blocks = tuple(
-            SignalBlock(stream, index, t, samples[row:stop], message.last and stop == len(message))
-            for (row, index, t), stop in zip(pieces, stops, strict=True)
-        )
-        for block in blocks:
-            timeline.passed_indices(block.index, len(block))
-        if message.times and len(message):
-            newest = max(message.times[0] + (len(message) - 1) / rate, *message.times)
-            timeline.passed_times(message.times[0], newest)
-        self._timeline, self._epoch, self._ended = timeline, epoch, message.last
-        return blocks
-
-    def _samples(self, message: PlainMessage) -> Samples:
-        """Bring the columns into their usual order: a map has none, and some senders shuffle theirs."""
-        if message.channels == self._channels:
-            return message.samples
-        if set(message.channels) != set(self._channels):
-            self._channels = message.channels
-            return message.samples
-        return np.take(message.samples, [message.channels.index(c) for c in self._channels], axis=1)
-
-    def _stream_of(self, message: PlainMessage, epoch: int, rate: float) -> Stream:
-        self._rig = self._rig if message.rig is None else message.rig
-        self._units = self._units if message.units is None else message.units
-        key = (self._rig, epoch, rate, self._units, self._channels)
-        if self._stream is None or key != self._key:
-            units = self._units
-            channels = (replace(c, unit=units.get(c.name, units.get(c.role, ""))) for c in self._channels)
-            self._stream, self._key = Stream(self._rig, epoch, rate, tuple(channels)), key
-        return self._stream
+    if len(body) > MAX_BODY:
+        raise WireError(f"a plain message of {len(body)} bytes; the limit is {MAX_BODY}")
+    raw = _decode_body(body)
+    columns = dict(_columns(raw))
+    if len(columns) > MAX_CHANNELS:
+        raise WireError(f"{len(columns)} channels; the limit is {MAX_CHANNELS}")
+    rows = len(next(iter(columns.values())))
+    samples = np.empty((rows, len(columns)))
+    for column, (channel, values) in enumerate(columns.items()):
+        if len(values) != rows:
+            raise WireError(
+                f"{channel.name} has {len(values)} samples and the first channel {rows}: send equal numbers"
+            )
+        samples[:, column] = values
+    index = _integer(raw.index, "index", MAX_INDEX)
+    if rows == 0 and index is None:
+        raise WireError("no samples: an empty message is a heartbeat and must carry the next index")
+    rate = None if raw.sample_rate is UNSET else raw.sample_rate
+    if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
+        raise WireError(f"sample_rate {rate} Hz: must be a number from {MIN_RATE:g} to {MAX_RATE:g}")
+    return PlainMessage(
+        channels=tuple(columns),
+        samples=samples,
+        times=_times(raw.t, rows),
+        rig=None if raw.rig is UNSET else _text(raw.rig, "rig"),
+        epoch=_integer(raw.epoch, "epoch", MAX_EPOCH),
+        index=index,
+        sample_rate=rate,
+        units=_units(raw.units, columns),
+        last=raw.last,
+    )
 
 
-def _pieces(timeline: Timeline, message: PlainMessage) -> list[tuple[int, int, float]]:
-    """Return row, index and time where each run of consecutive samples starts."""
-    times = message.times
-    if message.index is None and times:
-        indices = [timeline.locate(t) for t in times]
-        jumps = [row for row, (a, b) in enumerate(pairwise(indices), 1) if b != a + 1]
-        if len(jumps) > MAX_JUMPS:
-            raise ValueError(f"t jumps {len(jumps)} times in one message; the limit is {MAX_JUMPS}")
-        return [(row, indices[row], times[row]) for row in (0, *jumps)]
-    index = timeline.next if message.index is None else message.index
-    if times and len(message):
-        timeline.pin(index, times[0])
-    return [(0, index, times[0] if times else timeline.time_of(index))]
+def _decode_body(body: bytes) -> _Body:
+    first = body[:1]
+    is_json = first in (b"{", b" ", b"\t", b"\r", b"\n")
+    if not is_json and not (b"\x80" <= first <= b"\x8f" or first in (b"\xde", b"\xdf")):
+        raise WireError("neither a JSON object nor a MessagePack map")
+    try:
+        return (_json if is_json else _msgpack).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        if is_json and _NOT_JSON.search(body):
+            raise WireError("NaN and Infinity are not JSON: send null for a missing value") from problem
+        # the error quotes the sender's bytes: one short printable line
+        reason = "".join(c if c.isprintable() else "?" for c in str(problem)[: 2 * MAX_TEXT])
+        raise WireError(f"the message cannot be read: {reason}") from problem
 
 
-def _enough(held: list[PlainMessage]) -> bool:
-    times = sum(len(message.times) for message in held)
-    samples = sum(len(message) for message in held)
-    lists = len(held) > 1 and any(len(message.times) > 1 for message in held)
-    return held[-1].last or (times > 3 and (lists or samples >= RATE_SAMPLES))
+def _columns(raw: _Body) -> Iterator[tuple[Channel, list[float | None]]]:
+    given = {Role.COMMAND: raw.command, Role.MEASURED: raw.measured}
+    if raw.force is not UNSET:
+        given[Role.FORCE] = raw.force
+    groups = {r: g if isinstance(g, dict) else {DEFAULT_ACTUATOR: g} for r, g in given.items()}
+    actuators = groups[Role.COMMAND]
+    if not actuators:
+        raise WireError("command names no actuator")
+    for role, group in groups.items():
+        if unknown := next(iter(group.keys() - actuators.keys()), None):
+            raise WireError(f"{role} has an actuator {unknown[:MAX_TEXT]!r} that command does not have")
+    names = set()
+    for actuator in actuators:
+        # leaves room for the role in the channel's name
+        _text(actuator, "actuator's name", MAX_TEXT - len(".measured"))
+        for role, group in groups.items():
+            if actuator in group:
+                names.add(name := f"{actuator}.{role}")
+                yield Channel(name, role, actuator=actuator), _list(group[actuator])
+            elif role is Role.MEASURED:
+                raise WireError(f"actuator {actuator!r} has a command but no measured values")
+    for name, values in raw.auxiliary.items():
+        if _text(name, "auxiliary channel's name") in names:
+            raise WireError(f"auxiliary channel {name!r} has the name of an actuator's channel: rename it")
+        yield Channel(name, Role.AUXILIARY), _list(values)
 
 
-def _estimate(held: list[PlainMessage]) -> float:
-    positions: list[int] = []
-    times: list[float] = []
-    count = 0
-    for message in held:
-        if len(message):
-            positions += range(count, count + len(message.times))
-            times += message.times
-        count += len(message)
-    rate = estimate_rate(positions, times)
-    if rate is None:
-        raise WireError("the sample rate cannot be determined from t, which does not advance: send sample_rate")
-    return rate
+def _list(values: _Values) -> list[float | None]:
+    return values if isinstance(values, list) else [values]
+
+
+def _text(text: str, what: str, limit: int = MAX_TEXT) -> str:
+    if not 1 <= len(text) <= limit or not text.isprintable():
+        raise WireError(f"the {what} must have 1 to {limit} printable characters")
+    return text
+
+
+def _integer(number: float | UnsetType, what: str, limit: int) -> int | None:
+    if number is UNSET:
+        return None
+    # MATLAB writes whole numbers above 2^53 as 1.7e18
+    if not (0 <= number <= limit and number == int(number)):
+        raise WireError(f"{what} {number}: must be a whole number from 0 to {limit}")
+    return int(number)
+
+
+def _times(t: float | list[float] | UnsetType, rows: int) -> tuple[float, ...]:
+    if t is UNSET:
+        return ()
+    if isinstance(t, list) and len(t) != rows:
+        raise WireError(f"t has {len(t)} times for {rows} samples: send one, or one for each sample")
+    times = tuple(t) if isinstance(t, list) else (t,)
+    if not all(map(math.isfinite, times)):
+        raise WireError("t has a value that is not finite")
+    return times
+
+
+def _units(units: dict[str, str] | UnsetType, channels: Iterable[Channel]) -> dict[str, str] | None:
+    if units is UNSET:
+        return None
+    for name in units.keys() - {channel.name for channel in channels} - set(Role):
+        raise WireError(f"units names {name[:MAX_TEXT]!r}, which is neither a channel nor a role")
+    return {name: unit and _text(unit, f"unit of {name}") for name, unit in units.items()}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples, SignalBlock, Stream
 from monitor.messages.recordings import FileColumn
-from monitor.wire.timeline import MAX_RATE, MIN_RATE
+from monitor.wire.native import MAX_RATE, MIN_RATE
 
 _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
 

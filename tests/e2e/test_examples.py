@@ -20,7 +20,8 @@ import zmq
 from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
 from monitor.transport.zeromq.results import ResultPublisher
 from monitor.wire.native import Decoder, Encoder
-from monitor.wire.plain import PlainAssembler, decode_plain
+from monitor.wire.plain import decode_plain
+from monitor.wire.plain_assembler import PlainAssembler
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -16,7 +16,7 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
-from monitor import Live, Row, ServiceLostError, connect
+from monitor import Connection, Row, ServiceLostError, connect
 from monitor.commands.security import open_guard
 from monitor.messages.alarms import Alarm, AlarmReport, Severity
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
@@ -70,7 +70,7 @@ def until(done: Callable[[], object], meanwhile: Callable[[], object] = lambda: 
 
 
 @contextmanager
-def listening(sink: ResultPublisher, health: Health | None = None, **options) -> Iterator[Live]:
+def listening(sink: ResultPublisher, health: Health | None = None, **options) -> Iterator[Connection]:
     """Connect, and wait until what is published arrives."""
     with connect(sink.endpoint, **options) as live:
         health = health or Health(rig="lab", state="receiving")
@@ -117,7 +117,7 @@ def test_async_for_gives_the_same(sink: ResultPublisher) -> None:
             await asyncio.wait_for(listener, 30.0)
         return rows
 
-    async def gather(live: Live, rows: list[Row]) -> None:
+    async def gather(live: Connection, rows: list[Row]) -> None:
         async for row in live:
             rows.append(row)  # noqa: PERF401  seen from outside while it grows
 
@@ -127,7 +127,7 @@ def test_async_for_gives_the_same(sink: ResultPublisher) -> None:
 
 
 def test_a_task_that_is_cancelled_loses_nothing(sink: ResultPublisher) -> None:
-    async def run(live: Live) -> list[int]:
+    async def run(live: Connection) -> list[int]:
         found = []
         sink.results(block(0, 1))
         found.append((await asyncio.wait_for(anext(live), 30.0)).index)
@@ -250,7 +250,7 @@ def test_close_ends_a_loop_in_another_thread(sink: ResultPublisher) -> None:
 
 
 @contextmanager
-def answering(sink: ResultPublisher, live: Live) -> Iterator[list[Request]]:
+def answering(sink: ResultPublisher, live: Connection) -> Iterator[list[Request]]:
     """A service that carries out what is asked, but for what is called 'wrong'."""
     carried_out: list[Request] = []
     stop = threading.Event()
@@ -305,8 +305,8 @@ def test_a_service_that_takes_no_requests_or_is_not_there(
 ) -> None:
     with listening(sink) as live, pytest.raises(TransportError, match="accepts no requests"):
         live.note("valve opened")
-    monkeypatch.setattr("monitor.client.live.ANSWER_TIMEOUT", 0.2)
-    with connect(sink.endpoint) as live, pytest.raises(ServiceLostError, match="nobody to ask"):
+    monkeypatch.setattr("monitor.client.connection.ANSWER_TIMEOUT", 0.2)
+    with connect(sink.endpoint) as live, pytest.raises(ServiceLostError, match="the request was not sent"):
         live.note("valve opened")
 
 

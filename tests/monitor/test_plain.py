@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from monitor.messages.blocks import Role
 from monitor.wire.native import Decoder, Encoder, WireError
-from monitor.wire.plain import PlainAssembler, decode_plain
-from monitor.wire.plain_message import MAX_BODY
+from monitor.wire.plain import MAX_BODY, decode_plain
+from monitor.wire.plain_assembler import PlainAssembler
 
 Encode = Callable[[object], bytes]
 
@@ -117,7 +117,7 @@ _BAD = {
     "an actuator without measurement": (_body(command={"a": 1, "b": 1}, measured={"a": 1}), "'b'"),
     "a measurement without command": (_body(command={"a": 1}, measured={"a": 1, "b": 1}), "'b'"),
     "a force without command": (_body(force={"nroth": 1}), "nroth"),
-    "lists of two lengths": (_body(command=[1, 2]), "as many"),
+    "lists of two lengths": (_body(command=[1, 2]), "equal numbers"),
     "an actuator without name": (_body(command={"": 1}, measured={"": 1}), "name"),
     "a long name": (_body(command={"a" * 120: 1}, measured={"a" * 120: 1}), "119"),
     "a name with a line end": (_body(command={"a\n": 1}, measured={"a\n": 1}), "printable"),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from monitor.messages.blocks import SignalBlock
 from monitor.wire.native import WireError
-from monitor.wire.plain import PlainAssembler, decode_plain
-from monitor.wire.timeline import estimate_rate, snap_rate
+from monitor.wire.plain import decode_plain
+from monitor.wire.plain_assembler import PlainAssembler, estimate_sample_rate, round_to_common_rate
 
 
 def _body(**keys: object) -> bytes:
@@ -288,9 +288,9 @@ def test_a_rate_that_is_none_is_the_callers_mistake(rate: float) -> None:
     ],
 )
 def test_usual_rates_are_recognised(measured: float, usual: float) -> None:
-    assert snap_rate(measured) == usual
+    assert round_to_common_rate(measured) == usual
 
 
 def test_the_rate_survives_losses_and_rounded_times() -> None:
     taken = [n for n in range(24) if n not in (3, 4, 9, 17)]
-    assert estimate_rate(range(len(taken)), [round(n / 51.2, 3) for n in taken]) == 51.2
+    assert estimate_sample_rate(range(len(taken)), [round(n / 51.2, 3) for n in taken]) == 51.2

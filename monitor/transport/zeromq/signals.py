@@ -14,7 +14,8 @@ from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
-from monitor.wire.plain import PlainAssembler, decode_plain
+from monitor.wire.plain import decode_plain
+from monitor.wire.plain_assembler import PlainAssembler
 
 MAX_SENDERS = 64
 _PREFIX = b"synchroscope/"

@@ -1,0 +1,284 @@
+"""`connect`: receive the results of a running service in a Python program."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+from threading import Lock
+from typing import Self
+
+import zmq
+
+from monitor.client.rows import Row, RowReader
+from monitor.messages.alarms import Alarm, AlarmReport
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.messages.health import Health
+from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
+from monitor.messages.transfer import TransferBlock
+from monitor.system.default_endpoints import RESULTS
+from monitor.transport.zeromq.endpoint import rejection_reason
+from monitor.transport.zeromq.key_files import keys_of
+from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
+from monitor.transport.zeromq.results import MessageKind, Published, ResultSubscriber
+
+_POLL_INTERVAL = 0.1  # s; between polls the timeout and a close by another thread are checked
+_ASYNC_POLL_INTERVAL = 0.005  # s
+_MAX_EVENTS = 1000
+_REJECTIONS = {
+    rejection_reason(event, zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, encrypted=encrypted)
+    for event in (zmq.Event.HANDSHAKE_FAILED_AUTH, zmq.Event.HANDSHAKE_FAILED_PROTOCOL)
+    for encrypted in (False, True)
+}
+
+
+class ServiceLostError(ConnectionError):
+    """No data from the service for the timeout, or it rejects the keys. Iterate again to keep waiting."""
+
+
+def connect(
+    url: str = RESULTS,
+    *,
+    rig: str = "",
+    kinds: Sequence[MessageKind] = ("results", "alarms", "event"),
+    keys: str = "",
+    timeout: float | None = 10.0,
+    follow: bool = False,
+) -> Connection:
+    """Connect a SUB socket to the results of a service and subscribe.
+
+    As with ZeroMQ, this returns at once: the service may start later, and the connection is re-established
+    automatically.
+
+    Parameters
+    ----------
+    url : endpoint of the results of the service.
+    rig : accept results and signals of this rig only; empty: of all rigs.
+    kinds : messages to subscribe to: results, transfer, signals, alarms, event. Health is always included.
+    keys : folder of CURVE keys, if the service requires them.
+    timeout : s without a message from the service, which publishes its health five times a second even if its rig
+        is silent, after which iterating raises `ServiceLostError`; None: never. If the service rejects the keys, or
+        requires some, that is raised at once.
+    follow : continue with the next run after the last block of a stream, instead of ending.
+
+    Raises
+    ------
+    TransportError : the endpoint is malformed.
+    KeyFileError : the keys are missing, or their file permissions are not safe.
+
+    Examples
+    --------
+    >>> from monitor import connect
+    >>> for row in connect("tcp://127.0.0.1:5556"):  # doctest: +SKIP
+    ...     print(row.time, row["north"]["broadband_delay"])
+    """
+    return Connection(url, rig, kinds, keys, timeout, follow)
+
+
+class Connection:
+    """A subscription to the results of a service, returned by `connect`; an iterator and a context manager.
+
+    Iterating, with ``for`` or ``async for``, yields every `Row` in order. It ends after the last block of the stream,
+    or when `close` is called, from any thread. A reader that is seconds too slow loses rows, which shows in
+    `Row.index`; the service and other clients are not affected.
+
+    Attributes
+    ----------
+    url : endpoint, as given to `connect`.
+    health : newest `Health` of the service; None before the first.
+    alarms : all alarms, from the newest report.
+    events : the newest events, up to 1000.
+    """
+
+    def __init__(
+        self, url: str, rig: str, kinds: Sequence[MessageKind], keys: str, timeout: float | None, follow: bool
+    ) -> None:
+        self._rig, self._timeout, self._follow = rig, timeout, follow
+        self._security = keys_of(keys)
+        # the rig is not part of the subscription: a service has no rig until its first block
+        subscribed = tuple(dict.fromkeys((*kinds, "health")))
+        self._subscriber = ResultSubscriber(url, kinds=subscribed, security=self._security)
+        self.url = url
+        self.health: Health | None = None
+        self.alarms: tuple[Alarm, ...] = ()
+        self.events: deque[Event] = deque(maxlen=_MAX_EVENTS)
+        self._lock = Lock()
+        self._waiting: deque[Published] = deque()
+        self._reader = RowReader()
+        self._rows: Iterator[Row] = iter(())
+        self._newest: Row | None = None
+        self._closed = False
+        self._last_message = time.monotonic()
+        self._fault = self._rejection = ""
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the last message of the service, or since `connect`."""
+        return time.monotonic() - self._last_message
+
+    def __iter__(self) -> Iterator[Row]:
+        return self
+
+    def __next__(self) -> Row:
+        while (row := next(self._rows, None)) is None:
+            item = self._next_item()
+            if item is None:
+                raise StopIteration
+            self._read_rows(item)
+        return row
+
+    def __aiter__(self) -> AsyncIterator[Row]:
+        return self
+
+    async def __anext__(self) -> Row:
+        while (row := next(self._rows, None)) is None:
+            while not self._waiting and not self._closed and not self._receive(0.0):
+                self._check()
+                await asyncio.sleep(_ASYNC_POLL_INTERVAL)
+            item = self._pop()
+            if item is None:
+                raise StopAsyncIteration
+            self._read_rows(item)
+        return row
+
+    def blocks(self) -> Iterator[ResultBlock]:
+        """Yield blocks, as arrays: ``block.values`` is (n_rows, n_columns)."""
+        return (item for item in self.items() if isinstance(item, ResultBlock) and len(item))
+
+    def items(self) -> Iterator[Published]:
+        """Yield all messages of the subscribed kinds, in order."""
+        while (item := self._next_item()) is not None:
+            yield item
+
+    def newest(self) -> Row | None:
+        """Return the newest row without waiting, and discard those before it; None before the first."""
+        while self._receive(0.0):
+            pass
+        blocks = [item for item in self._waiting if isinstance(item, ResultBlock) and len(item)]
+        # other messages are in `health`, `alarms` and `events` already
+        self._waiting.clear()
+        if blocks:
+            self._rows = iter(())
+            self._newest = self._reader.row(blocks[-1], -1)
+        return self._newest
+
+    def note(self, text: str) -> None:
+        """Add a line of text to the run, at the newest sample.
+
+        Raises
+        ------
+        RequestError : the service rejects the request, or does not answer within 5 s.
+        ServiceLostError : there is no service.
+        ValueError : the text is empty, too long or not printable.
+        """
+        self._request(NoteRequest(text=text))
+
+    def acknowledge(self, alarm: str = "", by: str = "") -> None:
+        """Acknowledge an alarm, or all; `by` is the operator. Raises as `note` does."""
+        self._request(AcknowledgeRequest(alarm=alarm, by=by))
+
+    def reset(self, alarm: str = "", by: str = "") -> None:
+        """Reset a latched alarm that is acknowledged and not active, or all. Raises as `note` does."""
+        self._request(ResetRequest(alarm=alarm, by=by))
+
+    def shelve(self, alarm: str, seconds: float, by: str = "") -> None:
+        """Shelve an alarm; 0 s unshelves it. Raises as `note` does."""
+        self._request(ShelveRequest(alarm=alarm, seconds=seconds, by=by))
+
+    def close(self) -> None:
+        """Close the socket; iterations, also in other threads, end. A second call does nothing."""
+        self._closed = True
+        self._rows = iter(())
+        self._waiting.clear()
+        with self._lock:
+            self._subscriber.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # a program of three lines does not close it
+        with suppress(AttributeError):
+            self.close()
+
+    def _read_rows(self, item: Published) -> None:
+        if isinstance(item, ResultBlock):
+            self._rows = self._reader.rows(item)
+
+    def _next_item(self) -> Published | None:
+        """Wait for the next item; None if closed or ended."""
+        while not self._waiting and not self._closed:
+            if not self._receive(_POLL_INTERVAL):
+                self._check()
+        return self._pop()
+
+    def _pop(self) -> Published | None:
+        try:
+            item = self._waiting.popleft()
+        except IndexError:
+            # closed, possibly by another thread
+            return None
+        ended = item.last if isinstance(item, ResultBlock) else isinstance(item, Health) and item.state == "ended"
+        if ended and not self._follow:
+            self.close()
+        return item
+
+    def _receive(self, timeout: float) -> bool:
+        """Queue received items; wait up to `timeout` s for the first. Return whether there was any."""
+        with self._lock:
+            items = [] if self._closed else self._subscriber.receive(timeout)
+        for item in items:
+            if isinstance(item, ResultBlock | SignalBlock | TransferBlock) and self._rig not in ("", item.stream.rig):
+                continue
+            self._update_state(item)
+            self._waiting.append(item)
+        return bool(items)
+
+    def _update_state(self, item: Published) -> None:
+        match item:
+            case Health():
+                self.health = item
+            case AlarmReport():
+                self.alarms = item.alarms
+            case Event():
+                self.events.append(item)
+                if item.kind is EventKind.NOTE:
+                    # in Python the option is an argument
+                    self._fault = item.detail.replace("--keys", "keys=")
+                    reason = item.detail.removeprefix(f"{self._subscriber.endpoint}: ")
+                    # notes of the service itself are received only after it has accepted the keys
+                    if self.health is None and reason in _REJECTIONS:
+                        self._rejection = self._fault
+        if not isinstance(item, Event):
+            self._last_message, self._fault = time.monotonic(), ""
+
+    def _check(self) -> None:
+        """Raise `ServiceLostError` if the service rejects the keys or the timeout is over."""
+        if self._rejection:
+            rejection, self._rejection = self._rejection, ""
+            raise ServiceLostError(rejection)
+        if self._timeout is not None and self.silence > self._timeout:
+            self._last_message = time.monotonic()
+            why = f": {self._fault}" if self._fault else ""
+            raise ServiceLostError(f"no data from the service at {self.url} for {self._timeout:g} s{why}")
+
+    def _request(self, request: Request) -> None:
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        # its health has the endpoint for requests
+        while self.health is None:
+            if self._closed or time.monotonic() > deadline:
+                raise ServiceLostError(f"no data from the service at {self.url}: the request was not sent")
+            if not self._receive(_POLL_INTERVAL):
+                self._check()
+        send_request(request, self.health, self.url, self._security)
