@@ -79,12 +79,15 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             with stop.interrupting():
-                source, publisher, requests = _set_up(arguments, stack)
+                source, publisher, requests, ready = _set_up(arguments, stack)
                 if requests is None:
+                    _say(ready)
                     _send_all(source, publisher, arguments.no_wait, stop)
             if requests is not None:
                 from replay.playback.controlled_source import play_controlled
 
+                # not before: a signal to a program that has printed this must not interrupt it
+                _say(ready)
                 play_controlled(source, publisher, requests, arguments.no_wait, stop)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -93,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _set_up(
     arguments: argparse.Namespace, stack: ExitStack
-) -> tuple[ControlledSource, SignalPublisher, ZmqRequestServer | None]:
+) -> tuple[ControlledSource, SignalPublisher, ZmqRequestServer | None, str]:
+    """Return what plays, and the line to print when it is ready."""
     from monitor.transport.zeromq.key_files import keys_of
     from monitor.transport.zeromq.signals import SignalPublisher
     from replay.faults import parse_faults
@@ -147,8 +151,8 @@ def _set_up(
         )
         stack.callback(requests.close)
     control = "" if requests is None else f"; requests at {requests.endpoint}"
-    _say(f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}{control}")
-    return source, publisher, requests
+    ready = f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}{control}"
+    return source, publisher, requests, ready
 
 
 def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: bool, stop: StopSignals) -> None:
