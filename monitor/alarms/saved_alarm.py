@@ -16,7 +16,7 @@ MAX_RIGS = 16
 """Other rigs whose alarms are saved."""
 
 
-class SavedAlarm(msgspec.Struct, frozen=True, rename={"underlying": "beneath"}):
+class SavedAlarm(msgspec.Struct, frozen=True):
     """An alarm that was not normal.
 
     Parameters

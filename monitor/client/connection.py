@@ -10,8 +10,6 @@ from contextlib import suppress
 from threading import Lock
 from typing import Self
 
-import zmq
-
 from monitor.client.rows import Row, RowReader
 from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
@@ -19,7 +17,6 @@ from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
 from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import RESULTS
-from monitor.transport.zeromq.endpoint import rejection_reason
 from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
 from monitor.transport.zeromq.results import MessageKind, Published, ResultSubscriber
@@ -27,11 +24,6 @@ from monitor.transport.zeromq.results import MessageKind, Published, ResultSubsc
 _POLL_INTERVAL = 0.1  # s; between polls the timeout and a close by another thread are checked
 _ASYNC_POLL_INTERVAL = 0.005  # s
 _MAX_EVENTS = 1000
-_REJECTIONS = {
-    rejection_reason(event, zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, encrypted=encrypted)
-    for event in (zmq.Event.HANDSHAKE_FAILED_AUTH, zmq.Event.HANDSHAKE_FAILED_PROTOCOL)
-    for encrypted in (False, True)
-}
 
 
 class ServiceLostError(ConnectionError):
@@ -254,20 +246,17 @@ class Connection:
             case Event():
                 self.events.append(item)
                 if item.kind is EventKind.NOTE:
-                    # in Python the option is an argument
-                    self._fault = item.detail.replace("--keys", "keys=")
-                    reason = item.detail.removeprefix(f"{self._subscriber.endpoint}: ")
-                    # notes of the service itself are received only after it has accepted the keys
-                    if self.health is None and reason in _REJECTIONS:
-                        self._rejection = self._fault
+                    self._fault = _as_argument(item.detail)
         if not isinstance(item, Event):
             self._last_message, self._fault = time.monotonic(), ""
 
     def _check(self) -> None:
         """Raise `ServiceLostError` if the service rejects the keys or the timeout is over."""
-        if self._rejection:
-            rejection, self._rejection = self._rejection, ""
-            raise ServiceLostError(rejection)
+        rejection = self._subscriber.rejection
+        if rejection != self._rejection:
+            self._rejection = rejection
+            if rejection:
+                raise ServiceLostError(_as_argument(rejection))
         if self._timeout is not None and self.silence > self._timeout:
             self._last_message = time.monotonic()
             why = f": {self._fault}" if self._fault else ""
@@ -282,3 +271,8 @@ class Connection:
             if not self._receive(_POLL_INTERVAL):
                 self._check()
         send_request(request, self.health, self.url, self._security)
+
+
+def _as_argument(text: str) -> str:
+    """Return a message with the option ``--keys`` as the argument that it is in Python."""
+    return text.replace("--keys", "keys=")

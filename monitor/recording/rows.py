@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,7 +120,7 @@ def event_rows(events: Sequence[Event]) -> EventTable:
 def events_of(rows: EventTable) -> list[Event]:
     """Return stored events; kinds of later versions become notes."""
     known = set(EventKind)
-    # older files have alarm transitions only as text, in the detail
+    # a file of another program may lack the columns of alarms
     has_columns = all(
         rows.dtype.fields is not None
         and name in rows.dtype.fields
@@ -141,7 +140,7 @@ def events_of(rows: EventTable) -> list[Event]:
             stored_text(row["detail"]),
         )
         if event.kind is EventKind.ALARM:
-            transition = _transition_from_columns(row, event) if has_columns else _transition_from_detail(event)
+            transition = _transition_from_columns(row, event) if has_columns else None
             event = event if transition is None else Event.of_alarm(transition)
         found.append(event)
     return found
@@ -189,47 +188,3 @@ def _transition_from_columns(row: Any, event: Event) -> Transition | None:
     except ValueError:
         # from a later version, or damaged
         return None
-
-
-_STATES = "|".join(AlarmState)
-_NUMBER = r"[-+.0-9einfa]+"
-_DETAIL = re.compile(
-    rf"#(?P<number>\d{{1,16}}) (?P<name>.+?) (?P<action>{'|'.join(AlarmAction)}): (?P<previous>{_STATES}) -> "
-    rf"(?P<state>{_STATES})(?:, value (?P<value>{_NUMBER}))?(?:, limit (?P<limit>{_NUMBER}))?"
-    rf"(?: (?P<unit>[^,:]*))?: (?P<reason>.*)",
-    re.DOTALL | re.ASCII,
-)
-
-
-def _transition_from_detail(event: Event) -> Transition | None:
-    """Return the alarm transition in the detail of an event of an older file, which has no columns for it.
-
-    Long names, units and reasons are cut in such a file; the user name is part of the reason.
-    """
-    found = _DETAIL.fullmatch(event.detail)
-    if found is None:
-        return None
-    fields = found.groupdict()
-    try:
-        value, limit = (None if fields[name] is None else float(fields[name]) for name in ("value", "limit"))
-    except ValueError:
-        return None
-    severity = Severity.TRIP if fields["name"].endswith(".trip") else Severity.WARN
-    actuator, _, quantity = fields["name"].removesuffix(f".{severity}").rpartition(".")
-    return Transition(
-        int(fields["number"]),
-        fields["name"],
-        severity,
-        AlarmAction(fields["action"]),
-        AlarmState(fields["previous"]),
-        AlarmState(fields["state"]),
-        event.time,
-        event.index,
-        value,
-        limit,
-        fields["unit"] or "",
-        fields["reason"],
-        "",
-        actuator,
-        quantity,
-    )

@@ -298,7 +298,7 @@ def test_a_snapshot_with_doubled_or_twice_shelved_alarms_is_refused() -> None:
     state = service.snapshot()
     for wrong in (
         state.replace(b"s.v.warn", b"n.v.warn"),
-        state.replace(b'"beneath":"unacknowledged"', b'"beneath":"shelved"'),
+        state.replace(b'"underlying":"unacknowledged"', b'"underlying":"shelved"'),
     ):
         with pytest.raises(ValueError, match="saved alarm"):
             service.restore(wrong)

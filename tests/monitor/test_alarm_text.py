@@ -25,7 +25,7 @@ STEP = Transition(
 WORD = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=150)
 NUMBER = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 # as files had events before there were columns for the steps of alarms
-FORMER_TYPE = np.dtype(
+PLAIN_TYPE = np.dtype(
     [
         *(("time", "<f8"), ("index", "<i8"), ("count", "<i8")),
         *(("kind", h5py.string_dtype("utf-8", 16)), ("detail", h5py.string_dtype("utf-8", 200))),
@@ -38,9 +38,9 @@ def kept(event: Event) -> Event:
     return found
 
 
-def former(detail: str, kind: EventKind = EventKind.ALARM) -> Event:
-    """Return what is read of a file of before."""
-    (found,) = events_of(np.array([(12.5, 1250, 0, kind.encode(), detail.encode())], FORMER_TYPE))
+def without_alarm_columns(detail: str, kind: EventKind = EventKind.ALARM) -> Event:
+    """Return an event as read from a table that lacks them."""
+    (found,) = events_of(np.array([(12.5, 1250, 0, kind.encode(), detail.encode())], PLAIN_TYPE))
     return found
 
 
@@ -108,22 +108,10 @@ def test_a_step_of_a_later_version_is_read_as_an_event() -> None:
     assert events_of(rows) == [Event(EventKind.ALARM, 12.5, 1250, 0, STEP.reason)]
 
 
-def test_the_steps_in_a_file_of_before_are_read_from_their_detail() -> None:
-    event = former(
-        "#17 north.fdb_delay.trip occur: normal -> unacknowledged, value 0.0731, limit 0.05 s: "
-        "north fdb_delay 0.0731 s is above 0.05 s"
-    )
-    assert event == Event.of_alarm(STEP)
-    bare = former("#3 disk.warn acknowledge: unacknowledged -> acknowledged: acknowledged by kim: two\nlines")
-    assert bare.alarm is not None
-    assert (bare.alarm.name, bare.alarm.value, bare.alarm.severity) == ("disk.warn", None, Severity.WARN)
-    assert former("of another version") == Event(EventKind.ALARM, 12.5, 1250, 0, "of another version")
-    assert former("#" + "9" * 150 + " n.v.warn occur: normal -> unacknowledged: x").alarm is None
-
-
 @given(st.text(st.characters(exclude_categories=["C"]), max_size=40), st.sampled_from(EventKind))
-def test_any_other_event_of_before_is_no_step(detail, kind) -> None:
-    assert former(detail, kind).alarm is None
+def test_an_event_without_the_columns_of_alarms_has_no_transition(detail, kind) -> None:
+    found = without_alarm_columns(detail, kind)
+    assert (found.kind, found.alarm) == (kind, None)
 
 
 def test_a_value_never_looks_like_the_limit_that_it_is_beyond() -> None:

@@ -118,6 +118,11 @@ class Subscriber(Generic[Item]):
         return tuple(socket.url for socket in self._sockets)
 
     @property
+    def rejection(self) -> str:
+        """Why a server rejects the connection for good, with its endpoint; empty: none does."""
+        return next((f"{socket.url}: {socket.rejection}" for socket in self._sockets if socket.rejection), "")
+
+    @property
     def waiting(self) -> int:
         """Messages that have arrived and are not received yet."""
         return self._queue.qsize()

@@ -89,6 +89,8 @@ class SubscriberSocket:
         self._encrypted = not bind and settings.security is not None and bool(settings.security.peer)
         self._listening = listening
         self._holding = False
+        self.rejection = ""
+        """Why the server rejects the connection for good; empty: it does not, or that is not known."""
         self.url = url
         self._open()
 
@@ -195,7 +197,7 @@ class SubscriberSocket:
             if self._disconnect_reason:
                 yield EventKind.RECONNECTED, f"{self.url}: connected again after {self._disconnect_reason}"
             self._connected, self._dropped, self._failures = True, False, 0
-            self._disconnect_reason = self._rejection_reason = ""
+            self._disconnect_reason = self._rejection_reason = self.rejection = ""
         elif event == zmq.Event.DISCONNECTED or event & FAILED:
             if self._connected:
                 # the next event shows whether it was this or the network
@@ -203,7 +205,7 @@ class SubscriberSocket:
             elif why := rejection_reason(event, value, encrypted=self._encrypted):
                 if why != self._rejection_reason:
                     self._disconnect_reason = self._disconnect_reason or "it was rejected"
-                    self._rejection_reason = why
+                    self._rejection_reason = self.rejection = why
                     yield EventKind.NOTE, f"{self.url}: {why}"
             elif not self._dropped and not self._rejection_reason:
                 self._failures += 1
