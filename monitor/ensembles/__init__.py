@@ -1,1 +1,1 @@
-"""Ensembles in files: read from what others wrote, mapped from what was sorted before, and written."""
+"""Ensemble files: reading, writing, and the reliability plan from files named in the settings."""

@@ -1,4 +1,4 @@
-"""From settings to a reliability plan: ensembles and tolerances out of files."""
+"""Reliability plan from the settings: reads the ensembles and the tolerance table."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from monitor.reliability.plan import ReliabilityPlan, ValidationSite
 from monitor.reliability.tolerance import Tolerance, ToleranceError, TolerancePolicy, check_units, parse_tolerance
 from monitor.system.files import check_regular
 
-# nothing is converted here: a header in other words may mean other units
+# only these: nothing is converted, and another header may mean other units
 _HEADERS = (["time", "tolerance"], ["time[s]", "tolerance"])
-_MOST_BYTES = 1 << 26
-_TOLD = 60  # characters of a header that is wrong
+_MAX_BYTES = 1 << 26
+_MAX_QUOTED = 60  # characters of an invalid header
 
 
 def read_tolerance_table(path: Path, instants: Samples) -> Samples:
-    """Return the tolerances of a file at the instants of an ensemble, between its lines by straight ones.
+    """Return the tolerance from a text table at the instants of an ensemble, linearly interpolated.
 
     Parameters
     ----------
-    path : with the header ``time,tolerance`` or ``time [s],tolerance``, and lines of s and the response's unit.
+    path : with the header ``time,tolerance`` or ``time [s],tolerance``; in s and the unit of the response.
     instants : (n_times,), s.
 
     Returns
     -------
-    tolerance : (n_times,), in the response's unit.
+    tolerance : (n_times,), in the unit of the response.
 
     Raises
     ------
-    ToleranceError : there is no such file, its header is another, or its times do not rise or reach far enough.
+    ToleranceError : the file is missing or has another header, or its times do not increase or do not cover the
+        instants.
     """
     try:
-        check_regular(path, _MOST_BYTES)
+        check_regular(path, _MAX_BYTES)
         header, *lines = path.read_text(encoding="utf-8-sig").splitlines() or [""]
         rows = [line.split(",") for line in lines if line.strip()]
         if ["".join(cell.split()).lower() for cell in header.split(",")] not in _HEADERS:
-            raise ValueError(f"not {header[:_TOLD]!r}")
+            raise ValueError(f"not {header[:_MAX_QUOTED]!r}")
         time, tolerance = np.array(rows, dtype=np.float64).T
     except (OSError, ValueError) as problem:
         reason = str(problem).splitlines()[0]
@@ -53,22 +54,22 @@ def read_tolerance_table(path: Path, instants: Samples) -> Samples:
     if not (np.isfinite(tolerance).all() and (tolerance > 0.0).all()):
         raise ToleranceError(f"{path}: a tolerance must be positive at every instant")
     if not (np.diff(time) > 0.0).all():
-        raise ToleranceError(f"{path}: time must rise from line to line")
+        raise ToleranceError(f"{path}: time must increase from line to line")
     if not time[0] <= instants[0] <= instants[-1] <= time[-1]:
-        raise ToleranceError(f"{path}: must reach from {instants[0]:g} to {instants[-1]:g} s")
+        raise ToleranceError(f"{path}: must cover {instants[0]:g} to {instants[-1]:g} s")
     return np.asarray(np.interp(instants, time, tolerance))
 
 
-_SMALL = 0.05  # of its peak: where a response is smaller, a literal tolerance says little
-_NEXT_TO_NOTHING = ", next to nothing where that is small: policy floored or peak knows that"
+_SMALL_RESPONSE = 0.05  # of its peak; a literal tolerance of a smaller response is too small to be useful
+_SMALL_NOTE = ", which is nearly zero where the measurement is: use policy floored or peak"
 
 
 def open_plan(settings: ReliabilitySettings) -> ReliabilityPlan | None:
-    """Return what the settings ask for; None if they name no channel.
+    """Return the plan that the settings describe; None if they name no channel.
 
     Raises
     ------
-    ValueError : an ensemble or a tolerance cannot be used; the text begins with what it is about.
+    ValueError : an ensemble or a tolerance cannot be used; the message begins with its file or setting.
     """
     if not settings.channel:
         return None
@@ -89,16 +90,16 @@ def open_plan(settings: ReliabilitySettings) -> ReliabilityPlan | None:
 
 
 def _tolerances(settings: ReliabilitySettings, ensembles: Sequence[Ensemble]) -> list[tuple[Tolerance, str]]:
-    """Return the tolerance of each site, and what it is in words."""
-    policy, value = _amount(settings)
+    """Return the tolerance of each site, and its description."""
+    policy, value = _policy_and_value(settings)
     referred = settings.reference is not None and policy in (TolerancePolicy.FLOORED, TolerancePolicy.PEAK)
-    # a reference is in the response's unit as well
+    # the reference has the unit of the response
     check_units(TolerancePolicy.ABSOLUTE if referred else policy, [ensemble.unit for ensemble in ensembles])
     return [_tolerance(settings, policy, value, ensemble) for ensemble in ensembles]
 
 
-def _amount(settings: ReliabilitySettings) -> tuple[TolerancePolicy, float]:
-    """Return the policy and its value, which a varying one does not have."""
+def _policy_and_value(settings: ReliabilitySettings) -> tuple[TolerancePolicy, float]:
+    """Return the policy and its value, NaN for a varying one."""
     is_table = settings.policy is None and Path(str(settings.tolerance)).is_file()
     if is_table or settings.policy == "varying":
         return TolerancePolicy.VARYING, float("nan")
@@ -116,12 +117,12 @@ def _tolerance(
         return Tolerance(policy, value), f"{value:g}{unit}"
     if policy is TolerancePolicy.LITERAL:
         size = np.abs(ensemble.quantile(0.5))
-        warning = "" if size.min() >= _SMALL * size.max() else _NEXT_TO_NOTHING
+        warning = "" if size.min() >= _SMALL_RESPONSE * size.max() else _SMALL_NOTE
         return Tolerance(policy, value), f"{100.0 * value:g} % of the measurement{warning}"
-    # the measurement is not there yet: what the model expects stands in for it
+    # the measurement is not known yet: the mean of the model takes its place
     mean = ensemble.mean
     expected = float(np.max(np.abs(mean)) if policy is TolerancePolicy.PEAK else np.sqrt(np.mean(mean**2)))
-    reference, whose = (settings.reference, "as set") if settings.reference else (expected, "the model's mean")
+    reference, origin = (settings.reference, "as set") if settings.reference else (expected, "mean of the model")
     least = "" if policy is TolerancePolicy.PEAK else "the measurement, at least of "
-    words = f"{100.0 * value:g} % of {least}{reference:.3g}{unit} ({whose})"
-    return Tolerance(policy, value, np.array([reference])), words
+    description = f"{100.0 * value:g} % of {least}{reference:.3g}{unit} ({origin})"
+    return Tolerance(policy, value, np.array([reference])), description

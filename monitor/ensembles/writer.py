@@ -1,4 +1,4 @@
-"""Write an ensemble file: realizations as they come, then their order."""
+"""Write an ensemble file: realizations as they are simulated, then their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.ensembles.layout import (
+from monitor.ensembles.reader import (
     DAMAGE,
     ORDER,
     PAGE,
@@ -29,31 +29,24 @@ from monitor.ensembles.layout import (
 from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import EnsembleError, check_time, sort_rows
 
-# for what HDF5 writes about the arrays
-_SLACK = 1 << 16
+_METADATA_BYTES = 1 << 16  # of HDF5
+_BYTES_AT_ONCE = 1 << 26  # of response and order, sorted in one step
 
 
-def make_empty(path: Path, time: Samples, n_realizations: int, attributes: Mapping[str, str]) -> None:
-    """Make the file; it has its name when everything is in its place, and leaves nothing behind if it gets none.
-
-    Parameters
-    ----------
-    path : of the file.
-    time : (n_times,), s.
-    n_realizations : how many there is to be room for.
-    attributes : of the file.
+def _create(path: Path, time: Samples, n_realizations: int, attributes: Mapping[str, str]) -> None:
+    """Create the file with all its space; atomic: on an error nothing is left.
 
     Raises
     ------
-    OSError, RuntimeError, ValueError : the disk refuses, at the latest for want of room.
+    OSError, RuntimeError, ValueError : the file cannot be written, for example because the disk is full.
     """
     shape = len(time), n_realizations
-    size = 12 * shape[0] * shape[1] + time.nbytes + _SLACK
+    size = 12 * shape[0] * shape[1] + time.nbytes + _METADATA_BYTES
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        # tried before, because HDF5 crashes where a write of its own fails
+        # reserved first, because HDF5 crashes if a write fails
         _reserve(temporary, "wb", size)
-        _lay_out(temporary, time, shape, attributes)
+        _write_layout(temporary, time, shape, attributes)
         _reserve(temporary, "r+b", size)
         temporary.rename(path)
     finally:
@@ -68,41 +61,37 @@ def _reserve(path: Path, mode: str, size: int) -> None:
             file.truncate(size)
 
 
-def _lay_out(path: Path, time: Samples, shape: tuple[int, int], attributes: Mapping[str, str]) -> None:
+def _write_layout(path: Path, time: Samples, shape: tuple[int, int], attributes: Mapping[str, str]) -> None:
     with h5py.File(path, "w", alignment_threshold=PAGE, alignment_interval=PAGE) as file:
         file.attrs.update(attributes)
         file[TIME] = time
         file[PROGRESS] = np.zeros(2, dtype="<i8")
         for name, dtype in ((RESPONSE, "<f8"), (ORDER, "<u4")):
             creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-            # a place in the file from the start, and nothing written into it
+            # allocated now, not written
             creation.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
             creation.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
             space = h5py.h5s.create_simple(shape)
             h5py.h5d.create(file.id, name.encode(), h5py.h5t.py_create(np.dtype(dtype)), space, creation)
 
 
-# of the response and its order, that are sorted at once
-_SORTED_BYTES = 1 << 26
-
-
 class EnsembleWriter:
-    """An ensemble file in the making: ``<path>.part`` until it is finished.
+    """Writer of an ensemble file, which is ``<path>.part`` until it is finished.
 
-    One that was broken off goes on where it stopped, if it is of the same source. Its arrays are written where they
-    lie, past HDF5, which neither survives a write that fails nor leaves a file that always opens after a kill.
+    An interrupted file is resumed where it stopped, if it has the same source. The arrays are written directly, not
+    by HDF5, which neither survives a failed write nor leaves a file that can always be opened after a kill.
 
     Parameters
     ----------
-    path : of the finished file; one that is there is replaced when the new one is finished.
+    path : of the finished file; an existing file is replaced at the end.
     time : (n_times,), s.
-    n_realizations : how many there will be.
+    n_realizations : to be written in all.
     unit, quantity : of the response.
-    source : what makes the realizations, in words that are the same only for the same ones.
+    source : identifies the simulation and its parameters; equal only for the same realizations.
 
     Raises
     ------
-    EnsembleError : nothing is to be written, the unfinished file is of another source, or the disk refuses.
+    EnsembleError : there is nothing to write, the unfinished file has another source, or it cannot be written.
     """
 
     def __init__(
@@ -110,20 +99,20 @@ class EnsembleWriter:
     ) -> None:
         check_time(time, str(path))
         if n_realizations < 1:
-            raise EnsembleError(f"{path}: {n_realizations} realizations: there must be one or more")
+            raise EnsembleError(f"{path}: {n_realizations} realizations: must be one or more")
         self._path, self._part = path, path.with_name(path.name + PART)
         self._shape = len(time), n_realizations
         try:
             if not self._part.exists():
-                make_empty(self._part, time, n_realizations, {UNIT: unit, QUANTITY: quantity, SOURCE: source})
+                _create(self._part, time, n_realizations, {UNIT: unit, QUANTITY: quantity, SOURCE: source})
         except DAMAGE as problem:
-            raise EnsembleError(f"{self._part}: cannot be made ({reason(problem)})") from problem
+            raise EnsembleError(f"{self._part}: cannot be created ({reason(problem)})") from problem
         try:
-            # opened for writing for the lock that comes with it
+            # opened for writing for its lock
             self._file = h5py.File(self._part, "r+")
         except DAMAGE as problem:
             raise EnsembleError(
-                f"{self._part}: cannot be gone on with ({reason(problem)}): delete or rename it"
+                f"{self._part}: cannot be resumed ({reason(problem)}): delete or rename it"
             ) from problem
         try:
             self._written, self._sorted = self._resume(time, source)
@@ -134,101 +123,99 @@ class EnsembleWriter:
             raise
 
     def _resume(self, time: Samples, source: str) -> tuple[int, int]:
-        """Return how many realizations are written and how many instants are sorted already."""
+        """Return the number of realizations written and of instants sorted."""
         try:
-            of_source = text(self._file.attrs[SOURCE])
+            stored_source = text(self._file.attrs[SOURCE])
             shape = self._file[RESPONSE].shape
-            same = of_source == source and shape == self._shape and np.array_equal(self._file[TIME], time)
+            same = stored_source == source and shape == self._shape and np.array_equal(self._file[TIME], time)
             written, sorted_ = self._file[PROGRESS][()].tolist()
         except DAMAGE as problem:
             raise EnsembleError(
-                f"{self._part}: is no unfinished ensemble ({reason(problem)}): delete or rename it"
+                f"{self._part}: is not an unfinished ensemble ({reason(problem)}): delete or rename it"
             ) from problem
         if not same:
             raise EnsembleError(
-                f"{self._part}: is the unfinished ensemble of another source, time or size "
-                f"({of_source}; {shape[0]} instants, {shape[1]} realizations): delete or rename it"
+                f"{self._part}: is unfinished and has another source, time or size "
+                f"({stored_source}; {shape[0]} instants, {shape[1]} realizations): delete or rename it"
             )
         return written, sorted_
 
     @property
     def written(self) -> int:
-        """How many realizations are there already."""
+        """Number of realizations written."""
         return self._written
 
     def write(self, response: Samples) -> None:
-        """Add the next realizations, (n_times, n), and see that they are on their way to the disk.
+        """Write the next realizations, (n_times, n).
 
         Raises
         ------
-        EnsembleError : they do not fit, one is not finite, or the disk refuses; what was written before is kept.
+        EnsembleError : the shape is wrong, a value is not finite, or the disk is full; those before remain.
         """
         n_times, n_realizations = self._shape
         start = self._written
         if response.ndim != 2 or len(response) != n_times or response.shape[1] > n_realizations - start:
             raise EnsembleError(
-                f"{self._path}: response has shape {response.shape}: it must be ({n_times}, n), "
-                f"with n no more than the {n_realizations - start} realizations that are missing"
+                f"{self._path}: response has shape {response.shape}: must be ({n_times}, n), "
+                f"with n at most {n_realizations - start}, the number of missing realizations"
             )
-        wrong = np.argwhere(~np.isfinite(response))
-        if len(wrong):
+        invalid = np.argwhere(~np.isfinite(response))
+        if len(invalid):
             raise EnsembleError(
-                f"{self._path}: realization {start + wrong[0, 1]} is not finite at instant {wrong[0, 0]}"
+                f"{self._path}: realization {start + invalid[0, 1]} is not finite at instant {invalid[0, 0]}"
             )
         response = np.ascontiguousarray(response, dtype="<f8")
         try:
             for instant, row in enumerate(response):
                 self._put(RESPONSE, 8 * (instant * n_realizations + start), row)
-            self._note_progress(start + response.shape[1], self._sorted)
+            self._set_progress(start + response.shape[1], self._sorted)
         except OSError as problem:
-            raise self._refused(problem) from problem
+            raise self._write_error(problem) from problem
 
     def finish(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-        """Sort every instant and give the file its name.
+        """Sort the realizations of every instant and rename the file.
 
         Parameters
         ----------
-        progress : told how many instants of how many are sorted.
+        progress : called with the number of sorted instants and of all.
 
         Raises
         ------
-        EnsembleError : realizations are missing, or the disk refuses.
+        EnsembleError : realizations are missing, or the file cannot be written.
         """
         n_times, n_realizations = self._shape
         if self._written != n_realizations:
-            raise EnsembleError(f"{self._path}: {self._written} of {n_realizations} realizations are there")
-        rows = max(1, _SORTED_BYTES // (12 * n_realizations))
+            raise EnsembleError(f"{self._path}: {self._written} of {n_realizations} realizations are written")
+        rows = max(1, _BYTES_AT_ONCE // (12 * n_realizations))
         try:
             for start in range(self._sorted, n_times, rows):
-                place = start * n_realizations
+                first = start * n_realizations
                 count = min(rows, n_times - start) * n_realizations
-                response = np.fromfile(self._part, "<f8", count, offset=self._offset[RESPONSE] + 8 * place)
+                response = np.fromfile(self._part, "<f8", count, offset=self._offset[RESPONSE] + 8 * first)
                 order = sort_rows(response.reshape(-1, n_realizations))
-                self._put(ORDER, 4 * place, order.astype("<u4", copy=False))
-                self._note_progress(self._written, min(start + rows, n_times))
+                self._put(ORDER, 4 * first, order.astype("<u4", copy=False))
+                self._set_progress(self._written, min(start + rows, n_times))
                 progress(self._sorted, n_times)
             self.close()
             self._part.replace(self._path)
         except OSError as problem:
-            raise self._refused(problem) from problem
+            raise self._write_error(problem) from problem
 
     def close(self) -> None:
-        """Let go of the file; one that is not finished can be gone on with."""
+        """Close the file; an unfinished one can be resumed."""
         self._bytes.close()
         self._file.close()
 
-    def _note_progress(self, written: int, sorted_: int) -> None:
+    def _set_progress(self, written: int, sorted_: int) -> None:
         self._put(PROGRESS, 0, np.array([written, sorted_], dtype="<i8"))
         self._written, self._sorted = written, sorted_
 
     def _put(self, name: str, offset: int, values: NDArray[Any]) -> None:
-        """Write values into an array of the file."""
+        """Write `values` at `offset` bytes into an array."""
         self._bytes.seek(self._offset[name] + offset)
-        left = values.reshape(-1).view(np.uint8).data
-        while left:
-            left = left[self._bytes.write(left) :]
+        remaining = values.reshape(-1).view(np.uint8).data
+        while remaining:
+            remaining = remaining[self._bytes.write(remaining) :]
 
-    def _refused(self, problem: OSError) -> EnsembleError:
-        return EnsembleError(
-            f"{self._part}: cannot be written ({reason(problem)}): what is there can be gone on with"
-        )
+    def _write_error(self, problem: OSError) -> EnsembleError:
+        return EnsembleError(f"{self._part}: cannot be written ({reason(problem)}): it can be resumed")

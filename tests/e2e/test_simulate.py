@@ -70,7 +70,7 @@ def test_killed_in_the_middle_it_is_gone_on_with_and_nothing_shows(start, tmp_pa
     # the others need no process of their own
     assert main([*words, str(path), "--seed", "2"]) == 2
     refused = capsys.readouterr().err
-    assert "e.h5.part: is the unfinished ensemble of another source" in refused and refused.count("\n") == 1
+    assert "e.h5.part: is unfinished and has another source" in refused and refused.count("\n") == 1
     for whole in (path, tmp_path / "whole.h5"):
         assert main([*words, str(whole)]) == 0
     assert not part.exists()
@@ -102,7 +102,7 @@ def limited(size, *words):
 def test_a_full_disk_is_one_line_and_leaves_no_file(tmp_path):
     ended = limited(1 << 20, "simulate", "beam", "--realizations", 2000, "--out", tmp_path / "e.h5")
     assert ended.returncode == 2 and ended.stdout == ""
-    assert ended.stderr.count("\n") == 1 and "e.h5.part: cannot be made" in ended.stderr
+    assert ended.stderr.count("\n") == 1 and "e.h5.part: cannot be created" in ended.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -118,7 +118,7 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path):
     words = ("simulate", "beam", "--realizations", 3000, "--out", path)
     ended = limited(1 << 20, *words)
     assert ended.returncode == 2 and ended.stderr.count("\n") == 1
-    assert "e.h5.part: cannot be written (File too large): what is there can be gone on with" in ended.stderr
+    assert "e.h5.part: cannot be written (File too large): it can be resumed" in ended.stderr
     assert main([str(word) for word in words]) == 0
     simulate_ensemble(model, 3000, 1, tmp_path / "whole.h5")
     assert_same(path, tmp_path / "whole.h5")
@@ -128,10 +128,10 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path):
     ("words", "complaint"),
     [
         (["bridge", "--out", "e.h5"], "there is no model 'bridge': choose beam, sandia or thermal"),
-        (["beam", "--realizations", "0", "--out", "e.h5"], "0 realizations: there must be one or more"),
+        (["beam", "--realizations", "0", "--out", "e.h5"], "0 realizations: must be one or more"),
         (["beam", "--seed", "-1", "--out", "e.h5"], "seed -1: must be zero or more"),
         (["beam", "--out", "."], "is a directory: give the name of a file"),
-        (["beam", "--out", "no/e.h5"], "e.h5.part: cannot be made"),
+        (["beam", "--out", "no/e.h5"], "e.h5.part: cannot be created"),
         (["beam", "--realizations", "many", "--out", "e.h5"], "argument --realizations: invalid int value: 'many'"),
         (["beam"], "the following arguments are required: --out"),
     ],

@@ -103,9 +103,9 @@ def store(path, **arrays):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"time": TIME}, "holds time, but no 'response'"),
-        ({"response": RESPONSE, "t": TIME}, "holds response, t, but no 'time'"),
-        ({}, "holds nothing, but no 'time'"),
+        ({"time": TIME}, "has time, but not 'response'"),
+        ({"response": RESPONSE, "t": TIME}, "has response, t, but not 'time'"),
+        ({}, "has nothing, but not 'time'"),
         ({"time": TIME, "response": RESPONSE.T}, r"\(500, 30\)"),
         ({"time": TIME, "response": RESPONSE[:, 0]}, r"\(30,\)"),
         ({"time": TIME[:, None], "response": RESPONSE}, r"time has shape \(30, 1\)"),
@@ -133,7 +133,7 @@ def test_groups_where_arrays_should_be(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_group("time")
         file.create_group("response")
-    refused(tmp_path / "a.h5", "cannot be read as an ensemble")
+    refused(tmp_path / "a.h5", "time is not an array")
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.h5", "a.txt", "a"])

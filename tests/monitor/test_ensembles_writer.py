@@ -62,7 +62,7 @@ def test_a_file_that_is_there_is_replaced_at_the_finish(tmp_path):
 def test_missing_realizations_are_not_finished(tmp_path):
     writer = writer_at(tmp_path / "a.h5")
     write(writer, until=2 * STEP)
-    with pytest.raises(EnsembleError, match="200 of 500 realizations are there"):
+    with pytest.raises(EnsembleError, match="200 of 500 realizations are written"):
         writer.finish()
     write(writer)
     writer.finish()
@@ -77,7 +77,7 @@ def test_another_source_is_refused_and_spoils_nothing(tmp_path, other):
     writer = writer_at(tmp_path / "a.h5")
     write(writer, until=STEP)
     writer.close()
-    words = r"a\.h5\.part: is the unfinished ensemble of another source.*beam, seed 1; 30 instants, 500 realizations"
+    words = r"a\.h5\.part: is unfinished and has another source.*beam, seed 1; 30 instants, 500 realizations"
     with pytest.raises(EnsembleError, match=words):
         writer_at(tmp_path / "a.h5", **other)
     again = writer_at(tmp_path / "a.h5")
@@ -114,16 +114,16 @@ def test_a_part_file_that_is_none(tmp_path, content):
     part.unlink()
     with h5py.File(part, "w") as file:
         file["time"] = TIME
-    with pytest.raises(EnsembleError, match="is no unfinished ensemble"):
+    with pytest.raises(EnsembleError, match="is not an unfinished ensemble"):
         writer_at(tmp_path / "a.h5")
 
 
 @pytest.mark.parametrize(
     ("response", "words"),
     [
-        (RESPONSE[:-1], r"\(29, 500\): it must be \(30, n\)"),
+        (RESPONSE[:-1], r"\(29, 500\): must be \(30, n\)"),
         (RESPONSE[:, 0], r"\(30,\)"),
-        (np.zeros((N_TIMES, N_REALIZATIONS + 1)), "no more than the 500 realizations"),
+        (np.zeros((N_TIMES, N_REALIZATIONS + 1)), "at most 500, the number of missing"),
         (GAP, "realization 7 is not finite at instant 3"),
     ],
 )
@@ -153,7 +153,7 @@ def test_nothing_to_write(tmp_path, other, words):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(EnsembleError, match=r"part: cannot be made \(No such file or directory\)"):
+    with pytest.raises(EnsembleError, match=r"part: cannot be created \(No such file or directory\)"):
         writer_at(tmp_path / "no" / "a.h5")
 
 
@@ -244,7 +244,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_laid_out(tmp_path, monkeypa
     def refuse(*_):
         raise RuntimeError("Unable to flush file\n, errno = 28")
 
-    monkeypatch.setattr("monitor.ensembles.writer._lay_out", refuse)
+    monkeypatch.setattr("monitor.ensembles.writer._write_layout", refuse)
     with pytest.raises(EnsembleError, match="Unable to flush file , errno = 28"):
         writer_at(tmp_path / "a.h5")
     assert not [*tmp_path.iterdir()]

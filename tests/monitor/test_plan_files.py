@@ -58,9 +58,9 @@ def test_settings_become_a_plan(ensemble):
     [
         ({"tolerance": "16%"}, TolerancePolicy.LITERAL, None, "16 % of the measurement"),
         ({"tolerance": 0.16, "policy": "literal"}, TolerancePolicy.LITERAL, None, "16 % of the measurement"),
-        ({"tolerance": "16%", "policy": "peak"}, TolerancePolicy.PEAK, 5.0, "16 % of 5 (the model's mean)"),
+        ({"tolerance": "16%", "policy": "peak"}, TolerancePolicy.PEAK, 5.0, "16 % of 5 (mean of the model)"),
         ({"tolerance": "16%", "policy": "floored"}, TolerancePolicy.FLOORED, np.sqrt(11.0),
-         "16 % of the measurement, at least of 3.32 (the model's mean)"),
+         "16 % of the measurement, at least of 3.32 (mean of the model)"),
         ({"tolerance": "16%", "policy": "floored", "reference": 2.5}, TolerancePolicy.FLOORED, 2.5,
          "16 % of the measurement, at least of 2.5 (as set)"),
     ],
@@ -77,7 +77,7 @@ def test_a_share_is_of_what_the_policy_says(ensemble, settings, policy, referenc
 
 def test_a_literal_tolerance_of_a_response_that_passes_zero_is_warned_of(ensemble):
     plan, _ = opened(ensemble((MEAN - 3.0)[:, None] * np.linspace(0.9, 1.1, 9)), tolerance="8%")
-    assert plan.notes[0].endswith("next to nothing where that is small: policy floored or peak knows that")
+    assert plan.notes[0].endswith("which is nearly zero where the measurement is: use policy floored or peak")
 
 
 def test_a_varying_tolerance_is_a_table(ensemble, tmp_path):
@@ -113,10 +113,10 @@ def test_a_file_is_varying_without_being_called_so(ensemble, tmp_path, header):
         ("time,tolerance\n0,1,2\n3,4,5\n", "must be a table"),
         ("time,tolerance\n0,1\n1\n", "must be a table"),
         ("time,tolerance\n0,high\n", "must be a table"),
-        ("time,tolerance\n0.5,1\n2,1\n", "must reach from 0 to 0.98 s"),
-        ("time,tolerance\n0,1\n0.5,1\n", "must reach from 0 to 0.98 s"),
-        ("time,tolerance\n0,1\n0.5,2\n0.5,3\n2,1\n", "time must rise"),
-        ("time,tolerance\n0,1\nnan,2\n2,1\n", "time must rise"),
+        ("time,tolerance\n0.5,1\n2,1\n", "must cover 0 to 0.98 s"),
+        ("time,tolerance\n0,1\n0.5,1\n", "must cover 0 to 0.98 s"),
+        ("time,tolerance\n0,1\n0.5,2\n0.5,3\n2,1\n", "time must increase"),
+        ("time,tolerance\n0,1\nnan,2\n2,1\n", "time must increase"),
         ("time,tolerance\n0,1\n2,-3\n", "must be positive at every instant"),
         ("time,tolerance\n0,1\n2,nan\n", "must be positive at every instant"),
     ],

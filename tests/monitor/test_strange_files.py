@@ -106,7 +106,7 @@ def test_an_ensemble_does_not_reach_into_other_files(tmp_path: Path, way: str) -
             file["response"] = h5py.ExternalLink(other, "/response")
         else:
             file.create_dataset("response", (4, 8), "f8", external=[(str(other), 0, h5py.h5f.UNLIMITED)])
-    with pytest.raises(EnsembleError, match="kept in another file"):
+    with pytest.raises(EnsembleError, match="stored in another file"):
         read_ensemble(path)
 
 

@@ -95,7 +95,7 @@ def test_what_was_broken_off_is_of_one_source(tmp_path, changed):
 
     with pytest.raises(BrokenOffError):
         simulate_ensemble(**words, progress=break_off)
-    with pytest.raises(ValueError, match=r"e\.h5\.part: is the unfinished ensemble of another source"):
+    with pytest.raises(ValueError, match=r"e\.h5\.part: is unfinished and has another source"):
         simulate_ensemble(**(words | changed))
     simulate_ensemble(**words)
 
@@ -110,9 +110,9 @@ def test_progress_is_told_to_the_end(tmp_path):
     ("m", "seed", "name", "complaint"),
     [
         (100, -1, "e.h5", "seed -1: must be zero or more"),
-        (0, 1, "e.h5", "there must be one or more"),
+        (0, 1, "e.h5", "must be one or more"),
         (100, 1, ".", "is a directory: give the name of a file"),
-        (100, 1, "no/e.h5", "e.h5.part: cannot be made"),
+        (100, 1, "no/e.h5", "e.h5.part: cannot be created"),
     ],
 )
 def test_a_mistake_leaves_no_file(tmp_path, m, seed, name, complaint):

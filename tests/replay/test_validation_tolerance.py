@@ -118,11 +118,11 @@ def test_other_units_and_columns_are_not_taken_for_the_models(tmp_path, header):
 @pytest.mark.parametrize(
     ("rows", "header", "complaint"),
     [
-        ([(0, 1), (0.3, 1)], "time,tolerance", "must reach from 0 to 0.4 s"),
-        ([(0.1, 1), (1, 1)], "time,tolerance", "must reach from 0 to 0.4 s"),
+        ([(0, 1), (0.3, 1)], "time,tolerance", "must cover 0 to 0.4 s"),
+        ([(0.1, 1), (1, 1)], "time,tolerance", "must cover 0 to 0.4 s"),
         ([(0, 1), (0.2, 0), (1, 1)], "time,tolerance", "a tolerance must be positive at every instant"),
         ([(0, 1), (0.2, "nan"), (1, 1)], "time,tolerance", "a tolerance must be positive at every instant"),
-        ([(0, 1), (1, 1), (0.5, 1)], "time,tolerance", "time must rise from line to line"),
+        ([(0, 1), (1, 1), (0.5, 1)], "time,tolerance", "time must increase from line to line"),
     ],
 )
 def test_a_file_that_is_none_is_told_with_its_name(tmp_path, rows, header, complaint):
