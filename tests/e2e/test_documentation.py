@@ -1,0 +1,160 @@
+"""Documentation names what exists: links, files, modules, classes, commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from monitor.__main__ import COMMANDS, parser_for
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("monitor", "sim", "replay", "gui")
+FOLDERS = (*PACKAGES, "tests", "benchmarks", "docs", "examples")
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "examples" / "README.md",
+    *sorted(ROOT.glob("docs/**/*.md")),
+]
+
+# classes and files of other programs, and of examples on the page itself
+FOREIGN = {"ExecStartPre", "H5Fopen", "LoadCredential", "PeakPanel", "ThreadAuthenticator", "lab.toml"}
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@cache
+def prose(page: Path) -> str:
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def fenced(page: Path) -> Iterator[str]:
+    yield from re.findall(r"```\w*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def code(page: Path) -> list[str]:
+    """Return the texts in backticks of a page."""
+    return [" ".join(text.split()) for text in re.findall(r"`([^`]+)`", prose(page))]
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    headings = [heading.replace("`", "") for heading in re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@cache
+def defined() -> set[str]:
+    """Return every class and imported name of the source, its tests and examples."""
+    names = set[str]()
+    for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Name):
+                names.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                names.add(node.attr)
+            elif isinstance(node, ast.alias):
+                names.add(node.name.rpartition(".")[2])
+    return names
+
+
+@every_page
+def test_links_lead_to_files_and_headings(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match("https?:", target):
+            continue
+        name, _, heading = target.partition("#")
+        path = page.parent / name if name else page
+        assert path.exists(), target
+        assert not heading or heading in anchors(path.resolve()), target
+
+
+@every_page
+def test_files_are_there(page):
+    for text in code(page):
+        for path in re.findall(rf"(?<![\w./:-])(?:{'|'.join(FOLDERS)})/[\w./*-]*", text):
+            assert list(ROOT.glob(path.rstrip("/."))) or list(ROOT.glob(f"{path}.py")), path
+        for name in re.findall(r"(?<![\w/.*-])[\w-]+\.(?:py|toml|mjs)\b", text):
+            assert name in FOREIGN or list(ROOT.rglob(name)), name
+
+
+@every_page
+def test_modules_and_classes_are_there(page):
+    for text in code(page):
+        for name in re.findall(rf"(?<![\w./])(?:{'|'.join(PACKAGES)})(?:\.\w+)+(?![\w./-])", text):
+            if not name.endswith((".h5", ".toml", ".service", ".json", ".csv", ".py")):
+                assert found(name), name
+        for name in re.findall(r"\b(?:[A-Z][a-z0-9]+){2,}\b", text):
+            assert name in defined() | FOREIGN, name
+
+
+def found(name: str) -> bool:
+    """Whether a dotted name is that of a module, or of something in one."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            value = import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[count:]:
+            if not hasattr(value, part):
+                return False
+            value = getattr(value, part)
+        return True
+    return False
+
+
+def subcommand(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser | None:
+    groups = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return next((group.choices.get(name) for group in groups), None)
+
+
+@cache
+def options(name: str) -> set[str]:
+    """Return all options of a command and of its own subcommands."""
+    command = subcommand(parser_for([name]), name)
+    assert command is not None
+    found, parsers = set[str](), [command]
+    while parsers:
+        parser = parsers.pop()
+        found |= parser._option_string_actions.keys()
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+    return found
+
+
+@every_page
+def test_commands_have_the_options_that_they_are_shown_with(page):
+    for text in [*code(page), *(line for block in fenced(page) for line in block.replace("\\\n", " ").splitlines())]:
+        for name, rest in re.findall(r"(?<![\w./-])(?<!-u )synchroscope ([a-z]+)\b([^#|&>;]*)", text):
+            if re.match(r"synchroscope \w+   ", text.strip()):
+                continue  # a label in a diagram
+            assert name in COMMANDS, text
+            for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest):
+                assert option in options(name), text
+
+
+@every_page
+def test_commands_are_accepted(page, capsys):
+    for block in fenced(page):
+        for line in re.findall(r"^synchroscope .*", block.replace("\\\n", " "), re.MULTILINE):
+            # options in brackets, alternatives and pipes are for the reader
+            line = re.split(r"  #| [|&>;]|\s+#", line)[0]
+            if re.search(r"[\[…]|\.\.\. ", line):
+                continue
+            words = shlex.split(line)[1:]
+            try:
+                parser_for(words).parse_args(words)
+            except SystemExit as end:
+                assert not end.code, (line, capsys.readouterr().err)
