@@ -76,7 +76,7 @@ def _window(first: ReceivedMessages, rest: list[ReceivedMessages], folder: str) 
     window, coming = stage.open_window("Operator", Path(folder)), chain([first], rest)
 
     def frame() -> None:
-        window.watch.coming = next(coming)
+        window.connection.coming = next(coming)
         window.tick()
         stage.settle()
 

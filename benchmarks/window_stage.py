@@ -17,9 +17,9 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
-from gui.widgets.theme import LIGHT, paint
-from gui.window.layouts import Layouts
-from gui.window.watch import Watch
+from gui.widgets.theme import LIGHT, apply_palette
+from gui.window.layouts import LayoutStore
+from gui.window.service_connection import Watch
 from gui.window.window import MainWindow
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
@@ -52,7 +52,7 @@ def application() -> QApplication:
     """Return the one application of this process, in the program's own style."""
     found = QApplication.instance() or QApplication(["synchroscope"])
     assert isinstance(found, QApplication)
-    paint(found, LIGHT)
+    apply_palette(found, LIGHT)
     return found
 
 
@@ -65,7 +65,7 @@ def open_window(layout: str, folder: Path) -> MainWindow:
     window.resize(*SIZE)
     window.show()
     window.show_data(True)
-    Layouts(window, window.desk.docks, store, window.desk).apply(layout)
+    LayoutStore(window, window.dock_area.docks, store, window.dock_area).apply(layout)
     return window
 
 

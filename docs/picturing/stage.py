@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.small_png import write_png
 from gui.window.application import Program
-from gui.window.launch import Opening
+from gui.window.launch import LaunchOptions
 from monitor.__main__ import offers
 
 _PATIENCE = 180.0  # s: kernels that nobody has compiled before take long
@@ -50,14 +50,14 @@ class Stage:
 
     def live_until(self, seconds: float) -> None:
         """Let the rig run until so many of its seconds are shown."""
-        self.until(lambda: self.program.watch.history.end_x >= seconds)
+        self.until(lambda: self.program.connection.history.end_x >= seconds)
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Let time pass until something is so."""
         limit = time.monotonic() + _PATIENCE
         while not condition():
             if time.monotonic() > limit:
-                said = [str(notice) for notice in self.program.window.notices.notices.log]
+                said = [str(notice) for notice in self.program.window.notification_bar.log.entries]
                 raise TimeoutError(f"the window is not where it should be after {_PATIENCE:g} s: {said}")
             self.wait(0.02)
 
@@ -78,7 +78,7 @@ class Stage:
 
     def shoot_panel(self, key: str, size: QSize, path: Path) -> None:
         """Take a picture of a panel alone, in a dock that floats."""
-        dock = self.program.window.desk.docks[key]
+        dock = self.program.window.dock_area.docks[key]
         hidden = dock.isHidden()
         dock.setFloating(True)
         dock.show()
@@ -90,12 +90,12 @@ class Stage:
 
 
 @contextmanager
-def stage(opening: Opening, size: QSize = WINDOW) -> Iterator[Stage]:
+def stage(options: LaunchOptions, size: QSize = WINDOW) -> Iterator[Stage]:
     """Open a window with settings that nobody has touched, and close it with all that it started."""
     application = QApplication.instance() or QApplication([])
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(str(Path(folder) / "settings.ini"), QSettings.Format.IniFormat)
-        program = Program(offers(), store, opening)
+        program = Program(offers(), store, options)
         try:
             program.start()
             program.window.resize(size)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.stage import Stage, stage
 from gui.panels.events import EventsPanel
-from gui.window.launch import Opening
+from gui.window.launch import LaunchOptions
 from monitor.messages.requests import AcknowledgeRequest
 
 THEMES = "dark", "light"
@@ -38,9 +38,11 @@ def photograph(folder: Path) -> None:
 def _watch(folder: Path, run: Path) -> None:
     """A simulated test with a gap, live, and recorded."""
     words = ("--faults", "gap=12:0.3")
-    with stage(Opening(simulation="hybrid", layout="Operator", theme="dark", words=words, record=str(run))) as live:
+    with stage(
+        LaunchOptions(simulation="hybrid", layout="Operator", theme="dark", words=words, record=str(run))
+    ) as live:
         live.live_until(_PUMP)
-        live.program.window.notes.written.emit("pump 2 started", live.program.view.instant)
+        live.program.window.note_bar.written.emit("pump 2 started", live.program.view.instant)
         live.live_until(_FAULTY)
         live.program.view.choose("south")
         for theme in reversed(THEMES):
@@ -55,7 +57,7 @@ def _watch(folder: Path, run: Path) -> None:
 
 def _replay(folder: Path, run: Path) -> None:
     """The same test from its run file, played fast, halted, and looked at."""
-    with stage(Opening(file=str(run), layout="Replay", theme="light")) as replay:
+    with stage(LaunchOptions(file=str(run), layout="Replay", theme="light")) as replay:
         sessions, view = replay.program.sessions, replay.program.view
         replay.until(lambda: sessions.player is not None and sessions.player.is_open)
         assert sessions.player is not None
@@ -71,10 +73,10 @@ def _replay(folder: Path, run: Path) -> None:
 
 def _alarm(folder: Path) -> None:
     """Delays by hand until alarms stand, one of which is acknowledged and another trips."""
-    with stage(Opening(simulation="hybrid", layout="Operator", theme="dark")) as alarmed:
+    with stage(LaunchOptions(simulation="hybrid", layout="Operator", theme="dark")) as alarmed:
         program = alarmed.program
-        window, watch = program.window, program.watch
-        alarms = window.desk.panel(EventsPanel).alarms
+        window, watch = program.window, program.connection
+        alarms = window.dock_area.panel(EventsPanel).alarms
         alarms.operator = "Anna"
         alarmed.live_until(_BEFORE)
         _be_late(alarmed, _LATE)
@@ -85,7 +87,7 @@ def _alarm(folder: Path) -> None:
         alarmed.until(lambda: watch.history.summary.trips > 0)
         alarmed.wait(2.0)
         alarms.view.choose_first()
-        window.alarms.blinks = False
+        window.alarm_banner.blinks = False
         for theme in THEMES:
             alarmed.theme(theme)
             alarmed.shoot(folder / f"alarms-{theme}.png")
@@ -95,13 +97,13 @@ def _alarm(folder: Path) -> None:
 def _be_late(stage: Stage, times: int) -> None:
     """Let the measured signals lag more, so many times."""
     for _ in range(times):
-        stage.program.window.faults.delay.click()
+        stage.program.window.fault_bar.delay.click()
         stage.wait(0.5)
 
 
 def _judge(folder: Path) -> None:
     """An experiment on a beam that its model describes badly."""
-    with stage(Opening(simulation="beam-bad", layout="Reliability", theme="dark")) as judged:
+    with stage(LaunchOptions(simulation="beam-bad", layout="Reliability", theme="dark")) as judged:
         _play_to_the_end(judged)
         judged.program.view.show_all()
         for theme in THEMES:
@@ -112,7 +114,7 @@ def _judge(folder: Path) -> None:
 
 def _begin(folder: Path, table: Path) -> None:
     """The first page, and what opens over it."""
-    with stage(Opening(theme="light")) as begun:
+    with stage(LaunchOptions(theme="light")) as begun:
         program = begun.program
         begun.wait(0.5)
         begun.shoot(folder / "first-page.png")
@@ -122,9 +124,9 @@ def _begin(folder: Path, table: Path) -> None:
             (opened,) = _opened() - before
             begun.shoot(folder / f"{name}.png", opened)
             opened.close()
-        program.choosing.opener.open_path(table, choose=True)
-        begun.until(lambda: program.choosing.opener.chooser is not None)
-        chooser = program.choosing.opener.chooser
+        program.sources.opener.open_path(table, choose=True)
+        begun.until(lambda: program.sources.opener.chooser is not None)
+        chooser = program.sources.opener.chooser
         assert chooser is not None
         for role, place in (("command", 2), ("measured", 3), ("force", 4)):
             chooser.rows[0].boxes[role].setCurrentIndex(place)

@@ -59,7 +59,7 @@ def run(
     offers : what the window offers to replay.
     print_truth : shows what was injected in a run, whose load grew for so many s, beside what was indicated.
     """
-    from gui.window.launch import NoDisplayError, why_no_display
+    from gui.window.launch import NoDisplayError, no_display_reason
 
     if not _SHORTEST <= arguments.duration < math.inf:
         raise ValueError(f"--duration {arguments.duration:g}: give {_SHORTEST:g} s or more")
@@ -69,7 +69,7 @@ def run(
     if record.exists():
         raise ValueError(f"--record {record}: is there already, give another name")
     record.parent.mkdir(parents=True, exist_ok=True)
-    if not (arguments.headless or arguments.terminal or why_no_display()):
+    if not (arguments.headless or arguments.terminal or no_display_reason()):
         try:
             return _open_window(arguments, record, offers(), print_truth)
         except NoDisplayError as problem:
@@ -94,10 +94,10 @@ def _open_window(
     print_truth: Callable[[Path, float, Console], None],
 ) -> int:
     from gui.commands.gui import open_window
-    from gui.window.launch import Opening
+    from gui.window.launch import LaunchOptions
 
-    words = ("--duration", f"{arguments.duration:g}", "--speed", f"{arguments.speed:g}")
-    code = open_window(Opening(simulation="hybrid", words=words, record=str(record)), offers)
+    replay_options = ("--duration", f"{arguments.duration:g}", "--speed", f"{arguments.speed:g}")
+    code = open_window(LaunchOptions(simulation="hybrid", replay_options=replay_options, record=str(record)), offers)
     if record.exists():
         try:
             _report(record, _ramp(arguments), print_truth)

@@ -12,39 +12,39 @@ from monitor.commands.service_settings import add_alarm_option, with_alarms
 
 if TYPE_CHECKING:
     from gui.sources.processes.catalogue import Catalogue
-    from gui.window.launch import Opening
+    from gui.window.launch import LaunchOptions
 
 _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulation": "--simulation"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a recorded run or a text file to replay")
-    parser.add_argument("--connect", metavar="URL", help="watch the service that publishes there")
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="recorded run or text file to replay")
+    parser.add_argument("--connect", metavar="URL", help="connect to the service that publishes there")
     add_keys_option(parser)
     parser.add_argument("--serve", metavar="URL", help="start a service for the rig that publishes there")
-    parser.add_argument("--simulation", metavar="NAME", help="replay this simulation; the menu names all")
-    parser.add_argument("--config", type=Path, metavar="TOML", help="settings of a service that the window starts")
-    parser.add_argument("--record", metavar="PATH", help="where that service keeps the run: a file or a folder")
+    parser.add_argument("--simulation", metavar="NAME", help="replay this simulation; the menu lists all")
+    parser.add_argument("--config", type=Path, metavar="TOML", help="settings of the service that the window starts")
+    parser.add_argument("--record", metavar="PATH", help="file or folder of that service's recording")
     add_alarm_option(parser)
-    parser.add_argument("--layout", metavar="NAME", help="arrange the panels so: Operator, Tracking, ...")
-    parser.add_argument("--theme", choices=("system", "light", "dark"), help="colours (default as set before)")
+    parser.add_argument("--layout", metavar="NAME", help="layout of the panels: Operator, Tracking, ...")
+    parser.add_argument("--theme", choices=("system", "light", "dark"), help="colours (default: the last used)")
     parser.add_argument("--operator", action="store_true", help="full screen, read-only")
     add_column_options(parser)
 
 
 def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
-    """Open it on what is given or one of the `offers`, and return when it is closed."""
-    # before anything else is looked at: an installation without the window says so
+    """Open the window, and return when it is closed; `offers` returns the simulations and file formats."""
+    # first, so that an installation without Qt is reported
     import PySide6  # noqa: F401
 
-    from gui.window.launch import Opening
+    from gui.window.launch import LaunchOptions
     from monitor.config import Settings
     from monitor.transport.zeromq.endpoint import check_endpoint
 
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
     if len(given) > 1:
-        raise ValueError(f"{', '.join(given)}: the window opens one of them, give one")
+        raise ValueError(f"{', '.join(given)}: give only one of them")
     for path in (arguments.file, arguments.config):
         if path is not None and not path.is_file():
             raise ValueError(f"{path}: is a folder, give a file" if path.is_dir() else f"{path}: no such file")
@@ -52,18 +52,18 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         if url:
             check_endpoint(url, bind=False)
     if arguments.keys and not arguments.connect:
-        raise ValueError("--keys belongs to --connect; a service that the window starts has its keys in the settings")
+        raise ValueError("--keys requires --connect; a service that the window starts has its keys in the settings")
     if arguments.alarm and not arguments.serve:
-        raise ValueError("--alarm belongs to --serve; a service that runs already has its alarms in its settings")
-    with_alarms(Settings(), arguments.alarm)  # one that is wrong is told here
-    client_security(arguments)  # what is wrong with them is told here
-    opening = Opening(
+        raise ValueError("--alarm requires --serve; a running service has its alarms in its settings")
+    with_alarms(Settings(), arguments.alarm)  # raises for a malformed limit
+    client_security(arguments)  # raises for missing or unsafe keys
+    options = LaunchOptions(
         connect=arguments.connect or "",
         keys=arguments.keys or "",
         serve=arguments.serve or "",
         alarms=tuple(arguments.alarm),
         file=str(arguments.file or ""),
-        words=_column_words(arguments),
+        replay_options=_column_options(arguments),
         simulation=arguments.simulation or "",
         config=str(arguments.config or ""),
         record=arguments.record or "",
@@ -71,40 +71,40 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         theme=arguments.theme,
         operator=arguments.operator,
     )
-    return open_window(opening, offers())
+    return open_window(options, offers())
 
 
-def open_window(opening: Opening, offers: Catalogue) -> int:
-    """Open the window on something and return its exit code.
+def open_window(options: LaunchOptions, offers: Catalogue) -> int:
+    """Open the window and return its exit code.
 
     Raises
     ------
-    NoDisplayError : there is no display, or Qt lacks something of the system; the text says what to do.
-    ValueError : there is no such simulation.
+    NoDisplayError : there is no display, or a system library is missing.
+    ValueError : unknown simulation.
     """
-    from gui.window.launch import DisplayTrial
+    from gui.window.launch import DisplayCheck
 
     known = [offer.name for offer in offers.simulations]
-    if opening.simulation and opening.simulation not in known:
-        raise ValueError(f"there is no simulation {opening.simulation!r}: choose from {', '.join(known)}")
-    trial = DisplayTrial()
+    if options.simulation and options.simulation not in known:
+        raise ValueError(f"there is no simulation {options.simulation!r}: choose from {', '.join(known)}")
+    display = DisplayCheck()
     try:
         from gui.window.application import run_window
     except ImportError:
-        # where a library of the system is missing, this says which
-        trial.require()
+        # where a system library is missing, this names it
+        display.require()
         raise
-    trial.require()
-    return run_window(opening, offers)
+    display.require()
+    return run_window(options, offers)
 
 
-def _column_words(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the options that choose columns, as `synchroscope replay` takes them."""
-    words: list[str] = []
+def _column_options(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options of `synchroscope replay` that choose columns."""
+    options: list[str] = []
     for name in ("command", "measured", "force"):
         for value in getattr(arguments, name):
-            words += [f"--{name}", value]
+            options += [f"--{name}", value]
     for name in ("time", "rate"):
         if getattr(arguments, name) is not None:
-            words += [f"--{name}", str(getattr(arguments, name))]
-    return tuple(words)
+            options += [f"--{name}", str(getattr(arguments, name))]
+    return tuple(options)

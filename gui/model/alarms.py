@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gui.model.verdict import DELAY_TOLERANCE, LARGE_PHASE_LAG, RATIO_TOLERANCE
-from gui.wording.alarm_text import severity_level, severity_shape, severity_word
+from gui.wording.event_text import severity_level, severity_shape, severity_word
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmState, Severity
 

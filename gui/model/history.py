@@ -233,7 +233,7 @@ class History:
             self.results.append(*results)
 
     def _follow(self, block: SignalBlock | ResultBlock) -> None:
-        """Notice a restart of the rig, other channels and other columns."""
+        """Detect a restart of the rig, other channels and other columns."""
         epoch = block.stream.epoch
         if epoch != self._epoch:
             self._epoch = epoch

@@ -1,9 +1,10 @@
-"""What is older than memory in all its detail, from the run file that the service records."""
+"""Full-rate detail of what memory has decimated, read from the run file in a thread of its own."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -64,3 +65,62 @@ def _envelope(span: SignalSpan, first: float, stop: float, n_columns: int, colum
     pyramid = Pyramid(len(columns), (n_rows,))
     pyramid.append(begin, rows)
     return pyramid.envelope(first, stop, n_columns, range(len(columns)))
+
+
+_Span = tuple[int, float, float, int, tuple[int, ...]]
+
+
+class DetailLoader:
+    """Reads spans of a run file in a thread: a call returns None until its span has been read.
+
+    Of the spans that are requested in the meantime the newest is read next.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "run-detail")
+        self._path = ""
+        self._detail: RunDetail | None = None
+        self._reading: tuple[_Span, Future[Envelope | None]] | None = None
+        self._read: tuple[_Span, Envelope | None] | None = None
+        self._requested: _Span | None = None
+
+    def set_path(self, path: str) -> None:
+        """Read from the run file at `path`, if it is on this machine; empty: from none."""
+        if path != self._path:
+            # a relative path would be looked up in the working directory of this process
+            self._path, self._detail = path, RunDetail(Path(path)) if Path(path).is_absolute() else None
+            self._reading = self._read = self._requested = None
+
+    def __call__(
+        self, epoch: int, start: float, stop: float, n_columns: int, columns: Sequence[int]
+    ) -> Envelope | None:
+        """Return the envelope of samples number `start` to `stop`, in at most `n_columns`; None: not yet read."""
+        if self._detail is None:
+            return None
+        span = epoch, start, stop, n_columns, tuple(columns)
+        if self._read is not None and self._read[0] == span:
+            return self._read[1]
+        self._requested = span
+        return None
+
+    def poll(self) -> bool:
+        """Accept what has been read, and begin to read what was requested; return whether there is something new."""
+        fresh = False
+        if self._reading is not None and self._reading[1].done():
+            (span, future), self._reading = self._reading, None
+            # a damaged file costs the detail, not the picture
+            found = None if future.exception() else future.result()
+            self._read, fresh = (span, found), found is not None
+        if self._reading is None and self._requested is not None and self._detail is not None:
+            span, self._requested = self._requested, None
+            self._reading = span, self._thread.submit(_read_span, self._detail, span)
+        return fresh
+
+    def close(self) -> None:
+        """Wait for the thread."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+
+def _read_span(detail: RunDetail, span: _Span) -> Envelope | None:
+    """Read a span if the file exists; checked here, because a remote disk may block."""
+    return detail.envelope(*span) if detail.path.is_file() else None

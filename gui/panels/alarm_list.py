@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QSizePolicy, 
 
 from gui.model.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
-from gui.widgets.flow_layout import FlowLayout
 from gui.widgets.labels import ElidedLabel
+from gui.widgets.layout import FlowLayout
 from gui.widgets.theme import Theme
-from gui.wording.alarm_text import since_text, state_words, subject
+from gui.wording.event_text import alarm_source, since_text, state_text
 from monitor.messages.alarms import Alarm, AlarmState
 from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
@@ -203,7 +203,7 @@ class AlarmList(QWidget):
         if alarm.state is AlarmState.SHELVED:
             self.asked.emit(ShelveRequest(alarm=alarm.name, seconds=0.0))
         else:
-            self.choice.ask(alarm.name, subject(alarm))
+            self.choice.ask(alarm.name, alarm_source(alarm))
 
     def _shelve_for(self, name: str, seconds: float) -> None:
         self.asked.emit(ShelveRequest(alarm=name, seconds=seconds))
@@ -251,5 +251,5 @@ class AlarmList(QWidget):
 
 def _beside(alarm: Alarm) -> str:
     """Return what columns have no room for."""
-    since = f"{state_words(alarm)} since {since_text(alarm)}"
+    since = f"{state_text(alarm)} since {since_text(alarm)}"
     return f"{since}. Advice: {alarm.advice}" if alarm.advice else since

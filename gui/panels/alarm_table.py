@@ -23,17 +23,17 @@ from gui.model.alarms import in_order
 from gui.panels.controls import Index, ListModel, set_list_style
 from gui.widgets.labels import plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.alarm_text import (
-    amount,
+from gui.wording.event_text import (
+    alarm_details,
+    alarm_source,
+    alarm_value,
     counted_before,
-    normal_text,
-    sentence,
+    normal_range,
     severity_level,
     severity_shape,
     severity_word,
     since_text,
-    state_words,
-    subject,
+    state_text,
 )
 from gui.wording.numbers import DASH
 from monitor.messages.alarms import Alarm, AlarmState
@@ -106,7 +106,7 @@ class AlarmTable(ListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return _text(alarm, column)
             case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(sentence(alarm))
+                return plain_tip(alarm_details(alarm))
             case Qt.ItemDataRole.TextAlignmentRole if column in _NUMBERS:
                 return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             case Qt.ItemDataRole.FontRole if alarm.needs_acknowledgement:
@@ -130,18 +130,18 @@ def _text(alarm: Alarm, column: int) -> str:
             shape = severity_shape(alarm.severity) if alarm.standing else "○"
             return f"{shape} {severity_word(alarm.severity)}"
         case 1:
-            return subject(alarm)
+            return alarm_source(alarm)
         case 2:
-            return DASH if counted_before(alarm) else amount(alarm, alarm.last)
+            return DASH if counted_before(alarm) else alarm_value(alarm, alarm.last)
         case 3:
-            return normal_text(alarm)
+            return normal_range(alarm)
         case 4:
-            return state_words(alarm)
+            return state_text(alarm)
         case _:
             return since_text(alarm)
 
 
-_WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned, unacknowledged", "00:00:00")
+_WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned to normal, unacknowledged", "00:00:00")
 _GIVE_WAY = ("since", "normal", "value")  # where there is little room, in this order
 _KEYS = {
     (Qt.Key.Key_A, False): "acknowledge",

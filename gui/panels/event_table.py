@@ -15,7 +15,7 @@ from gui.model.history import PlacedEvent
 from gui.panels.controls import Index, ListModel
 from gui.widgets.labels import plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import event_level, kind_shape, kind_word, sentence
+from gui.wording.event_text import event_level, event_sentence, kind_name, kind_shape
 from gui.wording.level import Level
 from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Event, EventKind
@@ -43,7 +43,7 @@ class EventFilter:
         event = placed.event
         if event.kind in self.hidden:
             return False
-        return not self.text or self.text.casefold() in f"{kind_word(event.kind)} {sentence(event)}".casefold()
+        return not self.text or self.text.casefold() in f"{kind_name(event.kind)} {event_sentence(event)}".casefold()
 
 
 class EventTable(ListModel):
@@ -136,7 +136,7 @@ class EventTable(ListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return _text(event, column)
             case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(sentence(event)) or None
+                return plain_tip(event_sentence(event)) or None
             case Qt.ItemDataRole.TextAlignmentRole if column == 0:
                 return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             case Qt.ItemDataRole.FontRole if event.kind is EventKind.NOTE:
@@ -158,4 +158,4 @@ class EventTable(ListModel):
 def _text(event: Event, column: int) -> str:
     if column == 0:
         return instant_text(event.time, _DECIMALS)
-    return f"{kind_shape(event.kind)} {kind_word(event.kind)}" if column == 1 else sentence(event)
+    return f"{kind_shape(event.kind)} {kind_name(event.kind)}" if column == 1 else event_sentence(event)

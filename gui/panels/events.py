@@ -28,7 +28,7 @@ from gui.panels.event_table import EventFilter, EventTable
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
-from gui.wording.event_text import kind_shape, kind_word
+from gui.wording.event_text import kind_name, kind_shape
 from gui.wording.numbers import count
 from monitor.messages.blocks import EventKind
 
@@ -100,7 +100,7 @@ class _EventList(QWidget):
     def _kind_menu(self) -> QMenu:
         menu = QMenu(self._kinds)
         for kind in EventKind:
-            action = QAction(f"{kind_shape(kind)} {kind_word(kind)}", menu, checkable=True, checked=True)
+            action = QAction(f"{kind_shape(kind)} {kind_name(kind)}", menu, checkable=True, checked=True)
             action.setData(kind.value)
             action.toggled.connect(self._filter)
             menu.addAction(action)

@@ -85,7 +85,7 @@ class IndicatorsPanel(TimePanel):
 
     def usual(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same of every history
         """Return the quantities of the papers."""
-        return [quantity.key for quantity in QUANTITIES if quantity.usual]
+        return [quantity.key for quantity in QUANTITIES if quantity.default]
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
         """Return values and uncertainties of the rows in sight."""
@@ -127,7 +127,7 @@ class IndicatorsPanel(TimePanel):
     def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> Row | None:
         """Return the row of a quantity: of one actuator, or, where none is named, of all."""
         actuators = (actuator,) if actuator else results.actuators
-        computed = [m for m in quantity.measures if any(results.column(a, m.name) is not None for a in actuators)]
+        computed = [m for m in quantity.curves if any(results.column(a, m.name) is not None for a in actuators)]
         measures = computed if actuator else computed[:1]
         unit = quantity.unit
         curves: list[Curve] = []
@@ -139,7 +139,7 @@ class IndicatorsPanel(TimePanel):
                 if column is None:
                     continue
                 colour = measure.colour if actuator else len(curves)
-                faint = bool(actuator) and measure.beside and not computed[0].beside
+                faint = bool(actuator) and measure.secondary and not computed[0].secondary
                 deviation = f"{measure.name}_sd"
                 if results.column(owner, deviation) is None:
                     deviation = ""
@@ -151,7 +151,7 @@ class IndicatorsPanel(TimePanel):
         if not curves:
             return None
         self._sources[quantity.key] = tuple(sources)
-        by = f"by {measures[0].label}" if not actuator and len(quantity.measures) > 1 else ""
+        by = f"by {measures[0].label}" if not actuator and len(quantity.curves) > 1 else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
         return Row(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),
@@ -163,7 +163,7 @@ class IndicatorsPanel(TimePanel):
         """Return the limits that the service watches; where it watches none of any actuator, those of the window."""
         sources = self._sources[quantity.key]
         # a line without a word is the headline's
-        names = {m.name: "" if m.name.startswith(f"{HEADLINE}_") else m.label for m in quantity.measures}
+        names = {m.name: "" if m.name.startswith(f"{HEADLINE}_") else m.label for m in quantity.curves}
         of_all = len({source.actuator for source in sources}) > 1
         labels = {(s.actuator, s.name): s.actuator if of_all else names[s.name] for s in sources}
         if own_limits_hold(self._watched):

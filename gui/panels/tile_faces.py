@@ -11,7 +11,7 @@ from gui.model.alarms import Limits, level_of, limits_of, own_limits_hold, worst
 from gui.model.history import History
 from gui.model.verdict import NO_VALUE, Verdict, amplitude_word, contradiction_mark, verdict
 from gui.panels.base import TileMoment
-from gui.wording.alarm_text import amount, severity_level, severity_shape, severity_word, value_words
+from gui.wording.event_text import alarm_value, severity_level, severity_shape, severity_word, value_name
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
 from monitor.messages.headline import LABELS, first_indicator, read_headline
@@ -199,9 +199,9 @@ def _standing(history: History, actuator: str, method: str) -> tuple[str, Level]
     grave = f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}"
     more = f", +{others}" if others else ""
     # whether it holds, or has gone and waits for somebody to take note of it
-    how = amount(alarm, alarm.last) if alarm.active else "has returned"
+    how = alarm_value(alarm, alarm.last) if alarm.active else "has returned"
     # of another indicator than that of the numbers beside it, it says so
-    words = value_words(alarm.value, measure=not alarm.value.startswith(f"{method}_"))
+    words = value_name(alarm.value, measure=not alarm.value.startswith(f"{method}_"))
     return f"{grave}: {words} {how}{more}", severity_level(alarm.severity)
 
 

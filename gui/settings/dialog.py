@@ -24,12 +24,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.settings.files import ExportError, write_settings
 from gui.settings.form import SERVICE_SECTIONS, WINDOW_SECTIONS, SettingsForm
-from gui.settings.window_settings import DisplayLimitSettings, WindowSettings
+from gui.settings.storage import DisplayLimitSettings, WindowSettings, write_service_settings
 from gui.widgets.labels import PlainLabel
-from gui.widgets.row_padding import make_roomy
+from gui.widgets.layout import set_row_padding
 from monitor.config import Settings, SettingsError, load_settings
+from monitor.system.files import WriteError
 
 _FILES = "Settings (*.toml);;All files (*)"
 _LIST_WIDTH = 150
@@ -60,7 +60,7 @@ class SettingsDialog(QDialog):
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName("Pages")
-        make_roomy(self.list)
+        set_row_padding(self.list)
         self.stack = QStackedWidget()
         self.pages: dict[str, SettingsForm] = {}
         self._items: dict[str, QListWidgetItem] = {}
@@ -148,9 +148,9 @@ class SettingsDialog(QDialog):
         if settings is None:
             return
         try:
-            write_settings(settings, path)
+            write_service_settings(settings, path)
             self._tell("")
-        except ExportError as problem:
+        except WriteError as problem:
             self._tell(f"▲ {problem}")
 
     def accept(self) -> None:

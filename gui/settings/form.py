@@ -12,7 +12,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.settings.editors import FieldEditor, editor_of, separator_of
-from gui.settings.window_settings import WindowSettings
+from gui.settings.storage import WindowSettings
 from gui.widgets.labels import PlainLabel
 from monitor.config import SettingField, Settings, fields_of, problem_text
 

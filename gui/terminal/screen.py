@@ -16,7 +16,7 @@ from gui.model.series import ResultHistory
 from gui.model.service_state import service_state
 from gui.terminal.actuator_table import HEADING_LINES, actuator_table
 from gui.terminal.sections import alarm_lines, contradiction_lines, reliability_lines, transfer_lines
-from gui.wording.event_text import kind_level, kind_word, sentence
+from gui.wording.event_text import event_sentence, kind_level, kind_name
 from gui.wording.level import Level
 from gui.wording.numbers import count, instant_text, shortened
 from monitor.messages.alarms import Alarm
@@ -207,5 +207,5 @@ def _shortened(models: list[Text], room: int) -> list[Text]:
 def _sentence(event: Event) -> Text:
     style = "yellow" if kind_level(event.kind) is Level.WARN else ""
     return Text.assemble(
-        (f"{instant_text(event.time):>10}  ", "dim"), (f"{kind_word(event.kind):<12}", style), sentence(event)
+        (f"{instant_text(event.time):>10}  ", "dim"), (f"{kind_name(event.kind):<12}", style), event_sentence(event)
     )

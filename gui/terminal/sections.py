@@ -13,7 +13,7 @@ from rich.text import Text
 from gui.model.alarms import in_order, summary
 from gui.model.series import ResultHistory
 from gui.model.verdict import COHERENT, contradiction_mark
-from gui.wording.alarm_text import counted_before, severity_shape, severity_word
+from gui.wording.event_text import counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened
 from monitor.alarms.text import format_value
 from monitor.messages.alarms import Alarm, Severity

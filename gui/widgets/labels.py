@@ -1,4 +1,4 @@
-"""Labels and tool tips that show text literally, and a label that elides."""
+"""Labels and tool tips of plain text, and a label that elides its text."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from gui.widgets.painting import painting
 
 
 def plain_tip(text: str) -> str:
-    """Return a tool tip that shows `text` literally, its line breaks kept."""
-    # without these Qt finds no HTML: most tips stay as they are
+    """Return a tool tip that shows `text` as plain text, with its line breaks."""
+    # without these characters Qt does not detect rich text
     if not {"<", "&"} & set(text):
         return text
     return f'<p style="white-space: pre-wrap">{escape(text)}</p>'
 
 
 class PlainLabel(QLabel):
-    """A label that shows its text literally, as every label of the window does."""
+    """A label of plain text: names from a rig are not interpreted as rich text."""
 
     def __init__(self, *arguments: object, **keywords: object) -> None:
         super().__init__(*arguments, textFormat=Qt.TextFormat.PlainText, **keywords)  # type: ignore[call-overload]
 
 
 class ElidedLabel(QWidget):
-    """Shrinks to nothing; as wide as its text where it may."""
+    """As wide as its text, or elided; its minimum width is zero."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class ElidedLabel(QWidget):
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
-        """Show this text."""
+        """Set the text."""
         if text != self.text:
             self.text = text
             self.setToolTip(plain_tip(text))
@@ -50,11 +50,11 @@ class ElidedLabel(QWidget):
         return QSize(metrics.horizontalAdvance(self.text), metrics.height())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return its height."""
+        """Return the height of one line."""
         return QSize(0, self.fontMetrics().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
-        """Draw as much as there is room for."""
+        """Draw the elided text."""
         with painting(self) as painter:
             text = self.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, self.width())
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)

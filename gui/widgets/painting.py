@@ -1,4 +1,4 @@
-"""Painters that end whatever happens: one that is left open lets Qt crash."""
+"""Context managers that always end a QPainter: one that is left active crashes Qt."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPainterPath, QPainterPathStr
 from PySide6.QtWidgets import QWidget
 
 _MARGIN = 6
-_MOST_LETTERS = 200
+_MAX_LENGTH = 200
 
 
 @contextmanager
 def painting(widget: QWidget) -> Iterator[QPainter]:
-    """Give a painter on a widget; what goes wrong is reported, and said in the place of the picture."""
+    """Yield a painter on a widget; an exception is reported, and its text drawn instead."""
     painter = QPainter(widget)
     try:
         yield painter
-    except Exception as problem:  # noqa: BLE001 - whatever it is, Qt must go on
+    except Exception as problem:  # noqa: BLE001 - it must not reach Qt
         painter.end()
-        _say(widget, failure_text(problem))
+        _draw_text(widget, failure_text(problem))
         sys.excepthook(type(problem), problem, problem.__traceback__)
     finally:
         if painter.isActive():
@@ -31,7 +31,7 @@ def painting(widget: QWidget) -> Iterator[QPainter]:
 
 @contextmanager
 def painting_on(pixmap: QPixmap) -> Iterator[QPainter]:
-    """Give a painter on a picture; what goes wrong goes on to the caller."""
+    """Yield a painter on a pixmap; exceptions reach the caller."""
     painter = QPainter(pixmap)
     try:
         yield painter
@@ -40,12 +40,12 @@ def painting_on(pixmap: QPixmap) -> Iterator[QPainter]:
 
 
 def failure_text(problem: Exception) -> str:
-    """Return what is said where a picture should be: ``cannot be drawn (OverflowError: ...)``."""
+    """Return the text that replaces a picture: ``cannot be drawn (OverflowError: ...)``."""
     what = " ".join(f"{type(problem).__name__}: {problem}".split())
-    return f"cannot be drawn ({what[:_MOST_LETTERS]})"
+    return f"cannot be drawn ({what[:_MAX_LENGTH]})"
 
 
-def _say(widget: QWidget, text: str) -> None:
+def _draw_text(widget: QWidget, text: str) -> None:
     painter, area = QPainter(widget), widget.rect()
     palette = widget.palette()
     painter.fillRect(area, palette.color(QPalette.ColorRole.Window))

@@ -1,4 +1,4 @@
-"""Colour themes, light and dark, safe for colour-vision deficiency: words and shapes always go with colours."""
+"""Light and dark colour themes, safe for colour-vision deficiency: shapes and words repeat what colours show."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Theme:
     Parameters
     ----------
     name : light or dark.
-    window, base, text, muted, grid, accent : surfaces and what stands on them.
+    window, base, text, muted, grid, accent : surfaces and text.
     command, measured, force, auxiliary : the signals of a rig.
-    series : for everything else that is drawn side by side, in this order.
-    good, warn, bad, info : of states; a word and a shape always say the same.
-    invalid : behind spans where values mean nothing.
+    series : for other curves, in this order.
+    good, warn, bad, info : of states.
+    invalid : background of spans without valid values.
     """
 
     name: Literal["light", "dark"]
@@ -47,7 +47,7 @@ class Theme:
     invalid: str
 
 
-# the series are those of Okabe and Ito, shifted towards the contrast that each ground needs
+# the series are those of Okabe and Ito, adjusted to the contrast with each background
 LIGHT = Theme(
     name="light",
     window="#f3f4f6",
@@ -89,15 +89,15 @@ DARK = Theme(
 
 
 def theme_of(choice: Choice) -> Theme:
-    """Return the theme that is meant; `system` is what the desktop has."""
+    """Return the chosen theme; `system` follows the desktop."""
     if choice == "system":
         dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
         return DARK if dark else LIGHT
     return DARK if choice == "dark" else LIGHT
 
 
-def paint(application: QApplication, theme: Theme) -> None:
-    """Give the widgets of the whole program the colours of `theme`."""
+def apply_palette(application: QApplication, theme: Theme) -> None:
+    """Apply the colours of a theme to all widgets of the program."""
     application.setStyle("Fusion")
     palette = QPalette()
     roles = {
@@ -124,7 +124,7 @@ def paint(application: QApplication, theme: Theme) -> None:
 
 
 def level_colour(theme: Theme, level: Level) -> str:
-    """Return ``#rrggbb``; what says nothing is muted."""
+    """Return the colour of a level as ``#rrggbb``."""
     match level:
         case Level.GOOD:
             return theme.good

@@ -1,4 +1,4 @@
-"""The window as a process: its parts put together, shown, told to stop, and put away."""
+"""The process of the window: `Program` creates and connects its parts, `run_window` runs the event loop."""
 
 from __future__ import annotations
 
@@ -23,89 +23,92 @@ from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
 from gui.sources.processes.session import Source
+from gui.window.action_table import ACTIONS, simulation_actions
 from gui.window.actions import Actions
 from gui.window.bindings import bind_panels, bind_replay, bind_view, seek
-from gui.window.commands import COMMANDS, simulation_commands
-from gui.window.export import Exports
-from gui.window.help import ShortcutList, show_about, show_documentation
-from gui.window.launch import Opening
+from gui.window.command_palette import CommandPalette
+from gui.window.export import ExportController
+from gui.window.help import ShortcutDialog, show_about, show_documentation
+from gui.window.launch import LaunchOptions
 from gui.window.layouts import LayoutController
-from gui.window.operator import OperatorMode
-from gui.window.palette import Palette
+from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
-from gui.window.service_requests import AlarmRequests, Notes
+from gui.window.service_connection import ServiceConnection
+from gui.window.service_requests import AlarmController, NoteController
 from gui.window.source_controller import SourceController
-from gui.window.watch import Watch
 from gui.window.window import MainWindow
 
 
 class Program(QObject):
-    """Put the parts together, and open what is asked for.
+    """Creates and connects the parts of the window.
 
     Parameters
     ----------
-    offers : what can be opened.
-    store : where settings and choices are kept.
-    opening : what to begin with.
+    offers : simulations and file formats.
+    store : the settings of the program.
+    options : of the command line.
     """
 
-    def __init__(self, offers: Catalogue, store: QSettings, opening: Opening | None = None) -> None:
+    def __init__(self, offers: Catalogue, store: QSettings, options: LaunchOptions | None = None) -> None:
         super().__init__()
-        self._opening, self._store = (opening := opening or Opening()), store
-        self.preferences = SettingsController(store, opening.theme, self)
+        self._options, self._store = options or LaunchOptions(), store
+        self.preferences = SettingsController(store, self._options.theme, self)
         settings = self.preferences.settings
         self.view = View(self)
         self.view.span = settings.span
-        self.watch = Watch(self.view, settings.memory << 20, settings.history_minutes, self)
-        self.window = MainWindow(self.view, self.watch, offers, store, self.preferences.themes.theme)
-        self.actions = Actions(self.window, (*COMMANDS, *simulation_commands(offers.simulations)))
+        self.connection = ServiceConnection(self.view, settings.memory << 20, settings.history_minutes, self)
+        self.window = MainWindow(self.view, self.connection, offers, store, self.preferences.themes.theme)
+        self.actions = Actions(self.window, (*ACTIONS, *simulation_actions(offers.simulations)))
         self.actions.fill(self.window.menuBar())
-        self.window.bar.fill(self.actions)
+        self.window.view_bar.fill(self.actions)
         self.sources = SourceController(self.window, self.actions, offers, store, self.preferences.service_file)
         self.sessions = self.sources.sessions
-        self.exports = Exports(self.window, self.actions, self.say)
-        self.layouts = LayoutController(self.window, self.actions, store, self.say)
+        self.exports = ExportController(self.window, self.actions, self.notify)
+        self.layouts = LayoutController(self.window, self.actions, store, self.notify)
         self.operator = OperatorMode(
-            self.window, self.actions, (self.window.replay, self.window.faults, self.window.bar), self.window.desk
+            self.window,
+            self.actions,
+            (self.window.replay_bar, self.window.fault_bar, self.window.view_bar),
+            self.window.dock_area,
         )
-        self._notes = Notes(self.window, self.actions, self.say)
-        self._alarms = AlarmRequests(self.window, self.actions, self.say, self._show_events)
-        self.preferences.attach(self.window, self.actions, self.say)
-        self._palette = Palette(self.actions, self.window)
-        self._keys = ShortcutList(self.actions, self.window)
+        self._notes = NoteController(self.window, self.actions, self.notify)
+        self._alarms = AlarmController(self.window, self.actions, self.notify, self._show_events)
+        self.preferences.attach(self.window, self.actions, self.notify)
+        self._palette = CommandPalette(self.actions, self.window)
+        self._shortcuts = ShortcutDialog(self.actions, self.window)
         self._bind()
         self._show_session()
 
     def start(self) -> None:
-        """Show the window, and open what it was started for."""
-        self.layouts.restore(self._opening.layout)
+        """Show the window, and open what the command line names."""
+        self.layouts.restore(self._options.layout)
         self.window.show()
         self.window.show_data(False)
         self.window.start(self.preferences.settings.frame_rate)
-        self.sources.begin(self._opening)
-        if self._opening.operator:
+        self.sources.begin(self._options)
+        if self._options.operator:
             self.actions["window.operator"].trigger()
 
-    def say(self, level: str, text: str) -> None:
-        """Tell the user a line, quietly."""
-        self.window.notices.tell(level, text, time.time())
+    def notify(self, level: str, text: str) -> None:
+        """Show a message in the notification bar; levels are info, warning and error."""
+        self.window.notification_bar.show_message(level, text, time.time())
 
     def finish(self) -> None:
-        """Put everything away at the end; waits some seconds for processes at most."""
+        """Close everything; waits some seconds for processes at most."""
         self.sources.finish()
         self.exports.close()
         self._notes.close()
         self._alarms.close()
-        self.watch.close()
+        self.connection.close()
         self.sessions.finish()
-        # the parts know each other by what they have connected: they go together, or not at all
+        # the parts are connected to each other, and are deleted together
         self.window.deleteLater()
         self.deleteLater()
 
     def _bind(self) -> None:
         window, actions, sessions = self.window, self.actions, self.sessions
         bind_view(actions, self.view)
-        bind_replay(actions, sessions, window.replay)
+        bind_replay(actions, sessions, window.replay_bar)
         bind_panels(actions, window, self.view)
         actions.connect(
             {
@@ -113,62 +116,62 @@ class Program(QObject):
                 "replay.faults": self._show_faults,
                 "replay.seek": partial(self._present_palette, "Play from", "Look at"),
                 "help.palette": partial(self._present_palette, "Look at", "Play from"),
-                "help.keys": self._keys.present,
+                "help.keys": self._shortcuts.present,
                 "help.documentation": partial(show_documentation, window),
                 "help.about": partial(show_about, window),
             },
         )
-        sessions.ready.connect(self._listen)
-        sessions.progress.connect(self._wait)
-        self.sources.told.connect(self.say)
+        sessions.ready.connect(self._connect)
+        sessions.progress.connect(self._show_progress)
+        self.sources.told.connect(self.notify)
         self.sources.opened.connect(self._show_model)
         sessions.changed.connect(self._show_session)
-        self.sources.opener.progress.connect(self._wait)
+        self.sources.opener.progress.connect(self._show_progress)
         self.operator.changed.connect(self._show_session)
-        self.operator.changed.connect(window.alarms.set_large)
-        window.ticked.connect(self._hear)
-        window.desk.panel(HistoriesPanel).detail = window.detail
-        window.closing.connect(self._keep)
+        self.operator.changed.connect(window.alarm_banner.set_large)
+        window.ticked.connect(self._update_session)
+        window.dock_area.panel(HistoriesPanel).detail = window.detail
+        window.closing.connect(self._save)
         self.preferences.themes.changed.connect(partial(setattr, self.sources.opener, "theme"))
 
-    def _listen(self, url: str) -> None:
-        self.watch.open(url, self.sources.keys)
+    def _connect(self, url: str) -> None:
+        self.connection.open(url, self.sources.keys)
 
     def _show_session(self) -> None:
-        """Show what belongs to the session that is watched, and to what may be changed."""
+        """Show the parts that the current session has, and enable the actions that it allows."""
         session, player = self.sessions.current, self.sessions.player
         window, actions, read_only = self.window, self.actions, self.operator.on
         if session is None:
-            window.first.refresh()
+            window.start_page.refresh()
         window.show_data(session is not None)
-        window.first.setDisabled(read_only)
-        window.bar.setVisible(session is not None and not read_only)
+        window.start_page.setDisabled(read_only)
+        window.view_bar.setVisible(session is not None and not read_only)
         title = "" if session is None else session.title
         window.title = title
         window.redraw()
-        window.bar.name(title)
-        window.replay.set_player(player)
-        window.faults.set_player(player)
-        window.replay.setVisible(player is not None and not read_only)
+        window.view_bar.set_title(title)
+        window.replay_bar.set_player(player)
+        window.fault_bar.set_player(player)
+        window.replay_bar.setVisible(player is not None and not read_only)
         self._show_faults()
         if session is None or read_only:
-            window.notes.forget()
+            window.note_bar.cancel()
         actions.enable("file.columns", session is not None and self.sources.has_columns)
-        window.desk.panel(EventsPanel).alarms.set_read_only(read_only)
+        window.dock_area.panel(EventsPanel).alarms.set_read_only(read_only)
         for key in ("source.disconnect", "note.add", "alarm.list", "alarm.acknowledge_all"):
             actions.enable(key, session is not None)
-        self.exports.allow(session is not None)
+        self.exports.set_enabled(session is not None)
 
     def _show_model(self, source: Source) -> None:
-        """Show the reliability where a simulation's model is judged."""
+        """Show the reliability panel where a simulation has a model under test."""
         if isinstance(source, PlaySimulation) and source.judged is not None:
             self.layouts.show_panel("reliability", "Reliability")
 
-    def _keep(self) -> None:
-        """Write everything for the next start."""
+    def _save(self) -> None:
+        """Save layout and settings for the next start."""
         self.operator.set(False)
-        self.layouts.layouts.store()
-        self.preferences.keep()
+        self.layouts.layouts.save_state()
+        self.preferences.save()
         self._store.sync()
 
     def _show_events(self) -> None:
@@ -176,55 +179,55 @@ class Program(QObject):
 
     def _show_faults(self) -> None:
         wanted = self.actions["replay.faults"].isChecked() and not self.operator.on
-        self.window.faults.setVisible(wanted and self.sessions.player is not None)
+        self.window.fault_bar.setVisible(wanted and self.sessions.player is not None)
 
     def _present_palette(self, *instants: str) -> None:
-        """Offer the commands, and what can be done with an instant, in this order."""
+        """Open the command palette; `instants` are labels of what can be done with an instant, in order."""
         offered: dict[str, Callable[[float], None]] = {}
-        if self.watch.history.end_x > 0.0 and self.sessions.current is not None:
+        if self.connection.history.end_x > 0.0 and self.sessions.current is not None:
             offered["Look at"] = self._look_at
         if self.sessions.player is not None and not self.actions.locked:
             offered["Play from"] = partial(seek, self.sessions)
-        self._palette.set_instants({word: offered[word] for word in instants if word in offered})
+        self._palette.set_instants({label: offered[label] for label in instants if label in offered})
         self._palette.present()
 
     def _look_at(self, time: float) -> None:
-        """Look at an instant that is said in the rig's time."""
-        self.view.look_at(self.watch.history.timeline.x_of(time) + 0.5 * self.view.span)
+        """Show an instant of the rig's clock in the middle of the view."""
+        self.view.look_at(self.connection.history.timeline.x_of(time) + 0.5 * self.view.span)
 
-    def _wait(self, text: str) -> None:
+    def _show_progress(self, text: str) -> None:
         self.window.waiting_for = text
         self.window.redraw()
 
-    def _hear(self) -> None:
-        """Let the session know that it is watched, and the history that its source was halted."""
-        session, player, history = self.sessions.current, self.sessions.player, self.watch.history
+    def _update_session(self) -> None:
+        """Report to the session that its results are received, and to the history that the replay is paused."""
+        session, player, history = self.sessions.current, self.sessions.player, self.connection.history
         history.halted = player is not None and not player.playing
-        if session is not None and self.watch.watching and history.health is not None:
+        if session is not None and self.connection.is_open and history.health is not None:
             session.watched()
-        if self.watch.failed:
-            self.say("error", self.watch.failed)
-            # a service that was heard goes on without us
-            self.watch.close() if history.health is not None else self.sources.leave()
+        if self.connection.failed:
+            self.notify("error", self.connection.failed)
+            # a service that was connected keeps running
+            self.connection.close() if history.health is not None else self.sources.disconnect_source()
 
 
-_NICE_INCREMENT = 5  # of 19: a service on the same machine goes first
+_NICE_INCREMENT = 5  # of 19: a service on the same machine has priority
 
 
-def run_window(opening: Opening, offers: Catalogue) -> int:
+def run_window(options: LaunchOptions, offers: Catalogue) -> int:
     """Show the window until it is closed; return the exit code."""
-    if opening.connect and hasattr(os, "nice"):
-        # only here: a service that this window starts would be as nice, and a recording must not be
+    if options.connect and hasattr(os, "nice"):
+        # not where this window starts the service, which would inherit it
         os.nice(_NICE_INCREMENT)
     QGuiApplication.setApplicationName("synchroscope")
     QGuiApplication.setApplicationDisplayName("Synchroscope")
     QGuiApplication.setDesktopFileName("synchroscope")
     application = QApplication(sys.argv[:1])
-    store, told = _open_store()
-    program = Program(offers, store, opening)
-    _listen(program)
-    if told:
-        program.say("warning", told)
+    store, warning = _open_store()
+    program = Program(offers, store, options)
+    _install_handlers(program)
+    if warning:
+        program.notify("warning", warning)
     program.start()
     try:
         return application.exec()
@@ -233,36 +236,37 @@ def run_window(opening: Opening, offers: Catalogue) -> int:
 
 
 def _open_store() -> tuple[QSettings, str]:
-    """Return what is remembered, and a line that says that it cannot be used; it is replaced at the end."""
-    place = QSettings.Format.IniFormat, QSettings.Scope.UserScope, "synchroscope", "synchroscope"
-    store = QSettings(*place)
+    """Return the settings of the program, and a warning where their file is damaged; it is overwritten at the end."""
+    store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "synchroscope", "synchroscope")
     if store.status() is QSettings.Status.NoError:
         return store, ""
     path = Path(store.fileName())
-    kept = path.with_name(f"{path.name}.damaged")
+    backup = path.with_name(f"{path.name}.damaged")
     try:
-        shutil.copyfile(path, kept)
+        shutil.copyfile(path, backup)
     except OSError as problem:
-        return store, f"{path} cannot be read ({problem.strerror}): everything is as at first"
-    return store, f"{path} is damaged: everything is as at first, and a copy is {kept.name}"
+        return store, f"{path} cannot be read ({problem.strerror}): defaults are used"
+    return store, f"{path} is damaged: defaults are used, and {backup.name} is a copy of it"
 
 
-def _listen(program: Program) -> None:
-    """Let Ctrl-C and SIGTERM close the window, and tell what goes wrong within it instead of dying of it."""
+def _install_handlers(program: Program) -> None:
+    """Close the window at Ctrl-C and SIGTERM; report uncaught exceptions in the window, which keeps running."""
 
-    def leave() -> None:
+    def close_window() -> None:
         program.window.close()
-        # the last window may have been closed before Qt waited for that
+        # the last window may have been closed before the event loop started
         QApplication.quit()
 
-    def close(_number: int, _frame: FrameType | None) -> None:
-        # not at once: it may have come in the middle of a frame
-        QTimer.singleShot(0, leave)
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        # deferred: it may have come in the middle of a frame
+        QTimer.singleShot(0, close_window)
 
-    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def on_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         traceback.print_exception(kind, error, trace)
-        program.say("error", f"something went wrong in this window ({kind.__name__}: {error}); the service goes on")
+        program.notify(
+            "error", f"internal error of the window ({kind.__name__}: {error}); the service is not affected"
+        )
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, close)
-    sys.excepthook = tell
+        signal.signal(number, on_signal)
+    sys.excepthook = on_exception

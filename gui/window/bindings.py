@@ -1,4 +1,4 @@
-"""Which command of the table does what to the view, the replay and the panels."""
+"""Connects the actions of the view, the replay and the panels to their handlers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.plots.view import View
+from gui.sources.processes.session import SessionManager
 from gui.sources.replay_bar.replay_bar import LEAD, STEP, ReplayBar
 from gui.window.actions import Actions
-from gui.window.sessions import Sessions
 from gui.window.view_bar import actuators_of
 from gui.window.window import MainWindow
 
@@ -19,7 +19,7 @@ _SPANS = {"view.span_5": 5.0, "view.span_30": 30.0, "view.span_60": 60.0, "view.
 
 
 def bind_view(actions: Actions, view: View) -> None:
-    """Let the commands of time move the view, and the pause show whether it stands."""
+    """Connect the actions that move the view; "pause" is checked while it does not follow the newest sample."""
     actions.connect({key: partial(view.set_span, seconds) for key, seconds in _SPANS.items()})
     actions.connect(
         {
@@ -37,53 +37,53 @@ def bind_view(actions: Actions, view: View) -> None:
     view.moved.connect(lambda: actions["view.pause"].setChecked(not view.following))
 
 
-def bind_replay(actions: Actions, sessions: Sessions, bar: ReplayBar) -> None:
-    """Let the commands of a replay steer its player, and be there only while there is one."""
+def bind_replay(actions: Actions, sessions: SessionManager, bar: ReplayBar) -> None:
+    """Connect the actions of a replay; they are enabled while there is a player."""
 
-    def steer(handler: Callable[..., object]) -> Callable[[], object]:
+    def with_player(handler: Callable[..., object]) -> Callable[[], object]:
         return lambda: None if sessions.player is None else handler(sessions.player)
 
     def faster(by: int) -> Callable[[], object]:
-        # the box knows what is wanted before the player has said that it is so: a second press counts too
-        return steer(lambda _player: bar.speed.faster(by))
+        # the box has the requested speed before the player confirms it, so that a second press counts too
+        return with_player(lambda _player: bar.speed.faster(by))
 
     actions.connect(
         {
-            "replay.play": steer(lambda player: player.toggle()),
-            "replay.step": steer(lambda player: player.step(STEP)),
+            "replay.play": with_player(lambda player: player.toggle()),
+            "replay.step": with_player(lambda player: player.step(STEP)),
             "replay.slower": faster(-1),
             "replay.faster": faster(1),
-            "replay.restart": steer(lambda player: player.restart()),
-            "replay.loop": steer(lambda player: player.set_loop(actions["replay.loop"].isChecked())),
+            "replay.restart": with_player(lambda player: player.restart()),
+            "replay.loop": with_player(lambda player: player.set_loop(actions["replay.loop"].isChecked())),
         },
     )
 
-    def allow() -> None:
-        for command, _ in actions:
-            if command.group == "Replay":
-                actions.enable(command.key, sessions.player is not None)
+    def update_enabled() -> None:
+        for spec, _ in actions:
+            if spec.menu == "Replay":
+                actions.enable(spec.key, sessions.player is not None)
 
-    sessions.changed.connect(allow)
-    allow()
+    sessions.changed.connect(update_enabled)
+    update_enabled()
 
 
 def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
-    """Let panels be shown and hidden, and the keys go from one to the next; and so the actuators."""
-    for key, dock in window.desk.docks.items():
+    """Connect the actions that show, hide and focus panels, and those that select the actuator."""
+    for key, dock in window.dock_area.docks.items():
         action = actions[f"panel.{key}"]
-        action.triggered.connect(_shower(dock))
+        action.triggered.connect(_visibility_handler(dock))
         dock.toggleViewAction().toggled.connect(action.setChecked)
         action.setChecked(dock.toggleViewAction().isChecked())
 
     def focus(by: int) -> None:
-        shown = window.desk.seen
+        shown = window.dock_area.visible_panels
         focused = window.focusWidget()
         at = next((i for i, panel in enumerate(shown) if focused in (panel, *panel.findChildren(QWidget))), -by)
         if shown:
             shown[(at + by) % len(shown)].setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def choose(by: int) -> None:
-        known = actuators_of(window.watch.history)
+        known = actuators_of(window.connection.history)
         if known:
             at = known.index(view.actuator) if view.actuator in known else -by
             view.choose(known[(at + by) % len(known)])
@@ -98,17 +98,17 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
     )
 
 
-def seek(sessions: Sessions, seconds: float) -> None:
-    """Play from another instant, with what the windows need before it."""
+def seek(sessions: SessionManager, seconds: float) -> None:
+    """Play from another instant, after a lead that fills the windows."""
     if sessions.player is not None:
         sessions.player.seek(seconds, LEAD)
 
 
-def _shower(dock: QDockWidget) -> Callable[[bool], None]:
+def _visibility_handler(dock: QDockWidget) -> Callable[[bool], None]:
     def show(shown: bool) -> None:
         dock.setVisible(shown)
         if shown:
-            # a tab may lie in front of it
+            # it may be behind another tab
             dock.raise_()
             dock.widget().setFocus(Qt.FocusReason.ShortcutFocusReason)
 

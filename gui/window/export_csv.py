@@ -1,4 +1,4 @@
-"""The samples and results in view as CSV, which `synchroscope assess` and `replay` read again."""
+"""Samples and results in view as CSV files, which `synchroscope assess` and `replay` can read."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ import numpy as np
 
 from gui.model.history import History
 from gui.model.timeline import Segment, Timeline
-from gui.settings.files import ExportError, whole_file
 from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples
+from monitor.system.files import WriteError, atomic_write
 from monitor.system.safe_text import csv_cell
 
-_NUMBERS = 20_000  # written at once: a millisecond, in which no other thread has its turn
+_NUMBERS = 20_000  # encoded at once: the GIL is held for a millisecond
 _TIME = "time [s]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CsvTable:
-    """One file to be.
+    """Content of one file.
 
     Parameters
     ----------
-    suffix : at the end of its name, such as ``-results``.
-    header : of every column but the time's, ``name [unit]``.
-    times : (n_rows,), s, of the rig.
+    suffix : appended to the stem of the file name, such as ``-results``.
+    header : of every column but the time, ``name [unit]``.
+    times : (n_rows,), s, of the rig's clock.
     values : (n_rows, n_columns); NaN becomes an empty cell.
     """
 
@@ -43,20 +43,20 @@ class CsvTable:
     values: Samples
 
     def path(self, path: Path) -> Path:
-        """Return the name of this file where the first one is called `path`."""
+        """Return the path of this file, given that of the first file."""
         return path.with_name(f"{path.stem}{self.suffix}{path.suffix or '.csv'}")
 
 
 def tables_in_view(history: History, left: float, right: float) -> tuple[CsvTable, ...]:
-    """Copy what is remembered from `left` to `right` [s of the display], both included.
+    """Copy samples and results from `left` to `right` [s of the display], both included.
 
-    Samples come at their full rate, as far back as every one of them is kept; results at the display instants, each
-    at the time of its last row. Lost samples have no row. As times must rise, every start of the rig has a table of
-    its own: ``-2``, ``-3`` and so on.
+    Samples are at full rate, as far back as the history has them; results are at the display instants, each at the
+    time of its last row. Lost samples have no row. Times must increase: after a restart of the rig follows another
+    table, ``-2``, ``-3`` and so on.
 
     Raises
     ------
-    ExportError : there is nothing.
+    WriteError : there are no samples.
     """
     tables: list[CsvTable] = []
     n_runs = 0
@@ -71,49 +71,48 @@ def tables_in_view(history: History, left: float, right: float) -> tuple[CsvTabl
         tables += found
         n_runs += bool(found)
     if not tables:
-        raise ExportError("there are no samples in view: nothing is exported")
+        raise WriteError("there are no samples in view: nothing is exported")
     return tuple(tables)
 
 
-def left_out(history: History, left: float) -> str:
-    """Return a line that says which samples after `left` [s of the display] are not exported; empty if all are."""
+def decimated_note(history: History, left: float) -> str:
+    """Return which samples after `left` [s of the display] are decimated and not exported; empty if none."""
     signals = history.signals
     if signals is None or not signals.kept_x > max(left, signals.begin_x):
         return ""
     since = instant_text(history.timeline.time_at(signals.kept_x))
-    return f"samples before {since} are no longer kept one by one and are left out"
+    return f"samples before {since} are no longer held at full rate and are not exported"
 
 
 def write_tables(tables: tuple[CsvTable, ...], path: Path) -> tuple[Path, ...]:
-    """Write every table; may take seconds, and needs nothing but its arguments.
+    """Write every table; may take seconds, and can run in a thread.
 
-    What is called `path` takes the place of a file of that name; beside other files that are there already comes a
-    new one, such as ``span-results (2).csv``.
+    The file `path` is overwritten; for the others a free name is chosen, such as ``span-results (2).csv``.
 
     Raises
     ------
-    ExportError : the disk refuses.
+    WriteError : a file cannot be written.
     """
     written = []
     for table in tables:
         place = table.path(path)
-        # only `path` itself has been agreed to
-        place = place if place == path else _free(place)
-        with whole_file(place) as file:
+        # the user has confirmed `path` only
+        place = place if place == path else _free_path(place)
+        with atomic_write(place) as file:
             for text in _text(table):
                 file.write(text)
         written.append(place)
     return tuple(written)
 
 
-def _free(path: Path) -> Path:
-    """Return `path`, or the first name like it that nothing has yet."""
+def _free_path(path: Path) -> Path:
+    """Return `path`, or the first numbered variant that does not exist."""
     names = (path.with_name(f"{path.stem} ({n}){path.suffix}") for n in count(2))
     return next(name for name in chain((path,), names) if not os.path.lexists(name))
 
 
 def _runs(timeline: Timeline, left: float, right: float) -> Iterator[list[Segment]]:
-    """Give the segments in view, those together between which the rig's clock was followed without a pause."""
+    """Yield the segments in view in groups without a restart between them."""
     in_view = [
         segment
         for segment in timeline.segments
@@ -142,7 +141,7 @@ def _label(name: str, unit: str) -> str:
 
 
 def _text(table: CsvTable) -> Iterator[bytes]:
-    """Give the file piece by piece; numbers with as many digits as tell them from any other."""
+    """Yield the file in pieces; numbers have the digits that reproduce them exactly."""
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow((_TIME, *table.header))
     yield head.getvalue().encode()
@@ -150,6 +149,6 @@ def _text(table: CsvTable) -> Iterator[bytes]:
     for start in range(0, len(table.times), n_rows):
         piece = slice(start, start + n_rows)
         rows = np.column_stack((table.times[piece], table.values[piece])).tolist()
-        # ten times as fast as `repr`; NaN becomes null
+        # ten times as fast as `repr`; encodes NaN as null
         text = msgspec.json.encode(rows)[2:-2]
         yield text.replace(b"],[", b"\n").replace(b"null", b"") + b"\n"

@@ -1,4 +1,4 @@
-"""The strip that is always there: how the service is, and whether this is recorded."""
+"""Health strip: state of the service, its counts and its recording, in one line at the bottom of the window."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from gui.model.health_items import HealthItem, fit, health_items
 from gui.model.history import History
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.window.health_items import HealthItem, fit, health_items
 from gui.wording.level import Level
 
 _MARGIN, _GAP, _PADDING = 8, 12, 3
 
 
 class HealthStrip(QWidget):
-    """One line; where it is too narrow the least important goes, and every piece says more in its tooltip."""
+    """One line; items of low priority are hidden where it is too narrow, and tool tips have the details."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,53 +28,53 @@ class HealthStrip(QWidget):
         self._metrics = QFontMetricsF(self._font)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("health of the service")
-        self.show_nothing()
+        self.show_disconnected()
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What can be read, from left to right."""
-        seen = [label for label in self._labels.values() if not label.isHidden()]
-        return tuple(label.text() for label in sorted(seen, key=QWidget.x))
+        """The visible texts, from left to right."""
+        visible = [label for label in self._labels.values() if not label.isHidden()]
+        return tuple(label.text() for label in sorted(visible, key=QWidget.x))
 
     def show_health(self, history: History, dropped: int = 0) -> None:
-        """Show how the service of `history` is, and what this window was too late to take."""
+        """Show the health of the service, and the samples that this window has dropped."""
         self._show(health_items(history, dropped))
 
-    def show_nothing(self, waiting_for: str = "") -> None:
-        """Show that no service is watched, or what is waited for until there is one."""
+    def show_disconnected(self, waiting_for: str = "") -> None:
+        """Show that no service is connected, or what is waited for."""
         text = f"○ {waiting_for or 'not connected'}"
         self._show((HealthItem("state", text, text, Level.WARN if waiting_for else Level.NONE, 0),))
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self._theme = theme
-        self._lay_out()
+        self._update_layout()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return one line; it takes the width that there is."""
+        """Return the height of one line; it uses the width that there is."""
         return QSize(600, round(self._metrics.height()) + 10)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the height of a line."""
+        """Return the height of one line."""
         return QSize(0, self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """See again what has room."""
+        """Lay out the items in the new width."""
         super().resizeEvent(event)
-        self._lay_out()
+        self._update_layout()
 
     def _show(self, items: tuple[HealthItem, ...]) -> None:
         if items != self._items:
             self._items = items
-            self._lay_out()
+            self._update_layout()
 
-    def _lay_out(self) -> None:
+    def _update_layout(self) -> None:
         room = self.width() - 2 * _MARGIN
-        fitted = fit(self._items, room, self._wide, _GAP)
+        fitted = fit(self._items, room, self._width_of, _GAP)
         left = float(_MARGIN)
         for item, text in fitted:
             label = self._labels.get(item.key) or self._label(item.key)
-            width = min(self._wide(text), max(0.0, _MARGIN + room - left))
+            width = min(self._width_of(text), max(0.0, _MARGIN + room - left))
             elided = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, width - 2 * _PADDING + 0.5)
             label.setText(elided)
             label.setToolTip(plain_tip(item.tip))
@@ -87,7 +87,7 @@ class HealthStrip(QWidget):
         for key, label in self._labels.items():
             label.setVisible(key in shown)
 
-    def _wide(self, text: str) -> float:
+    def _width_of(self, text: str) -> float:
         return self._metrics.horizontalAdvance(text) + 2 * _PADDING + 1
 
     def _label(self, key: str) -> QLabel:
@@ -100,11 +100,11 @@ class HealthStrip(QWidget):
     def _colour(self, label: QLabel, item: HealthItem) -> None:
         theme, palette = self._theme, QPalette(label.palette())
         plain = item.level is Level.NONE
-        ground, letters = theme.window, theme.text if plain else level_colour(theme, item.level)
+        background, foreground = theme.window, theme.text if plain else level_colour(theme, item.level)
         if item.level is Level.BAD:
-            # seen from the other end of the room
-            ground, letters = letters, theme.base
-        palette.setColor(QPalette.ColorRole.Window, QColor(ground))
-        palette.setColor(QPalette.ColorRole.WindowText, QColor(letters))
+            # inverted, so that it is seen from a distance
+            background, foreground = foreground, theme.base
+        palette.setColor(QPalette.ColorRole.Window, QColor(background))
+        palette.setColor(QPalette.ColorRole.WindowText, QColor(foreground))
         if palette != label.palette():
             label.setPalette(palette)

@@ -1,4 +1,4 @@
-"""Help: the list of shortcuts and mouse gestures, F1, and where the documentation is."""
+"""Help: the list of shortcuts and mouse gestures (F1), the documentation, and the about box."""
 
 from __future__ import annotations
 
@@ -19,82 +19,82 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.row_padding import make_roomy
-from gui.window.actions import Actions, shown_keys, shown_text
+from gui.widgets.layout import set_row_padding
+from gui.window.actions import Actions, action_text, shortcuts_text
 from monitor.system.files import documentation
 
 _ABOUT = (
     "Synchroscope {version}\n\n"
-    "Live tracking indicators for hybrid simulation:\nhow late and how large each actuator is.\n"
-    "BSD-3-Clause. Soft real time: it is no interlock."
+    "Live tracking indicators for hybrid simulation:\ndelay and amplitude error of each actuator.\n"
+    "BSD-3-Clause. Soft real time: not an interlock."
 )
 
 GESTURES = (
-    ("wheel", "zoom in time, around the mouse"),
-    ("Ctrl+wheel", "zoom the values of the row under the mouse"),
-    ("drag", "scrub back and forth"),
-    ("point", "values under the cursor, in all panels"),
-    ("click", "pin the cursor; again: let it go"),
-    ("double click", "fit the values again"),
-    ("click on a tile", "choose its actuator"),
-    ("click on an event", "look at its instant"),
-    ("double click on an alarm", "look at the instant of its last change"),
+    ("wheel", "zoom in time, around the pointer"),
+    ("Ctrl+wheel", "zoom the values of the row under the pointer"),
+    ("drag", "move back and forth in time"),
+    ("hover", "show the values at an instant, in all panels"),
+    ("click", "pin the cursor; again: unpin it"),
+    ("double click", "scale the values automatically again"),
+    ("click on a tile", "select its actuator"),
+    ("click on an event", "show its instant"),
+    ("double click on an alarm", "show the instant of its last change"),
     ("drop a file", "open it"),
 )
 """What the mouse does in the panels."""
 PLOT_KEYS = (
     ("Ctrl+Left, Ctrl+Right", "move the cursor"),
-    ("Enter", "pin the cursor; again: let it go"),
+    ("Enter", "pin the cursor; again: unpin it"),
     ("Shift+Up, Shift+Down", "zoom the values of all rows in or out"),
-    ("Shift+Home", "let the scales follow the values again"),
+    ("Shift+Home", "scale the values automatically again"),
     ("PgUp, PgDown", "scroll the rows"),
 )
-"""Of the plot of a panel over time."""
+"""In a plot over time."""
 TILE_KEYS = (
-    ("Left, Right, Up, Down", "choose the actuator beside, above or below"),
-    ("Home, End", "choose the first or the last actuator"),
+    ("Left, Right, Up, Down", "select the actuator beside, above or below"),
+    ("Home, End", "select the first or the last actuator"),
 )
-"""Of the tiles."""
+"""In the tiles."""
 EVENT_KEYS = (
-    ("Up, Down", "go through the events"),
-    ("Enter", "look at its instant"),
+    ("Up, Down", "select an event"),
+    ("Enter", "show its instant"),
 )
-"""Of the list of events."""
+"""In the list of events."""
 ALARM_KEYS = (
-    ("Up, Down", "go through the alarms"),
-    ("A, Enter", "acknowledge the one that is chosen"),
-    ("Shift+S", "shelve it, then 1, 2, 3 for how long; or take it off the shelf"),
-    ("R", "reset it, where it is latched and its condition has gone"),
+    ("Up, Down", "select an alarm"),
+    ("A, Enter", "acknowledge the selected alarm"),
+    ("Shift+S", "shelve it, then 1, 2, 3 for how long; or unshelve it"),
+    ("R", "reset it, where it is latched and has returned to normal"),
 )
-"""Of the list of alarms."""
+"""In the list of alarms."""
 TIMELINE_KEYS = (
     ("Left, Right", "play from 1 s earlier or later"),
     ("PgUp, PgDown", "play from 10 s earlier or later"),
     ("Home, End", "play from the beginning, or go to the end"),
     ("Up, Down", "show the curve of another channel"),
 )
-"""Of the timeline of a replay."""
-ESCAPE = (("Esc", "dismiss a message; leave a note or a menu"),)
-"""Wherever the focus is."""
+"""In the timeline of a replay."""
+ESCAPE = (("Esc", "dismiss a message; cancel a note; close a menu"),)
+"""Anywhere."""
 SECTIONS = (
     ("Mouse in the panels", GESTURES),
-    ("A plot over time that has the focus", PLOT_KEYS),
-    ("Tiles that have the focus", TILE_KEYS),
-    ("Alarms that have the focus", ALARM_KEYS),
-    ("Events that have the focus", EVENT_KEYS),
-    ("The timeline of a replay that has the focus", TIMELINE_KEYS),
+    ("In a plot over time", PLOT_KEYS),
+    ("In the tiles", TILE_KEYS),
+    ("In the list of alarms", ALARM_KEYS),
+    ("In the list of events", EVENT_KEYS),
+    ("In the timeline of a replay", TIMELINE_KEYS),
     ("Anywhere", ESCAPE),
 )
-"""As the list of keys shows them."""
+"""Sections of the list, after those of the menus."""
 
 
-class ShortcutList(QDialog):
-    """A window beside the other one; nothing waits for it.
+class ShortcutDialog(QDialog):
+    """All shortcuts and mouse gestures, in a dialog that is not modal.
 
     Parameters
     ----------
-    actions : whose keys are listed.
-    window : it belongs to this one, and closes with it.
+    actions : their shortcuts are listed.
+    window : its parent.
     """
 
     def __init__(self, actions: Actions, window: QWidget) -> None:
@@ -104,15 +104,15 @@ class ShortcutList(QDialog):
         self._actions = actions
         self.line = QLineEdit()
         self.line.setPlaceholderText("Find")
-        self.line.setAccessibleName("Find a key or what it does")
+        self.line.setAccessibleName("Find a shortcut or what it does")
         self.line.setClearButtonEnabled(True)
         self.tree = QTreeWidget()
-        self.tree.setHeaderLabels(["Key", "Does", "Explanation"])
+        self.tree.setHeaderLabels(["Shortcut", "Action", "Description"])
         self.tree.setRootIsDecorated(False)
         self.tree.setIndentation(12)
         self.tree.setUniformRowHeights(True)
-        make_roomy(self.tree)
-        self.tree.setAccessibleName("Keys")
+        set_row_padding(self.tree)
+        self.tree.setAccessibleName("Shortcuts")
         for column in (0, 1):
             self.tree.header().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
@@ -123,13 +123,13 @@ class ShortcutList(QDialog):
         layout.addWidget(self.line)
         layout.addWidget(self.tree)
         layout.addWidget(buttons)
-        self.line.textChanged.connect(self._narrow)
+        self.line.textChanged.connect(self._filter)
         self.resize(760, 620)
 
     def present(self) -> None:
-        """Show the keys as they are now."""
+        """Show the current shortcuts."""
         self._fill()
-        self._narrow(self.line.text())
+        self._filter(self.line.text())
         self.show()
         self.raise_()
         self.activateWindow()
@@ -138,15 +138,15 @@ class ShortcutList(QDialog):
     def _fill(self) -> None:
         self.tree.clear()
         rows: dict[str, list[tuple[str, str, str]]] = {}
-        for command, action in self._actions:
+        for spec, action in self._actions:
             if action.shortcuts() and action.isVisible():
-                row = (shown_keys(action), shown_text(action), command.tip)
-                rows.setdefault(command.group, []).append(row)
-        rows |= {title: [(keys, does, "") for keys, does in lines] for title, lines in SECTIONS}
+                row = (shortcuts_text(action), action_text(action), spec.tip)
+                rows.setdefault(spec.menu, []).append(row)
+        rows |= {title: [(keys, effect, "") for keys, effect in lines] for title, lines in SECTIONS}
         bold = QFont(self.font())
         bold.setBold(True)
-        for group, lines in rows.items():
-            head = QTreeWidgetItem([group])
+        for title, lines in rows.items():
+            head = QTreeWidgetItem([title])
             head.setFont(0, bold)
             head.setFlags(Qt.ItemFlag.ItemIsEnabled)
             head.addChildren([QTreeWidgetItem(list(line)) for line in lines])
@@ -154,8 +154,8 @@ class ShortcutList(QDialog):
             head.setFirstColumnSpanned(True)
         self.tree.expandAll()
 
-    def _narrow(self, text: str) -> None:
-        """Leave the lines that hold every word; a group that fits is shown whole."""
+    def _filter(self, text: str) -> None:
+        """Show the lines that contain every word, in the line or in its heading."""
         words = text.casefold().split()
         for place in range(self.tree.topLevelItemCount()):
             head = self.tree.topLevelItem(place)
@@ -169,7 +169,7 @@ class ShortcutList(QDialog):
 
 
 def show_documentation(window: QWidget) -> None:
-    """Open the documentation in a window of its own: the README, and the pages that it leads to where they are."""
+    """Open the documentation in a dialog: the README, and the pages it links to where they are installed."""
     dialog = QDialog(window)
     dialog.setObjectName("documentation")
     dialog.setWindowTitle("Documentation - Synchroscope")

@@ -1,4 +1,4 @@
-"""Before Qt is loaded: what the window is opened on, and whether there is a display to open it on."""
+"""Launch options of the window, and the check for a display; does not import Qt."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """What the words of the command line ask for; at most one of connect, serve, file and simulation is not empty.
+class LaunchOptions:
+    """Options of the command line; at most one of connect, serve, file and simulation is given.
 
     Parameters
     ----------
-    connect : a service's endpoint.
-    keys : folder of the keys that were handed over for it; empty: none.
-    serve : a rig's endpoint, for which a service is started.
-    alarms : limits for that service, as ``--alarm`` takes them.
-    file : a recording.
-    simulation : its name.
-    words : options of `synchroscope replay` for the file or simulation, such as those that choose columns.
-    config : settings of the service that the window starts; empty: those of the settings dialog.
-    record : where that service keeps the run.
-    layout, theme : instead of those that were used last.
-    operator : full screen, read-only.
+    connect : endpoint of a service.
+    keys : folder of the client's keys for it; empty: none.
+    serve : endpoint of a rig, for which a service is started.
+    alarms : alarm limits of that service, as ``--alarm`` takes them.
+    file : path of a recording.
+    simulation : name of a simulation.
+    replay_options : of `synchroscope replay`, for the file or simulation, such as those that choose columns.
+    config : settings file of the service that is started; empty: the settings of the window.
+    record : file or folder of its recordings.
+    layout, theme : instead of those of the last session.
+    operator : operator mode: full screen, read-only.
     """
 
     connect: str = ""
     serve: str = ""
     file: str = ""
     simulation: str = ""
-    words: tuple[str, ...] = ()
+    replay_options: tuple[str, ...] = ()
     config: str = ""
     record: str = ""
     layout: str = ""
@@ -42,43 +42,43 @@ class Opening:
     alarms: tuple[str, ...] = ()
 
 
-_NEEDED = "libegl1 libgl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
-_TRY = (
+_LIBRARIES = "libegl1 libgl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
+_OPEN_DISPLAY = (
     "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0));"
     "from PySide6.QtWidgets import QApplication; QApplication([])"
 )
 _DISPLAYS = ("WAYLAND_DISPLAY", "DISPLAY")
-_TRIAL_TIMEOUT = 60.0  # s; a display behind a network may never answer
+_TIMEOUT = 60.0  # s; a display on the network may never answer
 _MAY_FAIL = sys.platform.startswith("linux")
 
 
 class NoDisplayError(ValueError):
-    """There can be no window; one line that says why and what to do."""
+    """No window can be opened; one line with the reason and a remedy."""
 
 
-def why_no_display() -> str:
-    """Return why there can be no window, as far as the environment tells; empty where it names a display."""
+def no_display_reason() -> str:
+    """Return why the environment has no display; empty where it names one."""
     if not _MAY_FAIL or any(map(os.environ.get, ("QT_QPA_PLATFORM", *_DISPLAYS))):
         return ""
-    return "there is no display here (DISPLAY and WAYLAND_DISPLAY are empty)"
+    return "there is no display (DISPLAY and WAYLAND_DISPLAY are empty)"
 
 
-class DisplayTrial:
-    """Let another process open the display, while this one goes on with its imports.
+class DisplayCheck:
+    """Opens the display in another process, while this one imports: Qt aborts the process where it fails.
 
     Raises
     ------
-    NoDisplayError : the environment names none.
+    NoDisplayError : the environment names no display.
     """
 
     def __init__(self) -> None:
-        reason = why_no_display()
+        reason = no_display_reason()
         if reason:
-            raise NoDisplayError(_advised(reason))
+            raise NoDisplayError(_with_advice(reason))
         self._process: subprocess.Popen[str] | None = None
         if _MAY_FAIL:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _TRY],
+                [sys.executable, "-P", "-c", _OPEN_DISPLAY],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -87,36 +87,36 @@ class DisplayTrial:
             )
 
     def require(self) -> None:
-        """Wait for the outcome.
+        """Wait for the result.
 
         Raises
         ------
-        NoDisplayError : it cannot be opened, or Qt lacks something of the system.
+        NoDisplayError : it cannot be opened, or a system library is missing.
         """
         if self._process is None:
             return
         with self._process as process:
             try:
-                said = process.communicate(timeout=_TRIAL_TIMEOUT)[1]
+                errors = process.communicate(timeout=_TIMEOUT)[1]
             except subprocess.TimeoutExpired:
                 process.kill()
-                raise NoDisplayError(_advised("the display does not answer")) from None
+                raise NoDisplayError(_with_advice("the display does not answer")) from None
         if process.returncode:
-            raise NoDisplayError(_reason(said))
+            raise NoDisplayError(_reason(errors))
 
 
-def _reason(said: str) -> str:
-    """Return what Python or Qt has said last or first, in one line."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it does not say why"]
+def _reason(errors: str) -> str:
+    """Return the reason in the error output of Python or Qt, in one line."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()] or ["no reason given"]
     if lines[0].startswith("Traceback"):
-        return f"Qt cannot be loaded ({lines[-1]}); on Debian: apt install {_NEEDED}"
-    if "could not connect to display" in said:
+        return f"Qt cannot be loaded ({lines[-1]}); on Debian: apt install {_LIBRARIES}"
+    if "could not connect to display" in errors:
         named = [name for name in map(os.environ.get, _DISPLAYS) if name]
-        return _advised(f"the display {' or '.join(named)} does not answer" if named else "DISPLAY is empty")
+        return _with_advice(f"the display {' or '.join(named)} does not answer" if named else "DISPLAY is empty")
     if "is needed to load" in lines[0]:
-        return f"Qt cannot be loaded ({lines[0]}); on Debian: apt install {_NEEDED}"
-    return _advised(f"Qt can open no window here ({lines[0]})")
+        return f"Qt cannot be loaded ({lines[0]}); on Debian: apt install {_LIBRARIES}"
+    return _with_advice(f"Qt cannot open a window ({lines[0]})")
 
 
-def _advised(reason: str) -> str:
+def _with_advice(reason: str) -> str:
     return f"{reason}: synchroscope watch shows the same in a terminal"

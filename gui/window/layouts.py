@@ -1,4 +1,4 @@
-"""Layouts with names: built in or saved, kept over the end of the program, and never broken by what was kept."""
+"""Named layouts of the panels, built in or saved by the user, and the state of the window between sessions."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from zlib import crc32
 
-from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QInputDialog, QMainWindow
 
+from gui.window.action_table import N_LAYOUTS
 from gui.window.actions import Actions
-from gui.window.arrangement import BUILT_IN, Part, arrange
-from gui.window.checksum import with_checksum, without_checksum
-from gui.window.commands import N_LAYOUTS
+from gui.window.panel_docks import BUILT_IN, LayoutPart, arrange
 from gui.window.window import MainWindow
 
 DEFAULT = "Operator"
 _GROUP = "layouts"
 _LAST, _STATE, _GEOMETRY = "window/layout", "window/state", "window/geometry"
 _FORMAT = 1
-_LONGEST_NAME = 40
+_MAX_NAME = 40
 _DEFAULT_SIZE = (1280, 720)
-_HANDLE = 40  # pixels of a window's title that must be on a screen so that it can be moved
+_HANDLE = 40  # pixels of a window's title bar that must be on a screen so that it can be moved
+_CHECKSUM_SIZE = 4
 
 
-class Layouts(QObject):
-    """Which panels stand where.
+class LayoutStore(QObject):
+    """Applies, saves and restores layouts.
 
-    A layout is known by its name. One that was saved by a program with other panels, or whose bytes are damaged,
-    is not used: what it replaces is the default, and `apply` says so.
+    A saved layout that is damaged, or was saved by a version with other panels, is replaced by the default.
 
     Parameters
     ----------
-    window : where it stands is kept.
-    docks : by the key of their panel, which is their object name where they have none.
-    store : where layouts are kept.
-    desk : the main window that holds the docks, where that is a part of `window`.
+    window : its geometry is saved.
+    docks : by the keys of their panels, which are their object names where they have none.
+    store : the settings of the program.
+    dock_area : the main window with the docks, where that is a child of `window`.
 
     Signals
     -------
@@ -50,82 +49,84 @@ class Layouts(QObject):
         window: QMainWindow,
         docks: Mapping[str, QDockWidget],
         store: QSettings,
-        desk: QMainWindow | None = None,
+        dock_area: QMainWindow | None = None,
     ) -> None:
         super().__init__(window)
-        self._desk = desk or window
+        self._dock_area = dock_area or window
         self._window, self._docks, self._store = window, dict(docks), store
         self.current = DEFAULT
         for key, dock in self._docks.items():
             if not dock.objectName():
                 dock.setObjectName(key)
-        self._desk.setDockNestingEnabled(True)
-        self._desk.setAnimated(False)
-        # a state of other panels is of another version
+        self._dock_area.setDockNestingEnabled(True)
+        self._dock_area.setAnimated(False)
+        # with other panels the state has another version
         self._version = (crc32(",".join(sorted(self._docks)).encode()) & 0xFFFFFF) << 7 | _FORMAT
 
     @property
     def saved(self) -> tuple[str, ...]:
-        """Names of the layouts that were saved, in the order of the alphabet."""
+        """Names of the saved layouts, in alphabetical order."""
         self._store.beginGroup(_GROUP)
         names = self._store.childKeys()
         self._store.endGroup()
-        return tuple(sorted((name for name in map(_shown, names) if name and name not in BUILT_IN), key=str.casefold))
+        return tuple(
+            sorted((name for name in map(_name_of, names) if name and name not in BUILT_IN), key=str.casefold)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All layouts: first those that are built in."""
+        """All layouts, the built-in ones first."""
         return (*BUILT_IN, *self.saved)
 
     def apply(self, name: str) -> str:
-        """Arrange the panels like the layout `name`; return a line if the default had to serve instead."""
-        told = ""
-        part: Part | None = BUILT_IN.get(name)
+        """Apply the layout `name`; return a message if the default was applied instead."""
+        message = ""
+        part: LayoutPart | None = BUILT_IN.get(name)
         if part is not None:
-            arrange(self._desk, self._docks, part)
-        elif not self._restore(self._store.value(f"{_GROUP}/{_kept(name)}")):
-            told = f"the layout {name!r} cannot be used any more: {DEFAULT} is shown instead"
+            arrange(self._dock_area, self._docks, part)
+        elif not self._restore(self._store.value(f"{_GROUP}/{_key_of(name)}")):
+            message = f"the layout {name!r} cannot be used any more: {DEFAULT} is shown instead"
             name = DEFAULT
-            arrange(self._desk, self._docks, BUILT_IN[DEFAULT])
+            arrange(self._dock_area, self._docks, BUILT_IN[DEFAULT])
         self.current = name
         self.changed.emit()
-        return told
+        return message
 
     def reset(self) -> str:
-        """Arrange the panels as the present layout has them."""
+        """Apply the current layout again."""
         return self.apply(self.current)
 
     def save(self, name: str) -> None:
-        """Keep the present arrangement under a name; one of that name is replaced.
+        """Save the arrangement of the panels under a name; a saved layout of that name is replaced.
 
         Raises
         ------
-        ValueError : the name is empty, too long or that of a layout that is built in.
+        ValueError : the name is empty, too long or that of a built-in layout.
         """
         name = " ".join(name.split())
-        if not name or len(name) > _LONGEST_NAME:
-            raise ValueError(f"a layout's name has 1 to {_LONGEST_NAME} letters, this one {len(name)}")
+        if not name or len(name) > _MAX_NAME:
+            raise ValueError(f"a layout's name has 1 to {_MAX_NAME} letters, this one {len(name)}")
         if name.casefold() in {known.casefold() for known in BUILT_IN}:
             raise ValueError(f"{name} is built in: choose another name")
-        self._store.setValue(f"{_GROUP}/{_kept(name)}", with_checksum(self._desk.saveState(self._version)))
+        self._store.setValue(f"{_GROUP}/{_key_of(name)}", with_checksum(self._dock_area.saveState(self._version)))
         self.current = name
         self.changed.emit()
 
     def delete(self, name: str) -> None:
-        """Forget a layout that was saved; the panels stay where they are."""
-        self._store.remove(f"{_GROUP}/{_kept(name)}")
+        """Delete a saved layout; the panels stay where they are."""
+        self._store.remove(f"{_GROUP}/{_key_of(name)}")
         if self.current == name:
             self.current = DEFAULT
         self.changed.emit()
 
-    def store(self) -> None:
-        """Keep how the window stands, for the next start."""
+    def save_state(self) -> None:
+        """Store the geometry and the arrangement of the window."""
         self._store.setValue(_LAST, self.current)
-        self._store.setValue(_STATE, with_checksum(self._desk.saveState(self._version)))
+        self._store.setValue(_STATE, with_checksum(self._dock_area.saveState(self._version)))
         self._store.setValue(_GEOMETRY, with_checksum(self._window.saveGeometry()))
 
-    def restore(self) -> None:
-        """Put the window where it stood when `store` was called last; at a first start, as `DEFAULT` has it."""
+    def restore_state(self) -> None:
+        """Restore what `save_state` stored; at the first start, `DEFAULT`."""
         geometry = without_checksum(self._store.value(_GEOMETRY))
         restored = geometry is not None and self._window.restoreGeometry(geometry)
         if not restored or not _reachable(self._window.frameGeometry()):
@@ -143,32 +144,32 @@ class Layouts(QObject):
         else:
             self.apply(self.current)
 
-    def _restore(self, kept: object) -> bool:
-        """Arrange the panels as bytes say; whether they could be used."""
-        state = without_checksum(kept)
-        if state is None or not self._desk.restoreState(state, self._version):
+    def _restore(self, stored: object) -> bool:
+        """Restore a state of the docks; return whether it could be used."""
+        state = without_checksum(stored)
+        if state is None or not self._dock_area.restoreState(state, self._version):
             return False
         for dock in self._docks.values():
             if dock.isFloating() and not _reachable(dock.frameGeometry()):
                 dock.setFloating(False)
-        # a window without a panel has nothing to take hold of
+        # a window without panels could not be rearranged
         return any(not dock.isHidden() for dock in self._docks.values())
 
 
 class LayoutController(QObject):
-    """Lead the commands of layouts to those of a window.
+    """Connects the actions of the menu Layouts.
 
     Parameters
     ----------
-    say : tells level and text.
+    notify : shows a message; arguments are level and text.
     """
 
     def __init__(
-        self, window: MainWindow, actions: Actions, store: QSettings, say: Callable[[str, str], None]
+        self, window: MainWindow, actions: Actions, store: QSettings, notify: Callable[[str, str], None]
     ) -> None:
         super().__init__(window)
-        self._window, self._actions, self._say = window, actions, say
-        self.layouts = Layouts(window, window.desk.docks, store, window.desk)
+        self._window, self._actions, self._notify = window, actions, notify
+        self.layouts = LayoutStore(window, window.dock_area.docks, store, window.dock_area)
         self.layouts.changed.connect(self._name_layouts)
         actions.connect(
             {f"layout.{n}": partial(self._apply_number, n) for n in range(1, N_LAYOUTS + 1)}
@@ -180,21 +181,21 @@ class LayoutController(QObject):
         )
 
     def restore(self, layout: str = "") -> None:
-        """Put the panels where they were at the end of the last time, or as `layout` has them."""
-        self.layouts.restore()
+        """Restore the window as it was closed, and apply `layout`, if there is one."""
+        self.layouts.restore_state()
         if layout and layout not in self.layouts.names:
-            self._say("warning", f"there is no layout {layout!r}: there are {', '.join(self.layouts.names)}")
+            self._notify("warning", f"there is no layout {layout!r}: there are {', '.join(self.layouts.names)}")
         elif layout:
             self._apply(layout)
 
     def show_panel(self, key: str, layout: str) -> None:
-        """Show a panel: where it is hidden, by the layout that has it."""
-        if self._window.desk.docks[key].isHidden():
+        """Show a panel; where it is hidden, apply a layout that has it."""
+        if self._window.dock_area.docks[key].isHidden():
             self._apply(layout)
 
     def _apply(self, name: str) -> None:
-        if told := self.layouts.apply(name):
-            self._say("warning", told)
+        if message := self.layouts.apply(name):
+            self._notify("warning", message)
 
     def _apply_number(self, number: int) -> None:
         if number <= len(self.layouts.names):
@@ -207,7 +208,7 @@ class LayoutController(QObject):
     def _ask_name(self) -> None:
         dialog = QInputDialog(self._window)
         dialog.setWindowTitle("Save layout")
-        dialog.setLabelText("Name of this arrangement of the panels:")
+        dialog.setLabelText("Name of the layout:")
         dialog.textValueSelected.connect(self._save)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
@@ -216,11 +217,11 @@ class LayoutController(QObject):
         try:
             self.layouts.save(name)
         except ValueError as problem:
-            self._say("error", str(problem))
+            self._notify("error", str(problem))
 
 
 def _reachable(frame: QRect) -> bool:
-    """Whether the upper edge of a window, where it is moved, is on a screen."""
+    """Whether the title bar of a window is on a screen."""
     handle = QRect(frame.left(), frame.top(), max(frame.width(), _HANDLE), _HANDLE)
     for screen in QGuiApplication.screens():
         seen = screen.availableGeometry().intersected(handle)
@@ -229,14 +230,29 @@ def _reachable(frame: QRect) -> bool:
     return False
 
 
-def _kept(name: str) -> str:
-    """Return a name as a key of the store, in which slashes part groups."""
+def _key_of(name: str) -> str:
+    """Return the key of a layout in the settings, in which slashes separate groups."""
     return name.encode().hex()
 
 
-def _shown(key: str) -> str:
-    """Return the name behind a key; an empty one if it is none of ours."""
+def _name_of(key: str) -> str:
+    """Return the name of a layout by its key; empty if the key is malformed."""
     try:
         return bytes.fromhex(key).decode()
     except ValueError:
         return ""
+
+
+def with_checksum(state: QByteArray) -> QByteArray:
+    """Return a state of Qt with its checksum in front: a damaged one can crash `restoreState`."""
+    content = bytes(state.data())
+    return QByteArray(crc32(content).to_bytes(_CHECKSUM_SIZE, "big") + content)
+
+
+def without_checksum(stored: object) -> QByteArray | None:
+    """Return the state; None where its checksum does not match."""
+    if not isinstance(stored, QByteArray):
+        return None
+    whole = bytes(stored.data())
+    checksum, content = whole[:_CHECKSUM_SIZE], whole[_CHECKSUM_SIZE:]
+    return QByteArray(content) if content and crc32(content).to_bytes(_CHECKSUM_SIZE, "big") == checksum else None

@@ -1,4 +1,4 @@
-"""A note of the operator: one line, at the instant when the key was pressed, and on its way to the service."""
+"""Note bar: asks for the text of a note at an instant."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from monitor.messages.requests import MAX_NOTE
 
 
 class NoteBar(QWidget):
-    """Ask for a text; hidden until asked for, and the focus goes back where it was.
+    """A line for the text, hidden until `ask`; the focus returns to where it was.
 
     Signals
     -------
-    written : the text, and the instant it belongs to as s on the display's time.
+    written : the text, and its instant in s of the display.
     """
 
     written = Signal(str, float)
@@ -26,61 +26,61 @@ class NoteBar(QWidget):
         self._instant = 0.0
         self._before: QWidget | None = None
         self._label = PlainLabel()
-        self._text = QLineEdit(placeholderText="what happened; Enter stores it with the run, Esc forgets it")
-        self._text.setAccessibleName("text of the note")
-        self._store = QPushButton("Store")
-        self._left = PlainLabel()
+        self._text = QLineEdit(placeholderText="Text of the note; Enter saves it with the run, Esc cancels")
+        self._text.setAccessibleName("Text of the note")
+        self._save = QPushButton("Save")
+        self._remaining = PlainLabel()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 4, 8, 4)
-        for widget in (self._label, self._text, self._left, self._store):
+        for widget in (self._label, self._text, self._remaining, self._save):
             layout.addWidget(widget)
         layout.setStretchFactor(self._text, 1)
-        self._text.textChanged.connect(self._count)
-        self._text.returnPressed.connect(self._write)
-        self._store.clicked.connect(self._write)
-        self._count()
+        self._text.textChanged.connect(self._update_remaining)
+        self._text.returnPressed.connect(self._emit)
+        self._save.clicked.connect(self._emit)
+        self._update_remaining()
         self.hide()
 
-    def ask(self, instant: float, said: str, text: str = "") -> None:
-        """Ask for a note at `instant`, which is called `said`; begin with `text`, or go on with what stands there."""
+    def ask(self, instant: float, label: str, text: str = "") -> None:
+        """Ask for a note at `instant`, shown as `label`; a note that is being written is not replaced by `text`."""
         self._instant = instant
         focused = QApplication.focusWidget()
         if focused is None or not self.isAncestorOf(focused):
             self._before = focused
-        self._label.setText(f"Note at {said}:")
+        self._label.setText(f"Note at {label}:")
         if self.isHidden():
             self._text.setText(text)
-            # typing takes the place of what is offered again
+            # selected, so that typing replaces it
             self._text.selectAll()
         self.show()
         self._text.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Forget the note at Esc."""
+        """Cancel with Esc."""
         if event.key() == Qt.Key.Key_Escape:
-            self.forget()
+            self.cancel()
         else:
             super().keyPressEvent(event)
 
-    def forget(self) -> None:
-        """Ask no longer."""
+    def cancel(self) -> None:
+        """Hide the bar without a note."""
         if not self.isHidden():
-            self._leave()
+            self._close()
 
-    def _count(self) -> None:
+    def _update_remaining(self) -> None:
         used = len(self._text.text().encode())
-        self._store.setEnabled(bool(self._text.text().strip()) and used <= MAX_NOTE)
-        self._left.setText(
+        self._save.setEnabled(bool(self._text.text().strip()) and used <= MAX_NOTE)
+        self._remaining.setText(
             "" if used <= MAX_NOTE - 40 else f"{MAX_NOTE - used} left" if used <= MAX_NOTE else "too long"
         )
 
-    def _write(self) -> None:
-        if self._store.isEnabled():
-            self._leave()
+    def _emit(self) -> None:
+        if self._save.isEnabled():
+            self._close()
             self.written.emit(self._text.text().strip(), self._instant)
 
-    def _leave(self) -> None:
-        """Hide; a button that came by the focus would take the space for itself."""
+    def _close(self) -> None:
+        """Hide, and return the focus: a button that had it would use Space."""
         before, self._before = self._before, None
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus()

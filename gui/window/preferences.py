@@ -15,22 +15,28 @@ from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import TimePanel
 from gui.panels.tiles import TilesPanel
 from gui.settings.dialog import SettingsDialog
-from gui.settings.files import ExportError, read_settings, write_settings
-from gui.settings.window_settings import WindowSettings, keep_window_settings, load_window_settings
-from gui.widgets.theme import Choice, Theme, paint, theme_of
+from gui.settings.storage import (
+    WindowSettings,
+    load_window_settings,
+    read_service_settings,
+    save_window_settings,
+    write_service_settings,
+)
+from gui.widgets.theme import Choice, Theme, apply_palette, theme_of
 from gui.window.actions import Actions
 from gui.window.window import MainWindow
 from monitor.config import Settings
+from monitor.system.files import WriteError
 
 CHOICES: tuple[Choice, ...] = ("system", "light", "dark")
 
 
 class ThemeController(QObject):
-    """Paint the application in the theme and the size of text that are chosen.
+    """Applies theme and text size to the application.
 
     Signals
     -------
-    changed : the `Theme` that is painted now.
+    changed : the `Theme` that is applied.
     """
 
     changed = Signal(object)
@@ -41,72 +47,72 @@ class ThemeController(QObject):
         self._font_scale = font_scale
         self.choice: Choice = choice
         self.theme: Theme = theme_of(choice)
-        self._paint()
+        self._apply()
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow_system)
 
     def choose(self, choice: Choice, font_scale: float | None = None) -> None:
-        """Take another theme, or another size of text as a factor of the desktop's."""
+        """Apply another theme, or another text size as a factor on the desktop's."""
         self.choice, self._font_scale = choice, font_scale or self._font_scale
         self.theme = theme_of(choice)
-        self._paint()
+        self._apply()
         self.changed.emit(self.theme)
 
     def _follow_system(self, _scheme: Qt.ColorScheme) -> None:
         if self.choice == "system":
             self.choose("system")
 
-    def _paint(self) -> None:
+    def _apply(self) -> None:
         application = QApplication.instance()
         assert isinstance(application, QApplication)
-        paint(application, self.theme)
+        apply_palette(application, self.theme)
         font = QFont(self._font)
         font.setPointSizeF(self._font.pointSizeF() * self._font_scale)
         application.setFont(font)
 
 
 class SettingsController(QObject):
-    """Keep the settings of the window and of the service, and apply them to a window.
+    """Stores the settings of the window and of the service, and applies those of the window.
 
     Parameters
     ----------
-    store : where those of the window are kept; the service's are a TOML file beside it.
-    theme : for this time instead of the one that was chosen.
+    store : the settings of the program; those of the service are a TOML file in the same folder.
+    theme : for this session, instead of the stored one.
     """
 
     def __init__(self, store: QSettings, theme: Choice | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self.service_file = Path(store.fileName()).with_name("service.toml")
-        self.settings, self._told = load_window_settings(store)
+        self.settings, self._warning = load_window_settings(store)
         self.themes = ThemeController(theme or self.settings.theme, self.settings.font_scale, self)
         self._dialog: SettingsDialog | None = None
 
-    def attach(self, window: MainWindow, actions: Actions, say: Callable[[str, str], None]) -> None:
-        """Apply the settings to a window from now on; `say` tells level and text."""
-        self._window, self._actions, self._say = window, actions, say
+    def attach(self, window: MainWindow, actions: Actions, notify: Callable[[str, str], None]) -> None:
+        """Apply the settings to a window from now on; `notify` shows a message with level and text."""
+        self._window, self._actions, self._notify = window, actions, notify
         self.themes.changed.connect(window.apply_theme)
         actions.connect({f"theme.{choice}": partial(self._choose_theme, choice) for choice in CHOICES})
         actions.connect({"window.settings": self._present})
         actions[f"theme.{self.themes.choice}"].setChecked(True)
         self._apply()
-        if self._told:
-            say("warning", self._told)
+        if self._warning:
+            notify("warning", self._warning)
 
-    def keep(self) -> None:
-        """Write the settings of the window for the next start."""
-        keep_window_settings(self._store, self.settings)
+    def save(self) -> None:
+        """Store the settings of the window."""
+        save_window_settings(self._store, self.settings)
 
     def _apply(self) -> None:
         window, settings = self._window, self.settings
         lines = settings.limits.lines
-        window.desk.panel(IndicatorsPanel).set_limits(lines)
-        window.desk.panel(TilesPanel).set_limits(lines)
-        for panel in window.desk.panels.values():
+        window.dock_area.panel(IndicatorsPanel).set_limits(lines)
+        window.dock_area.panel(TilesPanel).set_limits(lines)
+        for panel in window.dock_area.panels.values():
             if isinstance(panel, TimePanel):
                 panel.stack.set_smooth(settings.antialias_when_paused)
-        window.alarms.blinks = settings.blink
-        window.desk.panel(EventsPanel).alarms.operator = settings.operator
-        window.watch.memory, window.watch.minutes = settings.memory << 20, settings.history_minutes
+        window.alarm_banner.blinks = settings.blink
+        window.dock_area.panel(EventsPanel).alarms.operator = settings.operator
+        window.connection.memory, window.connection.minutes = settings.memory << 20, settings.history_minutes
         if window.running:
             window.start(settings.frame_rate)
 
@@ -115,9 +121,9 @@ class SettingsController(QObject):
         self.themes.choose(choice)
 
     def _present(self) -> None:
-        service, told = read_settings(self.service_file)
-        if told:
-            self._say("warning", told)
+        service, warning = read_service_settings(self.service_file)
+        if warning:
+            self._notify("warning", warning)
         if self._dialog is None:
             self._dialog = SettingsDialog(self._window)
             self._dialog.accepted_settings.connect(self._accept)
@@ -125,21 +131,21 @@ class SettingsController(QObject):
 
     def _accept(self, window: WindowSettings, service: Settings) -> None:
         before, self.settings = (self.themes.choice, self.settings.font_scale), window
-        self.keep()
-        known, _ = read_settings(self.service_file)
-        if service != known:
-            self._keep_service(service)
+        self.save()
+        stored, _ = read_service_settings(self.service_file)
+        if service != stored:
+            self._save_service(service)
         self._actions[f"theme.{window.theme}"].setChecked(True)
         if before != (window.theme, window.font_scale):
             self.themes.choose(window.theme, window.font_scale)
         self._apply()
         self._window.redraw()
 
-    def _keep_service(self, service: Settings) -> None:
+    def _save_service(self, service: Settings) -> None:
         try:
             self.service_file.parent.mkdir(parents=True, exist_ok=True)
-            write_settings(service, self.service_file)
-        except (ExportError, OSError) as problem:
-            self._say("error", str(problem))
+            write_service_settings(service, self.service_file)
+        except (WriteError, OSError) as problem:
+            self._notify("error", str(problem))
         else:
-            self._say("info", "the service's settings apply from its next start: open the source again")
+            self._notify("info", "settings of the service saved: they apply when the source is opened again")

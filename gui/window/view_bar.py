@@ -1,4 +1,4 @@
-"""What is looked at, in words: live or paused and how far behind, how long a span, which actuator."""
+"""View bar: live or paused, the span of time, and the actuator."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SPANS = (1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
 
 
 class ViewBar(QToolBar):
-    """A tool bar over a view.
+    """Tool bar of a view.
 
     Parameters
     ----------
-    view : what it shows and moves.
-    theme : colours to begin with.
+    view : visible time range and selected actuator.
+    theme : at the start.
     """
 
     def __init__(self, view: View, theme: Theme) -> None:
@@ -32,33 +32,33 @@ class ViewBar(QToolBar):
         self.setMovable(False)
         self.toggleViewAction().setEnabled(False)
         self._view, self.theme = view, theme
-        self._coloured: Level | None = None
+        self._shown_level: Level | None = None
         self._history: History | None = None
         self._state = PlainLabel()
         self._state.setAccessibleName("live or paused")
         self._state.setMinimumWidth(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8)
         self._spans = QComboBox()
-        self._spans.setAccessibleName("span that is shown")
-        self._spans.setToolTip("How many seconds the plots over time show; the wheel over a plot zooms")
+        self._spans.setAccessibleName("span")
+        self._spans.setToolTip("Span of the plots over time; the mouse wheel zooms")
         for seconds in _SPANS:
             self._spans.addItem(_span_text(seconds), seconds)
         self._spans.activated.connect(self._set_span)
         self._actuators = QComboBox()
         self._actuators.setAccessibleName("actuator")
-        self._actuators.setToolTip("The actuator that panels of a single one show (Ctrl+Up, Ctrl+Down)")
+        self._actuators.setToolTip("Actuator of the panels that show a single one (Ctrl+Up, Ctrl+Down)")
         self._actuators.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._actuators.textActivated.connect(view.choose)
         for box in (self._spans, self._actuators):
-            # a click leaves the keys where they are: Space and Left are not meant for a list
+            # a click does not move the focus: Space and Left are shortcuts of the view
             box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._of_actuators: list[QAction] = []
+        self._actuator_widgets: list[QAction] = []
         self._title = PlainLabel()
         view.moved.connect(self.refresh)
         view.chosen.connect(self._choose)
         self.refresh()
 
     def fill(self, actions: Actions) -> None:
-        """Put buttons for the commands that are needed most beside the fields."""
+        """Add buttons of the most used actions, and the fields."""
         for key in ("view.pause", "view.live", "note.add"):
             self.addAction(actions[key])
             button = self.widgetForAction(actions[key])
@@ -67,21 +67,21 @@ class ViewBar(QToolBar):
         self.addWidget(self._state)
         for part in (PlainLabel("Span "), self._spans):
             self.addWidget(part)
-        self._of_actuators = [self.addWidget(part) for part in (PlainLabel("   Actuator "), self._actuators)]
+        self._actuator_widgets = [self.addWidget(part) for part in (PlainLabel("   Actuator "), self._actuators)]
         space = QWidget()
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(space)
         self.addWidget(self._title)
 
-    def name(self, title: str) -> None:
-        """Show what is watched."""
+    def set_title(self, title: str) -> None:
+        """Show the title of the source."""
         self._title.setText(f"{title} ")
 
     def configure(self, history: History) -> None:
-        """Offer the actuators of another history."""
+        """List the actuators of a history."""
         self._history = history
         names = actuators_of(history)
-        for action in self._of_actuators:
+        for action in self._actuator_widgets:
             action.setVisible(bool(names))
         self._actuators.clear()
         self._actuators.addItems(list(names))
@@ -91,18 +91,18 @@ class ViewBar(QToolBar):
         self._choose()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.theme = theme
-        self._colour()
+        self._apply_colour()
 
     def refresh(self) -> None:
-        """Say where the view stands; what is newest goes on without it."""
+        """Show whether the view is live, and its span."""
         view = self._view
-        words, level = self._standing
-        if words != self._state.text():
-            self._state.setText(words)
-        if level != self._coloured:
-            self._colour()
+        text, level = self._state_text
+        if text != self._state.text():
+            self._state.setText(text)
+        if level != self._shown_level:
+            self._apply_colour()
         usual = next((i for i, seconds in enumerate(_SPANS) if abs(seconds - view.span) < 1e-6 * seconds), -1)
         if usual != self._spans.currentIndex():
             self._spans.setCurrentIndex(usual)
@@ -116,8 +116,8 @@ class ViewBar(QToolBar):
         self._actuators.setCurrentIndex(self._actuators.findText(self._view.actuator))
 
     @property
-    def _standing(self) -> tuple[str, Level]:
-        """What is said of the view and, where it follows what does not move, of that."""
+    def _state_text(self) -> tuple[str, Level]:
+        """Text and level: of the view, or of the service where the view follows one that sends nothing."""
         if not self._view.following:
             return f"❚❚ paused, {duration_text(self._view.behind)} behind", Level.WARN
         state = None if self._history is None else self._history.state
@@ -125,9 +125,9 @@ class ViewBar(QToolBar):
             return "● live", Level.GOOD
         return f"{state.shape} newest: {state.brief or state.words}", state.level
 
-    def _colour(self) -> None:
-        self._coloured = self._standing[1]
-        self._state.setStyleSheet(f"color: {level_colour(self.theme, self._coloured)}; font-weight: bold")
+    def _apply_colour(self) -> None:
+        self._shown_level = self._state_text[1]
+        self._state.setStyleSheet(f"color: {level_colour(self.theme, self._shown_level)}; font-weight: bold")
 
 
 def _span_text(seconds: float) -> str:
@@ -135,7 +135,7 @@ def _span_text(seconds: float) -> str:
 
 
 def actuators_of(history: History) -> tuple[str, ...]:
-    """Return the names of the actuators, as results or else as signals know them."""
+    """Return the names of the actuators in the results, or else in the signals."""
     if history.results is not None and history.results.actuators:
         return history.results.actuators
     return () if history.signals is None else tuple(pair.actuator for pair in history.signals.pairs)

@@ -1,4 +1,4 @@
-"""The main window: the panels or the first page, a strip that says how the service is, and one timer that draws."""
+"""The main window: panels or start page, the bars around them, and the timer that draws."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from PySide6.QtCore import QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from gui.model.run_detail import DetailLoader
 from gui.plots.view import View
 from gui.sources.opening.first_page import FirstPage
 from gui.sources.processes.catalogue import Catalogue
@@ -19,142 +20,153 @@ from gui.window.health_strip import HealthStrip
 from gui.window.note_bar import NoteBar
 from gui.window.notification_bar import NotificationBar
 from gui.window.panel_docks import PanelDocks
+from gui.window.service_connection import ServiceConnection
 from gui.window.view_bar import ViewBar
-from gui.window.watch import DetailLoader, Watch
 
-_IDLE_REFRESH_INTERVAL = 0.5  # s: the age of data grows without a message
+_IDLE_REFRESH_INTERVAL = 0.5  # s: the age of the data is shown, and grows without messages
 
 
 class MainWindow(QMainWindow):
-    """What the user sees; what can be asked of it is wired elsewhere.
+    """The widgets of the window; `Program` connects them.
 
     Parameters
     ----------
-    view, watch : what is looked at, and what is watched.
-    offers : what can be opened.
-    store : where choices are kept.
-    theme : colours to begin with.
+    view : visible time range and selected actuator.
+    connection : to the service.
+    offers : simulations and file formats.
+    store : the settings of the program.
+    theme : at the start.
 
     Signals
     -------
-    dropped : a file was let fall on it.
-    ticked : a frame was drawn, or found unnecessary.
-    closing : it is closed by its user.
+    dropped : path of a file that was dropped on the window.
+    ticked : the timer has fired.
+    closing : the window is being closed.
     """
 
     dropped = Signal(str)
     ticked = Signal()
     closing = Signal()
 
-    def __init__(self, view: View, watch: Watch, offers: Catalogue, store: QSettings, theme: Theme) -> None:
+    def __init__(
+        self, view: View, connection: ServiceConnection, offers: Catalogue, store: QSettings, theme: Theme
+    ) -> None:
         super().__init__()
         self.setObjectName("synchroscope")
         self.setWindowTitle("Synchroscope")
         self.setAcceptDrops(True)
-        self.view, self.watch, self.theme = view, watch, theme
+        self.view, self.connection, self.theme = view, connection, theme
         self.detail = DetailLoader()
-        self.desk = PanelDocks(view, theme)
-        self.first = FirstPage(offers, store, theme)
-        self.bar = ViewBar(view, theme)
-        self.alarms = AlarmBanner(theme)
-        self.notices = NotificationBar(theme)
-        self.notes = NoteBar()
-        self.faults = FaultBar(theme)
-        self.replay = ReplayBar(theme)
-        self.strip = HealthStrip(theme)
+        self.dock_area = PanelDocks(view, theme)
+        self.start_page = FirstPage(offers, store, theme)
+        self.view_bar = ViewBar(view, theme)
+        self.alarm_banner = AlarmBanner(theme)
+        self.notification_bar = NotificationBar(theme)
+        self.note_bar = NoteBar()
+        self.fault_bar = FaultBar(theme)
+        self.replay_bar = ReplayBar(theme)
+        self.health_strip = HealthStrip(theme)
         self._pages = QStackedWidget()
-        for page in (self.first, self.desk):
+        for page in (self.start_page, self.dock_area):
             self._pages.addWidget(page)
         central = QWidget()
         rows = QVBoxLayout(central)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
-        for row in (self.alarms, self._pages, self.notices, self.notes, self.faults, self.replay, self.strip):
+        below = self.notification_bar, self.note_bar, self.fault_bar, self.replay_bar, self.health_strip
+        for row in (self.alarm_banner, self._pages, *below):
             rows.addWidget(row)
         rows.setStretchFactor(self._pages, 1)
         self.setCentralWidget(central)
-        self.addToolBar(self.bar)
+        self.addToolBar(self.view_bar)
         self.waiting_for = self.title = ""
         self._generation: int | None = None
         self._stale = True
-        self._drawn = -_IDLE_REFRESH_INTERVAL
-        for changed in (view.moved, view.pointed, view.chosen, self.desk.uncovered):
+        self._last_drawn = -_IDLE_REFRESH_INTERVAL
+        for changed in (view.moved, view.pointed, view.chosen, self.dock_area.uncovered):
             changed.connect(self.redraw)
-        self.desk.failed.connect(self._tell_failure)
+        self.dock_area.failed.connect(self._report_failure)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.tick)
 
     @property
     def running(self) -> bool:
-        """It draws."""
+        """Whether the timer is active."""
         return self._timer.isActive()
 
     def start(self, frame_rate: float) -> None:
-        """Draw so many times a second from now on."""
+        """Draw at this rate [Hz]."""
         self._timer.start(round(1000.0 / frame_rate))
 
     def show_data(self, shown: bool) -> None:
-        """Show the panels; else the first page."""
-        self._pages.setCurrentWidget(self.desk if shown else self.first)
-        # with the panels, and not with an alarm: what is looked at stays where it is
-        self.alarms.setVisible(shown)
+        """Show the panels, or else the start page."""
+        self._pages.setCurrentWidget(self.dock_area if shown else self.start_page)
+        # always visible with the panels, so that an alarm does not move them
+        self.alarm_banner.setVisible(shown)
 
     def redraw(self) -> None:
-        """Let the next tick draw, whether anything is new or not."""
+        """Draw at the next tick, even if there is no new data."""
         self._stale = True
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme to all parts."""
         self.theme = theme
-        parts = (self.desk, self.bar, self.alarms, self.first, self.notices, self.strip, self.replay, self.faults)
-        for part in parts:
+        bars = (
+            self.view_bar,
+            self.alarm_banner,
+            self.notification_bar,
+            self.fault_bar,
+            self.replay_bar,
+            self.health_strip,
+        )
+        for part in (self.dock_area, self.start_page, *bars):
             part.apply_theme(theme)
         self.redraw()
 
     def tick(self) -> None:
-        """Take what has come, and draw where it can be seen."""
+        """Process received messages, and draw the visible panels."""
         now = monotonic()
-        fresh = self.watch.tick()
-        history = self.watch.history
-        self.detail.follow("" if history.health is None else history.health.recording)
-        fresh |= self.detail.tick()
-        if history.generation != self._generation or not self.watch.configured:
-            self._generation, self.watch.configured = history.generation, True
-            self.desk.configure(history)
-            self.bar.configure(history)
+        fresh = self.connection.poll()
+        history = self.connection.history
+        self.detail.set_path("" if history.health is None else history.health.recording)
+        fresh |= self.detail.poll()
+        if history.generation != self._generation or not self.connection.configured:
+            self._generation, self.connection.configured = history.generation, True
+            self.dock_area.configure(history)
+            self.view_bar.configure(history)
             self._stale = True
-        if fresh or self._stale or now - self._drawn >= _IDLE_REFRESH_INTERVAL:
-            self._stale, self._drawn = False, now
-            # first, because it says how all the rest is
-            if self.watch.watching:
-                self.strip.show_health(history, self.watch.dropped)
+        if fresh or self._stale or now - self._last_drawn >= _IDLE_REFRESH_INTERVAL:
+            self._stale, self._last_drawn = False, now
+            # first: should a panel fail, the state of the service is shown
+            if self.connection.is_open:
+                self.health_strip.show_health(history, self.connection.dropped)
             else:
-                self.strip.show_nothing(self.waiting_for)
-            self.desk.refresh(history)
-            self.bar.refresh()
-        self.alarms.show_alarms(history, now)
-        self._name(self.alarms.found.plain_words)
-        self.notices.tick(time())
+                self.health_strip.show_disconnected(self.waiting_for)
+            self.dock_area.refresh(history)
+            self.view_bar.refresh()
+        self.alarm_banner.show_alarms(history, now)
+        self._update_title(self.alarm_banner.summary.plain_words)
+        self.notification_bar.tick(time())
         self.ticked.emit()
 
-    def _name(self, alarms: str) -> None:
-        """Say in the title what is watched, and first what is wrong."""
-        told = f"({alarms}) " if alarms else ""
-        title = f"{told}{self.title} - Synchroscope" if self.title else f"{told}Synchroscope"
+    def _update_title(self, alarms: str) -> None:
+        """Show active alarms and the source in the title of the window."""
+        prefix = f"({alarms}) " if alarms else ""
+        title = f"{prefix}{self.title} - Synchroscope" if self.title else f"{prefix}Synchroscope"
         if title != self.windowTitle():
             self.setWindowTitle(title)
 
-    def _tell_failure(self, what: str) -> None:
-        self.notices.tell("error", what, time())
+    def _report_failure(self, text: str) -> None:
+        self.notification_bar.show_message("error", text, time())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Take a message away at Esc, where nobody else wanted it."""
-        if event.key() != Qt.Key.Key_Escape or not self.notices.dismiss():
+        """Dismiss a message with Esc, where no widget has used the key."""
+        if event.key() != Qt.Key.Key_Escape or not self.notification_bar.dismiss():
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
-        """Take files."""
+        """Accept local files."""
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 
@@ -166,9 +178,9 @@ class MainWindow(QMainWindow):
             self.dropped.emit(paths[0])
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
-        """Stop drawing, and let others put things away."""
+        """Stop the timer, and close the connection."""
         self._timer.stop()
         self.closing.emit()
-        self.watch.close()
+        self.connection.close()
         self.detail.close()
         super().closeEvent(event)

@@ -1,1 +1,1 @@
-"""Numbers, names and events as the reader is told them. No Qt."""
+"""Numbers, names, alarms and events as text. No Qt."""

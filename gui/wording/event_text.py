@@ -1,14 +1,198 @@
-"""An event as a person reads it: its kind in a word and a shape, and what happened in a sentence."""
+"""Alarms and events as text: severity, source, value and limit, state; kind and sentence of an event."""
 
 from __future__ import annotations
 
-from gui.wording.alarm_text import severity_level, severity_shape, severity_word, transition_words
-from gui.wording.level import Level
-from gui.wording.numbers import count
-from monitor.messages.alarms import AlarmAction
-from monitor.messages.blocks import Event, EventKind
+import math
+from collections.abc import Iterable
 
-_SHAPES = {
+from gui.wording.level import Level
+from gui.wording.numbers import DASH, bytes_text, count, duration_text, instant_text
+from gui.wording.quantity_names import QUANTITIES
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.blocks import Event, EventKind
+from monitor.messages.headline import HEADLINE
+
+_SEVERITY_SHAPES = {Severity.TRIP: "■", Severity.WARN: "▲"}
+_LEVELS = {Severity.TRIP: Level.BAD, Severity.WARN: Level.WARN}
+_STATES = {
+    AlarmState.RETURNED: "returned to normal, unacknowledged",
+    AlarmState.LATCHED_UNACKNOWLEDGED: "latched, unacknowledged",
+    AlarmState.LATCHED_ACKNOWLEDGED: "latched, acknowledged",
+    AlarmState.OUT_OF_SERVICE: "out of service",
+}
+_SOURCES = {
+    "dead_stream": "dead stream",
+    "lost_data": "lost data",
+    "account": "inconsistent counts",
+    "overload": "overload",
+    "recording": "recording",
+    "run_file": "run file",
+    "disk": "disk space",
+    "reliability_instantaneous": "instantaneous reliability",
+    "reliability_first_passage": "first-passage reliability",
+    "reliability_accumulated": "accumulated reliability",
+    "reliability_windowed": "windowed reliability",
+}
+_OF_HEALTH = "health."
+_BYTES = ("B", "byte", "bytes")
+_DIGITS, _LIMIT_DIGITS, _MAX_DIGITS = 4, 6, 12
+_MINUS = "−"
+
+
+def severity_shape(severity: Severity) -> str:
+    """Return the shape of a severity, so that it does not depend on colours."""
+    return _SEVERITY_SHAPES[severity]
+
+
+def severity_word(severity: Severity) -> str:
+    """Return ``TRIP`` or ``WARN``."""
+    return severity.value.upper()
+
+
+def severity_level(severity: Severity) -> Level:
+    """Return the level of a severity."""
+    return _LEVELS[severity]
+
+
+def state_name(state: AlarmState) -> str:
+    """Return a state in the words of ISA-18.2."""
+    return _STATES.get(state, state.value.replace("_", " "))
+
+
+def state_text(alarm: Alarm) -> str:
+    """Return the state of an alarm; if it is shelved, with the time left."""
+    if alarm.state is AlarmState.SHELVED:
+        return f"shelved, {duration_text(math.ceil(max(0.0, alarm.shelved_for)))} left"
+    return state_name(alarm.state)
+
+
+def value_name(value: str, *, measure: bool = True) -> str:
+    """Return the name of a published value: ``delay (FDB)``; ``delay`` of the headline and without the measure."""
+    if value in _SOURCES:
+        return _SOURCES[value]
+    quantity = _QUANTITIES.get(value)
+    if quantity is None:
+        return value.removeprefix(_OF_HEALTH).replace("_", " ")
+    label = next(each.label for each in quantity.curves if each.name == value)
+    plain = not measure or len(quantity.curves) == 1 or value.startswith(f"{HEADLINE}_")
+    return quantity.title if plain else f"{quantity.title} ({label})"
+
+
+def alarm_source(alarm: Alarm) -> str:
+    """Return the source of an alarm: ``north delay (FDB)``."""
+    # built-in alarms of a service have names of their own
+    own = alarm.name.rpartition(".")[0]
+    name = _SOURCES.get(own) if not alarm.actuator else None
+    return " ".join(filter(None, (alarm.actuator, name or value_name(alarm.value))))
+
+
+def transition_text(transition: Transition) -> str:
+    """Return a change of state of an alarm: ``north delay (FDB) 31.2 ms, limit 20 ms: unacknowledged``."""
+    owner, quantity, unit = transition.actuator, transition.quantity, transition.unit
+    name = transition.name.removesuffix(f".{transition.severity.value}").removeprefix(f"{owner}.")
+    parts = [f"{owner} {value_name(name)}".strip()]
+    at_limit, limit = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL), transition.limit
+    # for other values of the service the reason says more than the name
+    known = name in _SOURCES or quantity in _QUANTITIES or quantity in _SOURCES or not transition.reason
+    if at_limit and known and limit is not None:
+        if name != quantity and quantity in _QUANTITIES:
+            # the name of the alarm is not that of its value
+            parts.append(value_name(quantity))
+        parts[-1] += f" {value_text(quantity, transition.value, unit, limits=(limit,))}"
+        parts.append(f"limit {value_text(quantity, limit, unit, _LIMIT_DIGITS)}")
+    elif transition.reason:
+        parts.append(transition.reason)
+    return f"{', '.join(parts)}: {state_name(transition.state)}"
+
+
+def alarm_value(alarm: Alarm, value: float | None, digits: int = _DIGITS) -> str:
+    """Return a value of an alarm with its unit, with enough digits to differ from the limits."""
+    limits = [limit for limit in (alarm.low, alarm.high) if limit is not None]
+    return value_text(alarm.value, value, alarm.unit, digits, limits)
+
+
+def counted_before(alarm: Alarm) -> bool:
+    """Whether an alarm is active for an earlier count: the newest one, which is normal, is not shown beside it."""
+    low, high, last = alarm.low, alarm.high, alarm.last
+    if last is None or not alarm.active or not alarm.value.startswith(_OF_HEALTH):
+        return False
+    return (low is None or last >= low) and (high is None or last <= high)
+
+
+def value_text(name: str, value: float | None, unit: str, digits: int = _DIGITS, limits: Iterable[float] = ()) -> str:
+    """Return a published value with its unit: ``31.2 ms``; a dash for none.
+
+    It has enough digits to differ from `limits`.
+    """
+    if value is None or not math.isfinite(value):
+        return DASH
+    if unit in _BYTES:
+        return bytes_text(int(value))
+    factor, unit = scale_of(name, unit)
+    others = {f"{limit * factor:.{_LIMIT_DIGITS}g}" for limit in limits if limit != value}
+    text = f"{value * factor + 0.0:.{digits}g}"
+    while text in others and digits < _MAX_DIGITS:
+        digits += 1
+        text = f"{value * factor:.{digits}g}"
+    text = text.replace("-", _MINUS)
+    return f"{text} {unit}".rstrip() if unit != "1" else text
+
+
+def scale_of(value: str, unit: str) -> tuple[float, str]:
+    """Return the factor and the unit of a value on the display: delays in ms, phases in degrees."""
+    quantity = _QUANTITIES.get(value)
+    return (quantity.factor, quantity.unit) if quantity is not None and quantity.unit else (1.0, unit)
+
+
+def normal_range(alarm: Alarm) -> str:
+    """Return the normal range: ``≤ 20 ms``, ``≥ 0.9``, ``± 20 ms`` or ``0.9 … 1.1``; empty without limits."""
+    low, high = _finite(alarm.low), _finite(alarm.high)
+    if high is None:
+        return "" if low is None else f"≥ {alarm_value(alarm, low, _LIMIT_DIGITS)}"
+    highest = alarm_value(alarm, high, _LIMIT_DIGITS)
+    if low is None:
+        # the normal count is zero
+        return f"≤ {highest}" if high else highest
+    if low == -high:
+        return f"± {highest}"
+    unit = highest.partition(" ")[2]
+    return f"{alarm_value(alarm, low, _LIMIT_DIGITS).removesuffix(f' {unit}')} … {highest}"
+
+
+def since_text(alarm: Alarm) -> str:
+    """Return the time of the last change of state, on the rig's clock; a dash if there was none."""
+    return DASH if alarm.state is AlarmState.NORMAL and not alarm.time else instant_text(alarm.time, 1)
+
+
+def alarm_line(alarm: Alarm) -> str:
+    """Return source, value and limit: ``north delay 62 ms, limit ±58 ms``."""
+    limit = normal_range(alarm).removeprefix("≤ ").removeprefix("≥ ").replace("± ", "±")
+    parts = [alarm_source(alarm)]
+    if alarm.last is not None and math.isfinite(alarm.last) and not counted_before(alarm):
+        parts.append(alarm_value(alarm, alarm.last))
+    return " ".join(parts) + (f", {'limits' if '…' in limit else 'limit'} {limit}" if limit else "")
+
+
+def alarm_details(alarm: Alarm) -> str:
+    """Return everything about an alarm, in a few lines."""
+    first = f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)} {alarm_line(alarm)}"
+    condition = "condition active" if alarm.active else "condition not active"
+    if alarm.state is AlarmState.SHELVED:
+        state = state_text(alarm).replace("shelved", f"shelved at {since_text(alarm)}", 1)
+    else:
+        state = f"{state_text(alarm)} since {since_text(alarm)}"
+    advice = f"advice: {alarm.advice}" if alarm.advice else ""
+    return "\n".join(filter(None, (first, f"{state}; {condition}", advice, alarm.name)))
+
+
+def _finite(limit: float | None) -> float | None:
+    return limit if limit is not None and math.isfinite(limit) else None
+
+
+_QUANTITIES = {measure.name: quantity for quantity in QUANTITIES for measure in quantity.curves}
+
+
+_KIND_SHAPES = {
     EventKind.STARTED: "●",
     EventKind.ENDED: "■",
     EventKind.RESTART: "▲",
@@ -17,43 +201,43 @@ _SHAPES = {
     EventKind.REJECTED: "▼",
     EventKind.NOTE: "✎",
 }
-_QUIET = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE)
-_TELLS = {
+_UNIMPORTANT = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE)
+_COUNTED = {
     EventKind.GAP: "{} samples lost",
-    EventKind.DUPLICATE: "{} samples came twice",
-    EventKind.REORDERED: "{} samples came too late",
-    EventKind.REJECTED: "{} messages refused",
+    EventKind.DUPLICATE: "{} duplicate samples",
+    EventKind.REORDERED: "{} samples out of order",
+    EventKind.REJECTED: "{} messages rejected",
 }
 
 
-def kind_word(kind: EventKind) -> str:
-    """Return what a kind is called, such as ``clock jump``."""
+def kind_name(kind: EventKind) -> str:
+    """Return the name of a kind, such as ``clock jump``."""
     return kind.value.replace("_", " ")
 
 
 def kind_shape(kind: EventKind) -> str:
-    """Return the shape that goes with the word."""
-    return _SHAPES.get(kind, "◆")
+    """Return the shape of a kind."""
+    return _KIND_SHAPES.get(kind, "◆")
 
 
 def kind_level(kind: EventKind) -> Level:
-    """Return how much events of a kind matter: those that cost samples warn."""
-    return Level.INFO if kind in _QUIET else Level.WARN
+    """Return the level of a kind: a warning where samples are lost."""
+    return Level.INFO if kind in _UNIMPORTANT else Level.WARN
 
 
 def event_level(event: Event) -> Level:
-    """Return how much an event matters: an alarm that occurs as much as it is grave, its other steps little."""
+    """Return the level of an event: that of its severity where an alarm occurs."""
     transition = event.alarm
     if transition is None:
         return kind_level(event.kind)
     return severity_level(transition.severity) if transition.action is AlarmAction.OCCUR else Level.INFO
 
 
-def sentence(event: Event) -> str:
-    """Return what happened in one line; empty where the kind says it all."""
+def event_sentence(event: Event) -> str:
+    """Return a description in one line; empty where the kind is enough."""
     transition = event.alarm
     if transition is not None:
         severity = transition.severity
-        return f"{severity_shape(severity)} {severity_word(severity)} {transition_words(transition)}"
-    told = _TELLS[event.kind].format(count(event.count)) if event.kind in _TELLS else ""
-    return ": ".join(part for part in (told, event.detail) if part)
+        return f"{severity_shape(severity)} {severity_word(severity)} {transition_text(transition)}"
+    counted = _COUNTED[event.kind].format(count(event.count)) if event.kind in _COUNTED else ""
+    return ": ".join(part for part in (counted, event.detail) if part)

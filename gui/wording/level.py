@@ -1,4 +1,4 @@
-"""How much something matters to who looks; a word and a shape always say the same as its colour."""
+"""Level of importance of a state or message; colours follow from it, and shapes and words repeat it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """From what says nothing to what needs a hand."""
+    """From unimportant to what needs action."""
 
     NONE = "none"
     GOOD = "good"

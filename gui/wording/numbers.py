@@ -1,4 +1,4 @@
-"""Numbers, counts, durations, bytes and instants as text; what means nothing is a dash, never a number."""
+"""Numbers, counts, durations, bytes and instants as text; an invalid value is a dash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def number(value: float, width: int, decimals: int) -> str:
     if not math.isfinite(value):
         return DASH
     for places in range(decimals, -1, -1):
-        # plus zero: nothing is ever "-0.0"
+        # plus zero, so that it is never "-0.0"
         text = f"{round(value, places) + 0.0:.{places}f}"
         if len(text) <= width:
             return text
@@ -21,12 +21,12 @@ def number(value: float, width: int, decimals: int) -> str:
 
 
 def count(value: int) -> str:
-    """Return a count with its thousands set apart."""
+    """Return a count with thousands separators."""
     return f"{value:,}"
 
 
 def shortened(text: str, width: int) -> str:
-    """Return `text`, or its end after an ellipsis where it has no room."""
+    """Return `text`, or an ellipsis and its end where it is longer than `width`."""
     return text if len(text) <= width else "…" + text[len(text) - max(0, width - 1) :]
 
 
@@ -34,7 +34,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def duration_text(seconds: float) -> str:
-    """Return ``45 s``, ``12 min``, ``3 h 20 min`` or ``5 days``; never more than there is."""
+    """Return ``45 s``, ``12 min``, ``3 h 20 min`` or ``5 days``; rounded down."""
     whole = int(max(0.0, seconds))
     if whole < 60:
         return f"{whole} s"
@@ -48,10 +48,10 @@ def duration_text(seconds: float) -> str:
 
 
 def bytes_text(amount: int) -> str:
-    """Return ``1.2 GB``: two or three figures, in powers of 1000."""
+    """Return ``1.2 GB``: two or three digits, in powers of 1000."""
     value = float(max(0, amount))
     for unit in _UNITS:
-        # 999.5 would be written as 1000
+        # 999.5 would be rounded to 1000
         if value < 999.5 or unit == _UNITS[-1]:
             return f"{value:.1f} {unit}" if value < 9.95 and unit != "B" else f"{value:,.0f} {unit}"
         value /= 1000.0
@@ -59,12 +59,12 @@ def bytes_text(amount: int) -> str:
 
 
 def is_dated(time: float) -> bool:
-    """Whether the times of a rig count from 1970 (those from 1973 to 5138 do) and not from a start of its own."""
+    """Whether a time of a rig is since 1970 (from 1973 to 5138), and not since its own start."""
     return 1e8 <= time < 1e11
 
 
 def instant_text(time: float, decimals: int | None = None) -> str:
-    """Return ``14:03:22`` in local time, or ``12.5 s``; a dash for what is no time.
+    """Return ``14:03:22`` in local time, or ``12.5 s``; a dash if it is not finite.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def instant_text(time: float, decimals: int | None = None) -> str:
     if not math.isfinite(time):
         return DASH
     if not is_dated(time):
-        # plus zero: nothing is ever "-0.00"
+        # plus zero, so that it is never "-0.00"
         return f"{time:.7g} s" if decimals is None else f"{round(time, decimals) + 0.0:.{decimals}f} s"
-    # a clock does not round up: its second is over when the next one begins
+    # rounded down, as clocks do
     when = datetime.fromtimestamp(time)
     return f"{when:%H:%M:%S}" + (f".{when.microsecond:06d}"[: decimals + 1] if decimals else "")

@@ -1,12 +1,14 @@
-"""Files: checks before reading, that a file is regular and its permissions are safe; the documentation's path."""
+"""Files: checks before reading (regular, safe permissions), atomic writing, and the documentation's path."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 GROUP_OTHER_ACCESS, GROUP_OTHER_WRITE = 0o077, 0o022
 """Permissions that a secret file must not give to others, and those that no trusted file may."""
@@ -84,3 +86,29 @@ def documentation() -> Path | None:
     root = Path(__file__).parents[2]
     readme = root / "README.md"
     return readme if readme.is_file() and (root / "docs").is_dir() else None
+
+
+class WriteError(ValueError):
+    """A file could not be written; the text is one line with its name."""
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """Write a temporary file beside `path`, which replaces it at the end; an existing file stays until then.
+
+    Raises
+    ------
+    WriteError : the disk refuses, or there is no such folder; no temporary file remains.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as problem:
+        raise WriteError(f"{path}: cannot be written ({problem.strerror or problem})") from problem

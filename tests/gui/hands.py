@@ -19,7 +19,7 @@ from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.tiles import TilesPanel
 from gui.window.application import Program
-from gui.window.launch import Opening
+from gui.window.launch import LaunchOptions
 from monitor.__main__ import offers
 
 PATIENCE = 60_000  # ms
@@ -56,9 +56,9 @@ class Hands:
     def __init__(self, qtbot, store, **opening) -> None:
         self._qtbot = qtbot
         self.played: Played | None = None
-        self.program = Program(offers(), store, Opening(**opening))
+        self.program = Program(offers(), store, LaunchOptions(**opening))
         self.window = self.program.window
-        self.view, self.watch = self.program.view, self.program.watch
+        self.view, self.connection = self.program.view, self.program.connection
         with qtbot.waitActive(self.window):
             self.program.start()
             self.window.resize(1280, 800)
@@ -68,35 +68,35 @@ class Hands:
 
     @property
     def history(self):
-        return self.watch.history
+        return self.connection.history
 
     @property
     def notices(self) -> list[str]:
         """All that was told, the newest last."""
-        return [notice.line for notice in self.window.notices.notices.log]
+        return [notice.line for notice in self.window.notification_bar.log.entries]
 
     @property
     def faces(self) -> dict[str, str]:
         """What the tiles say."""
-        return {tile.face.name: tile.face.text for tile in self.window.desk.panel(TilesPanel)._board.tiles}
+        return {tile.face.name: tile.face.text for tile in self.window.dock_area.panel(TilesPanel)._board.tiles}
 
     @property
     def strip(self) -> str:
-        return " | ".join(self.window.strip.texts)
+        return " | ".join(self.window.health_strip.texts)
 
     @property
     def events(self) -> list[str]:
-        table = self.window.desk.panel(EventsPanel).events.table
+        table = self.window.dock_area.panel(EventsPanel).events.table
         return [f"{table.index(row, 1).data()} {table.index(row, 2).data()}" for row in range(table.rowCount())]
 
     @property
     def first_page(self) -> bool:
-        return self.window.first.isVisible()
+        return self.window.start_page.isVisible()
 
     @property
     def stack(self):
         """The picture of the time histories."""
-        return self.window.desk.panel(HistoriesPanel).stack
+        return self.window.dock_area.panel(HistoriesPanel).stack
 
     @property
     def focus(self) -> QWidget | None:
@@ -168,7 +168,7 @@ class Hands:
         if self.program is not None:
             self.window.close()
             self.program.finish()
-        self.program = self.window = self.view = self.watch = None
+        self.program = self.window = self.view = self.connection = None
 
 
 def delete_later() -> None:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor
 
 from gui.sources.replay_bar.overview import RunPicture
 from gui.widgets.theme import DARK, LIGHT
-from gui.wording.event_text import event_level, sentence
+from gui.wording.event_text import event_level, event_sentence
 from gui.wording.level import Level
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
@@ -78,7 +78,7 @@ TAKEN = step(A.ACKNOWLEDGE, S.UNACKNOWLEDGED, S.ACKNOWLEDGED, reason="acknowledg
     ],
 )
 def test_a_step_is_told_in_units_and_words(event, words, level):
-    assert sentence(event) == words
+    assert event_sentence(event) == words
     assert event_level(event) is level
 
 

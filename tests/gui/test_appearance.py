@@ -11,7 +11,7 @@ from gui.widgets.theme import DARK, LIGHT
 
 def shown(hands):
     """Return the keys of the panels that are not hidden."""
-    return {key for key, dock in hands.window.desk.docks.items() if not dock.isHidden()}
+    return {key for key, dock in hands.window.dock_area.docks.items() if not dock.isHidden()}
 
 
 def settings(hands):
@@ -96,7 +96,7 @@ def test_themes_are_chosen_in_the_palette_and_remembered(begin):
     hands.key("Return")
     assert hands.program.preferences.themes.theme is DARK
     assert QApplication.palette().window().color().name() == DARK.window
-    assert all(panel.theme is DARK for panel in hands.window.desk.panels.values())
+    assert all(panel.theme is DARK for panel in hands.window.dock_area.panels.values())
     hands.leave()
     again = begin()
     assert again.program.preferences.themes.theme is DARK
@@ -137,13 +137,13 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     tracking = {"histories", "indicators", "subspace"}
     assert shown(hands) == tracking
     QApplication.processEvents()
-    places = {key: hands.window.desk.docks[key].geometry().getRect() for key in tracking}
+    places = {key: hands.window.dock_area.docks[key].geometry().getRect() for key in tracking}
     hands.leave()
 
     again = begin(connect="tcp://127.0.0.1:9")
     assert shown(again) == tracking
     QApplication.processEvents()
-    found = {key: again.window.desk.docks[key].geometry().getRect() for key in tracking}
+    found = {key: again.window.dock_area.docks[key].geometry().getRect() for key in tracking}
     for key, place in places.items():
         assert found[key] == pytest.approx(place, abs=40), key
     again.key("Ctrl+6")
@@ -181,25 +181,25 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
     hands.type("half a no")
     hands.key("F11")
     assert hands.window.isFullScreen()
-    assert not hands.window.notes.isVisible()
+    assert not hands.window.note_bar.isVisible()
     for command, action in actions:
         if command.modifies:
             assert not action.isEnabled(), command.key
     hands.key("N")
-    assert not hands.window.notes.isVisible()
+    assert not hands.window.note_bar.isVisible()
     # nor by the button of a panel, nor by a file that is let fall on it
-    hands.window.desk.panels["events"].note_wanted.emit()
-    assert not hands.window.notes.isVisible()
+    hands.window.dock_area.panels["events"].note_wanted.emit()
+    assert not hands.window.note_bar.isVisible()
     drop(hands.window, tmp_path)
     hands.ticks(3)
     assert hands.notices == []
     assert hands.program.sources.opener.workers == ()
     hands.key("Space")
     assert not hands.view.following
-    assert not hands.window.bar.isVisible()
+    assert not hands.window.view_bar.isVisible()
     hands.key("F11")
     assert not hands.window.isFullScreen()
-    assert hands.window.bar.isVisible()
+    assert hands.window.view_bar.isVisible()
     assert actions["note.add"].isEnabled()
     assert not actions["replay.play"].isEnabled()
 
@@ -209,20 +209,20 @@ def test_controls_that_come_later_are_hidden_from_the_operator_too(begin, warm_k
     assert hands.window.isFullScreen()
     hands.until(lambda: hands.program.sessions.player is not None)
     hands.ticks()
-    assert not hands.window.replay.isVisible()
-    assert not hands.window.bar.isVisible()
+    assert not hands.window.replay_bar.isVisible()
+    assert not hands.window.view_bar.isVisible()
     hands.key("Esc")
     assert not hands.window.isFullScreen()
-    assert hands.window.replay.isVisible()
-    assert hands.window.bar.isVisible()
+    assert hands.window.replay_bar.isVisible()
+    assert hands.window.view_bar.isVisible()
 
 
 def test_the_operator_s_first_page_opens_nothing(begin):
     hands = begin(operator=True)
     assert hands.first_page
-    assert not hands.window.first.demonstration.isEnabled()
+    assert not hands.window.start_page.demonstration.isEnabled()
     hands.key("F11")
-    assert hands.window.first.demonstration.isEnabled()
+    assert hands.window.start_page.demonstration.isEnabled()
 
 
 def test_the_palette_runs_a_command_and_finds_an_instant(fed, hybrid_arrivals):

@@ -9,8 +9,8 @@ from PySide6.QtCore import SIGNAL, QObject
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu
 
-from gui.panels.catalogue import PANELS as PANEL_KINDS
-from gui.window.commands import COMMANDS, GROUPS, PANELS
+from gui.panels.catalogue import PANELS
+from gui.window.action_table import ACTIONS, MENUS
 
 
 def test_no_key_is_meant_twice(begin):
@@ -20,7 +20,7 @@ def test_no_key_is_meant_twice(begin):
     )
     assert [key for key, n in used.items() if n > 1] == []
     # what is written in the table is what Qt understood
-    for command in COMMANDS:
+    for command in ACTIONS:
         for text in command.shortcuts:
             assert QKeySequence(text).toString(), f"{command.key}: {text}"
 
@@ -38,18 +38,18 @@ def test_every_command_is_connected_to_something(begin):
 
 def test_every_panel_has_a_command_and_every_command_a_menu(begin):
     hands = begin()
-    assert {key for key, _ in PANELS} == {kind.key for kind in PANEL_KINDS} == set(hands.window.desk.panels)
+    assert {panel.key for panel in PANELS} == set(hands.window.dock_area.panels)
     listed = [action for menu in hands.window.menuBar().findChildren(QMenu) for action in menu.actions()]
     for command, action in hands.program.actions:
-        assert command.group in GROUPS
+        assert command.menu in MENUS
         assert listed.count(action) == 1
 
 
 @pytest.mark.parametrize("n", range(len(PANELS)))
 def test_a_panel_is_hidden_and_shown_by_its_key(fed, n):
     hands = fed()
-    key = PANELS[n][0]
-    dock, action = hands.window.desk.docks[key], hands.program.actions[f"panel.{key}"]
+    key = PANELS[n].key
+    dock, action = hands.window.dock_area.docks[key], hands.program.actions[f"panel.{key}"]
     shown = not dock.isHidden()
     assert action.isChecked() == shown
     hands.key(f"Alt+{n + 1}")
@@ -63,17 +63,23 @@ def test_f6_goes_through_the_panels_that_are_seen(fed, hybrid_arrivals):
     hands = fed(layout="Operator")
     hands.played.say(*hybrid_arrivals[:20])
     hands.ticks(3)
-    seen = [panel.key for panel in hands.window.desk.seen]
+    seen = [panel.key for panel in hands.window.dock_area.visible_panels]
     assert set(seen) == {"histories", "indicators", "tiles", "events"}
     went = []
     for _ in seen:
         hands.key("F6")
-        went.append(next(p.key for p in hands.window.desk.seen if p.isAncestorOf(hands.focus) or p is hands.focus))
+        went.append(
+            next(
+                p.key
+                for p in hands.window.dock_area.visible_panels
+                if p.isAncestorOf(hands.focus) or p is hands.focus
+            )
+        )
     # round, from where the keys were
     at = seen.index(went[0])
     assert went == seen[at:] + seen[:at]
     hands.key("Shift+F6")
-    panel = hands.window.desk.panels[went[-2]]
+    panel = hands.window.dock_area.panels[went[-2]]
     assert hands.focus is panel or panel.isAncestorOf(hands.focus)
 
 
@@ -88,4 +94,4 @@ def test_the_keys_choose_the_actuator(fed, hybrid_arrivals):
     hands.key("Ctrl+Up")
     hands.key("Ctrl+Up")
     assert hands.view.actuator == names[2]
-    assert hands.window.bar._actuators.currentText() == names[2]
+    assert hands.window.view_bar._actuators.currentText() == names[2]

@@ -72,7 +72,7 @@ def test_a_rig_that_is_recorded_is_left_only_if_the_user_says_so(served, opened)
     assert served.modal is None
     answer(served, "Keep watching")
     assert names(opened) == [ServeRig]
-    assert served.watch.watching
+    assert served.connection.watching
     served.program.actions["source.simulate.hybrid"].trigger()
     # what was wanted last is what is done
     served.program.actions["source.simulate.beam-bad"].trigger()

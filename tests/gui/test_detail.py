@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from gui.window.watch import DetailLoader
+from gui.window.service_connection import DetailLoader
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter, layout
 
@@ -86,7 +86,7 @@ def test_an_error_of_the_reader_is_no_detail_and_the_next_file_is_read(run, load
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("gui.window.watch.RunDetail.envelope", fails)
+        patched.setattr("gui.window.service_connection.RunDetail.envelope", fails)
         assert read(loader, run) is None
     loader.follow("")
     envelope = read(loader, run)

@@ -38,7 +38,7 @@ def export(hands, keys, title, path):
 def test_a_panel_is_exported_as_png(shown, tmp_path):
     path = tmp_path / "picture.png"
     # what is told of it takes room from the panels
-    size = shown.window.desk.panels["histories"].size()
+    size = shown.window.dock_area.panels["histories"].size()
     export(shown, "Ctrl+Shift+P", "Time histories", path)
     picture = QImage(str(path))
     assert picture.size() == 2 * size
@@ -91,7 +91,7 @@ def test_the_span_in_view_is_exported_as_a_table_that_replay_reads(shown, tmp_pa
 def test_a_name_that_cannot_be_written_is_one_line(shown, tmp_path):
     shown.program.exports.write_csv(tmp_path / "nowhere" / "span.csv")
     shown.until(lambda: any("error" in line and "nowhere" in line for line in shown.notices))
-    shown.program.exports.write_picture(shown.window.desk.panels["tiles"], tmp_path / "picture.txt")
+    shown.program.exports.write_picture(shown.window.dock_area.panels["tiles"], tmp_path / "picture.txt")
     assert "a picture is a .png or a .svg file" in shown.notices[-1]
 
 

@@ -80,7 +80,7 @@ def blocks(*, rate=100.0, t0=0.0, i0=0, signal=None, result=0.01, units=("m", "N
 
 
 @pytest.fixture
-def desk(qtbot):
+def dock_area(qtbot):
     shown = PanelDocks(View(), LIGHT)
     qtbot.addWidget(shown)
     shown.resize(1400, 900)
@@ -90,20 +90,20 @@ def desk(qtbot):
     return shown
 
 
-def watch(desk, name="a", **told):
+def watch(dock_area, name="a", **told):
     """Let all panels draw all that is told; return what failed, and what has come."""
     failed, history, generation = [], History(memory=16 << 20), None
-    desk.failed.connect(failed.append)
-    desk._in_front.update(desk.panels)
+    dock_area.failed.connect(failed.append)
+    dock_area._in_front.update(dock_area.panels)
     QApplication.processEvents()
-    desk._in_front.update(desk.panels)
-    view = desk.panels["histories"].view
+    dock_area._in_front.update(dock_area.panels)
+    view = dock_area.panels["histories"].view
     view.actuator = name
 
     def draw():
-        assert len(desk.seen) == len(desk.panels)
-        desk.refresh(history)
-        for panel in desk.panels.values():
+        assert len(dock_area.visible_panels) == len(dock_area.panels)
+        dock_area.refresh(history)
+        for panel in dock_area.panels.values():
             panel.grab()
 
     for number, arrived in enumerate(blocks(name=name, **told)):
@@ -111,7 +111,7 @@ def watch(desk, name="a", **told):
         view.extend(history.begin_x, history.end_x)
         if history.generation != generation:
             generation = history.generation
-            desk.configure(history)
+            dock_area.configure(history)
         if number % 6 == 5:
             draw()
     view.show_all()
@@ -151,10 +151,10 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("told", HOSTILE.values(), ids=HOSTILE.keys())
-def test_every_panel_draws_what_no_rig_would_say(desk, monkeypatch, told):
+def test_every_panel_draws_what_no_rig_would_say(dock_area, monkeypatch, told):
     raised = []
     monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: raised.append(error))
-    failed, history = watch(desk, **told)
+    failed, history = watch(dock_area, **told)
     assert not failed
     assert not raised
     assert history.end_x > 0.0
@@ -169,34 +169,34 @@ def read(tip: str) -> str:
     return document.toPlainText()
 
 
-def test_names_units_and_notes_are_shown_as_they_are(qtbot, desk):
-    failed, history = watch(desk, name=IMAGE, units=("<b>", "<i>"))
+def test_names_units_and_notes_are_shown_as_they_are(qtbot, dock_area):
+    failed, history = watch(dock_area, name=IMAGE, units=("<b>", "<i>"))
     assert not failed
     strip = HealthStrip(LIGHT)
     qtbot.addWidget(strip)
     strip.resize(3000, 30)
     strip.show_health(history)
-    widgets = [*desk.findChildren(QWidget), *strip.findChildren(QWidget)]
+    widgets = [*dock_area.findChildren(QWidget), *strip.findChildren(QWidget)]
     labels = [widget for widget in widgets if isinstance(widget, QLabel) and "<" in widget.text()]
     assert len(labels) >= 3
     assert all(label.textFormat() is Qt.TextFormat.PlainText for label in labels)
     tips = [widget.toolTip() for widget in widgets if "img" in widget.toolTip()]
     assert len(tips) >= 2
     assert all(IMAGE in read(tip) for tip in tips)
-    events = desk.panels["events"].findChild(QTableView).model()
+    events = dock_area.panels["events"].findChild(QTableView).model()
     told = events.index(0, 2).data(Qt.ItemDataRole.ToolTipRole)
     assert read(told) == IMAGE
-    plots = [plot for panel in desk.panels.values() if isinstance(panel, XYPanel) for plot in panel.plots]
+    plots = [plot for panel in dock_area.panels.values() if isinstance(panel, XYPanel) for plot in panel.plots]
     labels = [plot.getAxis(side).label.toPlainText() for plot in plots for side in ("left", "bottom")]
     assert any("[<b>]" in label for label in labels)
     assert any("[<i>]" in label for label in labels)
 
 
-def test_a_panel_that_fails_is_told_once_and_the_others_go_on(desk, monkeypatch):
+def test_a_panel_that_fails_is_told_once_and_the_others_go_on(dock_area, monkeypatch):
     # docks lie beside each other: none hides another
-    first, *others = desk.panels.values()
+    first, *others = dock_area.panels.values()
     drawn, failed = [], []
-    desk.failed.connect(failed.append)
+    dock_area.failed.connect(failed.append)
 
     def fail(_history):
         raise OverflowError("too <large>")
@@ -205,14 +205,14 @@ def test_a_panel_that_fails_is_told_once_and_the_others_go_on(desk, monkeypatch)
     monkeypatch.setattr(first, "configure", fail)
     for panel in others:
         monkeypatch.setattr(panel, "refresh", lambda _history, key=panel.key: drawn.append(key))
-    desk._in_front.update(desk.panels)
+    dock_area._in_front.update(dock_area.panels)
     QApplication.processEvents()
-    desk._in_front.update(desk.panels)
-    seen = {panel.key for panel in desk.seen}
+    dock_area._in_front.update(dock_area.panels)
+    seen = {panel.key for panel in dock_area.visible_panels}
     history = History(memory=1 << 20)
-    desk.configure(history)
+    dock_area.configure(history)
     for _ in range(3):
-        desk.refresh(history)
+        dock_area.refresh(history)
     assert first.key in seen
     assert set(drawn) == seen - {first.key}
     # once where it is made, once where it is drawn
@@ -225,7 +225,7 @@ def test_a_window_tells_what_cannot_be_drawn_and_how_the_service_is(fed, hybrid_
     def fail(*_):
         raise OverflowError("too large")
 
-    panel = hands.window.desk.panel(HistoriesPanel)
+    panel = hands.window.dock_area.panel(HistoriesPanel)
     monkeypatch.setattr(panel, "refresh", fail)
     hands.played.say(*hybrid_arrivals[:50])
     hands.until(lambda: "receiving" in hands.strip and "ms" in hands.faces.get("north", ""))
@@ -233,11 +233,11 @@ def test_a_window_tells_what_cannot_be_drawn_and_how_the_service_is(fed, hybrid_
     assert [line for line in hands.notices if told in line] == [f"■ error: {told}"]
 
 
-def test_a_picture_that_cannot_be_drawn_says_so_and_ends_its_painter(desk, monkeypatch):
-    watch(desk)
+def test_a_picture_that_cannot_be_drawn_says_so_and_ends_its_painter(dock_area, monkeypatch):
+    watch(dock_area)
     raised = []
     monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: raised.append(error))
-    stack = desk.panels["histories"].stack
+    stack = dock_area.panels["histories"].stack
 
     def fail(*_):
         raise TypeError("no such number")

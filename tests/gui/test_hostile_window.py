@@ -50,8 +50,8 @@ def test_nothing_that_a_service_says_is_taken_for_html(fed):
     told[-1] = replace(told[-1], alarms=hostile_alarms())
     hands.played.say(*told)
     hands.until(lambda: hands.history is not None and hands.history.alarms is not None)
-    hands.window.notices.tell("warning", IMAGE, 0.0)
-    for dock in hands.window.desk.docks.values():
+    hands.window.notification_bar.tell("warning", IMAGE, 0.0)
+    for dock in hands.window.dock_area.docks.values():
         dock.show()
         dock.raise_()
         hands.ticks()

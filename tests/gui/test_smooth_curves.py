@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gui.panels.over_time import TimePanel
-from gui.settings.window_settings import WindowSettings
+from gui.settings.storage import WindowSettings
 
 
 @pytest.mark.parametrize("chosen", [True, False])
 def test_it_reaches_every_plot_over_time(begin, store, chosen):
     store.setValue("window/settings", WindowSettings(antialias_when_paused=chosen).model_dump_json())
     hands = begin()
-    stacks = [panel.stack for panel in hands.window.desk.panels.values() if isinstance(panel, TimePanel)]
+    stacks = [panel.stack for panel in hands.window.dock_area.panels.values() if isinstance(panel, TimePanel)]
     assert len(stacks) == 3
     assert not any(stack.scene.smooth for stack in stacks)
     hands.key("Space")

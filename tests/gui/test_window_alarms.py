@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
-from gui.settings.window_settings import WindowSettings
+from gui.settings.storage import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
@@ -50,7 +50,7 @@ def state_of(hands, name):
 
 
 def listed(hands):
-    alarms = hands.window.desk.panel(EventsPanel).alarms
+    alarms = hands.window.dock_area.panel(EventsPanel).alarms
     return [alarm.name for alarm in alarms.table.rows]
 
 
@@ -60,8 +60,8 @@ def be_late(hands, rig, name, seconds):
 
 
 def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
-    banner = live.window.alarms
-    top = live.window.desk.mapTo(live.window, live.window.desk.rect().topLeft())
+    banner = live.window.alarm_banner
+    top = live.window.dock_area.mapTo(live.window, live.window.dock_area.rect().topLeft())
     assert "● no alarm" in banner.text and banner.isVisible()
     be_late(live, rig, "south", 0.030)
     live.until(lambda: banner.text.startswith("▲ WARN 1   south delay (FDB) 30 ms, normal ≤ 20 ms, unacknowledged"))
@@ -71,10 +71,10 @@ def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
     live.until(lambda: "▲ WARN: delay (FDB) 30 ms" in live.faces["south"])
     assert any("▲ WARN south delay (FDB)" in text and text.endswith("unacknowledged") for text in live.events)
     # nothing has moved to make room for it
-    assert live.window.desk.mapTo(live.window, live.window.desk.rect().topLeft()) == top
+    assert live.window.dock_area.mapTo(live.window, live.window.dock_area.rect().topLeft()) == top
     live.key("Ctrl+Shift+A")
     assert listed(live) == [SOUTH]
-    assert "Slow the test down." in live.window.desk.panel(EventsPanel).alarms._advice.text
+    assert "Slow the test down." in live.window.dock_area.panel(EventsPanel).alarms._advice.text
     live.key("A")
     live.until(lambda: state_of(live, SOUTH) is S.ACKNOWLEDGED)
     live.until(lambda: any("acknowledged by" in text for text in live.events))
@@ -95,7 +95,7 @@ def test_one_is_shelved_for_a_while_and_taken_back(live, rig):
     live.key("2")
     live.until(lambda: state_of(live, SOUTH) is S.SHELVED)
     live.ticks()
-    assert "● no alarm" in live.window.alarms.text and "1 shelved" in live.window.alarms.text
+    assert "● no alarm" in live.window.alarm_banner.text and "1 shelved" in live.window.alarm_banner.text
     assert listed(live) == [SOUTH] and live.modal is None
     live.key("Shift+S")
     live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
@@ -129,14 +129,14 @@ def test_a_letter_that_is_typed_acknowledges_nothing(live, rig):
 
 
 def test_nothing_is_asked_in_operator_mode(live, rig):
-    height = live.window.alarms.height()
+    height = live.window.alarm_banner.height()
     be_late(live, rig, "south", 0.030)
     live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
     live.key("F11")
     live.ticks()
-    assert live.window.alarms.height() > 1.5 * height
+    assert live.window.alarm_banner.height() > 1.5 * height
     asked = []
-    alarms = live.window.desk.panel(EventsPanel).alarms
+    alarms = live.window.dock_area.panel(EventsPanel).alarms
     alarms.asked.connect(asked.append)
     live.key("Ctrl+Shift+A")
     for keys in ("A", "Return", "Shift+A", "Shift+S", "R"):
@@ -145,7 +145,7 @@ def test_nothing_is_asked_in_operator_mode(live, rig):
     assert asked == []
     live.key("Esc")
     live.ticks()
-    assert live.window.alarms.height() == height
+    assert live.window.alarm_banner.height() == height
     assert alarms.acknowledge_all.isEnabled()
 
 
@@ -154,7 +154,7 @@ def test_a_refusal_is_told(live, rig):
     live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
     live.ticks()
     # two windows at once: one of them comes too late
-    alarms = live.window.desk.panel(EventsPanel).alarms
+    alarms = live.window.dock_area.panel(EventsPanel).alarms
     live.key("Ctrl+Shift+A")
     alarms.acknowledge.click()
     alarms.acknowledge.click()
@@ -174,7 +174,7 @@ def test_a_service_that_comes_back_with_other_alarms_is_shown_as_it_is(live, ser
     rig.move(2.0)
     live.until(lambda: state_of(live, "south.fdb_delay.trip") is S.NORMAL)
     live.ticks()
-    assert "● no alarm" in live.window.alarms.text and listed(live) == []
+    assert "● no alarm" in live.window.alarm_banner.text and listed(live) == []
 
 
 def test_an_older_service_says_nothing_of_alarms(fed):
@@ -184,8 +184,8 @@ def test_an_older_service_says_nothing_of_alarms(fed):
     hands.until(lambda: hands.history.health is not None)
     hands.ticks()
     assert hands.history.alarms is None
-    assert hands.window.alarms.text == "○ no alarms from this service"
-    assert hands.window.desk.panel(EventsPanel).alarms.isHidden()
+    assert hands.window.alarm_banner.text == "○ no alarms from this service"
+    assert hands.window.dock_area.panel(EventsPanel).alarms.isHidden()
     hands.key("Ctrl+Shift+A")
     assert hands.notices[-1].endswith("this service has no alarms")
     assert "alarm" not in hands.strip
@@ -200,13 +200,13 @@ def test_a_service_that_takes_no_requests_is_told_of(fed):
     hands.key("Shift+A")
     hands.until(lambda: any("accepts no requests" in line for line in hands.notices))
     # the banner leads to the list as well
-    hands.click(hands.window.alarms)
-    assert hands.focus is hands.window.desk.panel(EventsPanel).alarms.view
+    hands.click(hands.window.alarm_banner)
+    assert hands.focus is hands.window.dock_area.panel(EventsPanel).alarms.view
 
 
 def test_another_service_begins_without_the_alarms_of_the_last(live):
-    live.program.watch.forget()
+    live.program.connection.forget()
     assert live.history.alarms is None
     live.ticks()
-    assert live.window.alarms.text.startswith("○ no alarms")
-    assert live.window.desk.panel(EventsPanel).alarms.isHidden()
+    assert live.window.alarm_banner.text.startswith("○ no alarms")
+    assert live.window.dock_area.panel(EventsPanel).alarms.isHidden()

@@ -85,7 +85,7 @@ def test_a_service_that_dies_and_comes_back_with_other_channels(watched, service
 
     watched.until(known)
     watched.until(lambda: [row.name for row in watched.stack.rows] == ["south"])
-    assert watched.window.bar._actuators.count() == 1
+    assert watched.window.view_bar._actuators.count() == 1
     assert watched.view.actuator == "south"
     assert watched.modal is None
     assert not [line for line in watched.notices if "error" in line]

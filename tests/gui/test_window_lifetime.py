@@ -46,14 +46,14 @@ def test_nothing_outlives_a_program(fed, hybrid_arrivals):
         "program": program,
         "window": program.window,
         "view": program.view,
-        "watch": program.watch,
-        "history": program.watch.history,
+        "watch": program.connection,
+        "history": program.connection.history,
         "actions": program.actions,
         "preferences": program.preferences,
         "sessions": program.sessions,
         "exports": program.exports,
         "opener": program.sources.opener,
-        **program.window.desk.panels,
+        **program.window.dock_area.panels,
     }
     held = {name: weakref.ref(part) for name, part in parts.items()}
     del program, parts

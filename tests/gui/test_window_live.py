@@ -31,7 +31,7 @@ def test_values_appear(live):
         live.until(lambda name=name, delay=delay: f"delay {1e3 * delay:.1f} ms" in live.faces[name])
     assert not live.first_page
     assert "● receiving" in live.strip
-    assert live.window.bar._state.text() == "● live"
+    assert live.window.view_bar._state.text() == "● live"
     assert live.view.span == 5.0
     assert live.modal is None
 
@@ -45,7 +45,7 @@ def test_space_pauses_the_picture_and_nothing_is_lost(live, rig):
     live.ticks(3)
     assert live.view.right == right
     assert live.stack.grab().toImage() == picture
-    assert "paused, 2 s behind" in live.window.bar._state.text()
+    assert "paused, 2 s behind" in live.window.view_bar._state.text()
     live.key("Space")
     live.ticks()
     assert live.view.right == live.history.end_x
@@ -103,7 +103,7 @@ def test_a_note_is_in_the_events_and_in_the_run_file(live, service, rig):
     assert live.view.right == instant
     assert live.view.span == 5.0
     live.key("Return")
-    assert not live.window.notes.isVisible()
+    assert not live.window.note_bar.isVisible()
     live.until(lambda: any("p n 1.0, +-" in text for text in live.events))
     live.until(lambda: "● info: the note is kept with the run" in live.notices)
     # the keys are the window's again
@@ -125,7 +125,7 @@ def test_esc_forgets_a_note_and_gives_the_keys_back(live):
     live.key("N")
     live.type("nothing")
     live.key("Esc")
-    assert not live.window.notes.isVisible()
+    assert not live.window.note_bar.isVisible()
     assert stack.hasFocus()
     live.key("Space")
     assert not live.view.following
@@ -133,7 +133,7 @@ def test_esc_forgets_a_note_and_gives_the_keys_back(live):
 
 
 def test_a_span_chosen_by_mouse_leaves_the_keys_where_they_are(live):
-    box = live.window.bar._spans
+    box = live.window.view_bar._spans
     live.click(box)
     popup = QApplication.activePopupWidget()
     assert popup is not None
@@ -193,7 +193,7 @@ def test_no_note_is_kept_under_the_wrong_start_of_the_rig(live, service, rig):
     assert "the rig has started again since: a note can be kept only from 0 s on" in live.notices[-1]
     # nor can one be begun there; the text waits for an instant where it can
     live.key("N")
-    assert not live.window.notes.isVisible()
+    assert not live.window.note_bar.isVisible()
     assert "no note can be kept there" in live.notices[-1]
     live.key("Home")
     live.key("N")

@@ -73,13 +73,13 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     hands.type("30 s")
     hands.key("Return")
     hands.until(lambda: player.position == pytest.approx(30.0, abs=0.011))
-    assert "30.0 of 60.0 s" in hands.window.replay.place.text()
+    assert "30.0 of 60.0 s" in hands.window.replay_bar.place.text()
     # a window manager would give the window back what a list over it had
     hands.window.activateWindow()
     hands.until(hands.window.isActiveWindow)
     # what the windows need has come before it: there are values at that instant
     hands.until(lambda: any("delay 20.0 ms" in face for face in hands.faces.values()))
-    timeline = hands.window.replay.timeline
+    timeline = hands.window.replay_bar.timeline
     place = timeline.picture.x_of(45.0)
     hands.click(timeline, QPoint(round(place), timeline.height() // 2))
     hands.until(lambda: player.position == pytest.approx(45.0, abs=0.5))
@@ -93,35 +93,35 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     hands.until(lambda: signals.at(signals.end_x, [0, 1]) == pytest.approx(last))
     hands.key("Ctrl+D")
     assert hands.first_page
-    assert hands.window.first.recent.item(0).text().startswith("table.csv")
+    assert hands.window.start_page.recent.item(0).text().startswith("table.csv")
     assert hands.modal is None
 
 
 def test_the_demonstration_is_a_click_away(begin, warm_kernels):
     hands = begin()
-    hands.click(hands.window.first.demonstration)
+    hands.click(hands.window.start_page.demonstration)
     assert not hands.first_page
     hands.until(lambda: "waiting" not in hands.strip and len(hands.faces) == 3)
     hands.until(lambda: hands.history.end_x > 0.3)
     hands.until(lambda: hands.program.sessions.player is not None)
-    assert hands.window.replay.isVisible()
+    assert hands.window.replay_bar.isVisible()
     hands.key("Ctrl+Shift+F")
-    assert hands.window.faults.isVisible()
+    assert hands.window.fault_bar.isVisible()
 
 
 @pytest.fixture
 def opened(monkeypatch):
     """Sources that would be opened: nothing is started."""
-    from gui.window.sessions import Sessions
+    from gui.sources.processes.session import SessionManager
 
     found = []
-    monkeypatch.setattr(Sessions, "open", lambda self, source: found.append(source))
+    monkeypatch.setattr(SessionManager, "open", lambda self, source: found.append(source))
     return found
 
 
 def test_the_fields_and_buttons_of_the_first_page(begin, opened, tmp_path):
     hands = begin()
-    first = hands.window.first
+    first = hands.window.start_page
     # somebody else's service
     first.watch.endpoint.setFocus()
     hands.key("Ctrl+A")
@@ -192,7 +192,7 @@ def test_an_endpoint_that_is_none_is_one_line_and_the_first_page(begin):
     hands.until(lambda: any("error" in line for line in hands.notices))
     assert "10.0.0.7" in hands.notices[-1]
     hands.until(lambda: hands.first_page)
-    assert not hands.watch.watching
+    assert not hands.connection.watching
     assert len(hands.notices) == 1
 
 

@@ -18,7 +18,7 @@ from gui.plots.time.rows import Frame, Row, RowData, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import ValueRange, decimals_of, ticks, unit_text, value_text
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import event_level, kind_word
+from gui.wording.event_text import event_level, kind_name
 
 if TYPE_CHECKING:
     from gui.model.history import PlacedEvent
@@ -151,7 +151,7 @@ def draw_mark_words(
         return
     for mark in marks:
         x = time.pixel(mark.x) + 3.0
-        text = kind_word(mark.event.kind)
+        text = kind_name(mark.event.kind)
         width = metrics.width(text)
         if x < taken or x + width > plot.right():
             continue

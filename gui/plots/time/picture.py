@@ -25,7 +25,7 @@ from gui.plots.time.readings import Reading, draw_heading, heading
 from gui.plots.time.rows import Curve, Row, RowData, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import ValueRange, duration_text
-from gui.wording.event_text import kind_word, sentence
+from gui.wording.event_text import event_sentence, kind_name
 from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples
 
@@ -195,7 +195,7 @@ def heading_tip(scene: Scene, row: int, legend: Sequence[str]) -> str:
 def event_tip(scene: Scene, at: QPoint) -> str:
     """Return the events at a place, a line each."""
     return "\n".join(
-        f"{instant_text(mark.event.time)}  {kind_word(mark.event.kind)}  {sentence(mark.event)}".strip()
+        f"{instant_text(mark.event.time)}  {kind_name(mark.event.kind)}  {event_sentence(mark.event)}".strip()
         for mark in scene.frame.marks
         if abs(scene.scale.pixel(mark.x) - at.x()) <= POINTER_TOLERANCE
     )

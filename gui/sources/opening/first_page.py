@@ -27,8 +27,8 @@ from gui.sources.opening.fields import Recent
 from gui.sources.processes.catalogue import Catalogue, SimulationOffer
 from gui.sources.processes.playback import PlaySimulation
 from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.layout import set_row_padding
 from gui.widgets.painting import media_icon
-from gui.widgets.row_padding import make_roomy
 from gui.widgets.theme import Theme
 
 DEMONSTRATION = "hybrid"
@@ -162,8 +162,8 @@ class FirstPage(QScrollArea):
         self.simulations.setColumnCount(2)
         self.simulations.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.simulations.setMinimumWidth(240)
-        make_roomy(self.simulations)
-        make_roomy(self.recent)
+        set_row_padding(self.simulations)
+        set_row_padding(self.recent)
         self.simulations.setAccessibleName("simulations; Enter starts one")
         self.recent.setAccessibleName("recordings opened last; Enter opens one")
         self.recent.setMaximumHeight(140)

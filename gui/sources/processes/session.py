@@ -207,3 +207,75 @@ class _Rig(Session):
         # the one that was too late is of no interest any more
         if self.sender() is self._service:
             self.ended.emit()
+
+
+class SessionManager(QObject):
+    """Opens one session after the other; signals of the previous one are disconnected.
+
+    Signals
+    -------
+    ready : endpoint of the current session's results.
+    progress : what is waited for; empty when nothing is.
+    told : level and one line.
+    changed : there is another session, none, or another player.
+    """
+
+    ready = Signal(str)
+    progress = Signal(str)
+    told = Signal(str, str)
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.current: Session | None = None
+        self._closing: list[Session] = []
+
+    @property
+    def player(self) -> Player | None:
+        """Controls the replay; None where there is none."""
+        return None if self.current is None else self.current.player
+
+    def open(self, source: Source) -> None:
+        """Close the current session, and start another."""
+        self.close()
+        session = source.session(self)
+        self.current = session
+        session.ready.connect(self.ready)
+        session.progress.connect(self.progress)
+        session.told.connect(self.told)
+        session.failed.connect(self._fail)
+        session.player_changed.connect(self.changed)
+        session.ended.connect(self._remove)
+        self.changed.emit()
+        session.start()
+
+    def close(self) -> None:
+        """Stop the processes of the current session; returns at once."""
+        session, self.current = self.current, None
+        if session is None:
+            return
+        # only its end is still of interest
+        for signal in (session.ready, session.progress, session.told, session.failed, session.player_changed):
+            signal.disconnect()
+        self._closing.append(session)
+        self.progress.emit("")
+        self.changed.emit()
+        session.stop()
+
+    def finish(self) -> None:
+        """End all sessions at the exit of the program; waits some seconds at most."""
+        self.close()
+        for session in self._closing:
+            session.finish()
+
+    def _fail(self, reason: str) -> None:
+        self.told.emit("error", reason)
+        self.close()
+
+    def _remove(self) -> None:
+        session = self.sender()
+        if session is self.current:
+            self.close()
+        self._closing = [other for other in self._closing if other is not session]
+        if isinstance(session, Session):
+            session.deleteLater()

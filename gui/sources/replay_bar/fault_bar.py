@@ -10,8 +10,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from gui.sources.processes.player import Player
-from gui.widgets.flow_layout import FlowLayout
 from gui.widgets.labels import PlainLabel
+from gui.widgets.layout import FlowLayout
 from gui.widgets.theme import Theme
 
 

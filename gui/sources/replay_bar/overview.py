@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QActionGroup, QColor, QPainter, QPaintEvent, 
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import event_level, sentence
+from gui.wording.event_text import event_level, event_sentence
 from gui.wording.level import Level
 from monitor.messages.blocks import Event, EventKind, Samples
 from monitor.messages.recordings import Description, Overview, RecordedEvent
@@ -174,7 +174,7 @@ class RunPicture:
 def _sentence(event: RecordedEvent) -> str:
     what = f"{event.time:.3f} s  {event.kind.replace('_', ' ')}"
     step = _step(event)
-    detail = event.detail if step is None else sentence(step)
+    detail = event.detail if step is None else event_sentence(step)
     return f"{what}: {detail}" if detail else what
 
 

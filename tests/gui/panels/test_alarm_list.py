@@ -14,7 +14,7 @@ from gui.panels.alarm_table import AlarmTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT, level_colour
-from gui.wording.alarm_text import headline
+from gui.wording.event_text import alarm_line
 from gui.wording.numbers import DASH
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
@@ -281,4 +281,4 @@ def test_what_was_counted_before_has_no_newer_count_beside_it(panel):
         alarm = replace(lost, state=S.UNACKNOWLEDGED, last=last)
         panel.told(alarm)
         assert lines(panel)[0][2] == value
-        assert headline(alarm).startswith(told)
+        assert alarm_line(alarm).startswith(told)

@@ -21,13 +21,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.catalogue import PANELS as CATALOGUE
+from gui.panels.base import Panel
+from gui.panels.catalogue import PANELS
 from gui.panels.tiles import TileBoard, TilesPanel
 from gui.plots.view import View
 from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
-from gui.window.actions import Actions, shown_text
-from gui.window.commands import COMMANDS, GROUPS, PANELS, Command, simulation_commands
+from gui.window.action_table import ACTIONS, MENUS, ActionSpec, panel_actions, simulation_actions
+from gui.window.actions import Actions, action_text
+from gui.window.panel_docks import BUILT_IN, everything, panels_of
 
 NO = Qt.KeyboardModifier.NoModifier
 
@@ -63,30 +65,30 @@ def _shown(qtbot, window, *widgets):
 
 
 def test_no_key_and_no_shortcut_serves_twice():
-    keys = [command.key for command in COMMANDS]
+    keys = [command.key for command in ACTIONS]
     assert len(set(keys)) == len(keys)
-    shortcuts = [QKeySequence(text).toString() for command in COMMANDS for text in command.shortcuts]
+    shortcuts = [QKeySequence(text).toString() for command in ACTIONS for text in command.shortcuts]
     assert all(shortcuts)
     assert len(set(shortcuts)) == len(shortcuts)
-    assert {command.group for command in COMMANDS} <= set(GROUPS)
-    assert sum(command.key.startswith("panel.") for command in COMMANDS) == len(PANELS) + 2
+    assert {command.menu for command in ACTIONS} <= set(MENUS)
+    assert sum(command.key.startswith("panel.") for command in ACTIONS) == len(PANELS) + 2
 
 
 def test_a_second_command_with_a_taken_shortcut_is_refused(actions):
-    with pytest.raises(ValueError, match=r"taken by view\.pause"):
-        actions.add(Command("mine", "Mine", "File", ("Space",)))
-    with pytest.raises(ValueError, match="taken"):
-        actions.add(Command("view.pause", "Mine", "File"))
+    with pytest.raises(ValueError, match=r"already used by view\.pause"):
+        actions.add(ActionSpec("mine", "Mine", "File", ("Space",)))
+    with pytest.raises(ValueError, match="already used"):
+        actions.add(ActionSpec("view.pause", "Mine", "File"))
 
 
 def test_letters_of_a_menu_are_not_used_twice():
-    for group in GROUPS:
-        marked = [c.text.replace("&&", "") for c in COMMANDS if c.group == group and not c.submenu]
+    for group in MENUS:
+        marked = [c.text.replace("&&", "") for c in ACTIONS if c.menu == group and not c.submenu]
         letters = [text[text.index("&") + 1].lower() for text in marked if "&" in text]
         assert len(set(letters)) == len(letters), group
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.shortcuts], ids=lambda c: c.key)
+@pytest.mark.parametrize("command", [c for c in ACTIONS if c.shortcuts], ids=lambda c: c.key)
 def test_every_first_shortcut_works_without_a_menu(qtbot, window, actions, fired, command):
     _shown(qtbot, window)
     combined = QKeySequence(command.shortcuts[0])[0]
@@ -184,15 +186,22 @@ def test_tiles_and_the_timeline_of_a_replay_keep_their_arrows(qtbot, window, act
     assert fired == []
 
 
-def test_the_panels_of_the_menu_are_those_of_the_window():
-    assert [(panel.key, panel.title) for panel in CATALOGUE] == list(PANELS)
+def test_a_panel_of_the_catalogue_has_an_action_and_a_place():
+    class Peak(Panel):
+        key, title = "peak", "Peak error"
+
+    entries = panel_actions((*PANELS, Peak))
+    assert [entry.text for entry in entries] == [*(panel.title for panel in PANELS), "Peak error"]
+    assert [entry.shortcuts for entry in entries] == [(f"Alt+{n}",) for n in range(1, len(entries) + 1)]
+    assert set(panels_of(BUILT_IN["Everything"])) == {panel.key for panel in PANELS}
+    assert panels_of(everything((*PANELS, Peak)))[-2:] == ("events", "peak")
 
 
 def test_menus_hold_every_command_once(window, actions):
     menus = actions.fill(window.menuBar())
-    assert [shown_text(action) for action in window.menuBar().actions()] == list(GROUPS)
+    assert [action_text(action) for action in window.menuBar().actions()] == list(MENUS)
     held = [a.objectName() for menu in menus.values() for a in menu.actions() if a.objectName()]
-    assert sorted(held) == sorted(command.key for command in COMMANDS)
+    assert sorted(held) == sorted(command.key for command in ACTIONS)
 
 
 def test_simulations_come_into_submenus_and_go_again(window, actions):
@@ -201,13 +210,13 @@ def test_simulations_come_into_submenus_and_go_again(window, actions):
         SimpleNamespace(name="hybrid", summary="three actuators", group="hybrid tests"),
         SimpleNamespace(name="beam", summary="good & judged", group="models"),
     ]
-    for command in simulation_commands(offers):
+    for command in simulation_actions(offers):
         actions.add(command)
     submenu = menus["Simulations/models"]
-    assert [shown_text(a) for a in submenu.actions()] == ["beam: good & judged"]
+    assert [action_text(a) for a in submenu.actions()] == ["beam: good & judged"]
     actions.remove("source.simulate.beam")
     assert submenu.actions() == []
-    actions.add(simulation_commands(offers)[1])
+    actions.add(simulation_actions(offers)[1])
 
 
 def test_locked_actions_come_back_as_they_are_now(actions):
@@ -233,11 +242,11 @@ def test_one_theme_at_a_time(actions):
 
 def test_layouts_lend_their_names(actions):
     actions.name_layouts(["Operator", "Mine & yours"], "Mine & yours")
-    assert shown_text(actions["layout.2"]) == "Mine & yours (now)"
+    assert action_text(actions["layout.2"]) == "Mine & yours (current)"
     assert actions["layout.1"].isVisible()
     assert not actions["layout.3"].isVisible()
 
 
 def test_plain_text_has_no_marks():
-    assert Command("k", "Save && &close…", "File").plain_text == "Save & close"
-    assert dataclasses.is_dataclass(Command)
+    assert ActionSpec("k", "Save && &close…", "File").plain_text == "Save & close"
+    assert dataclasses.is_dataclass(ActionSpec)

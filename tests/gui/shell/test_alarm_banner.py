@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from gui.model.health_items import health_items
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.alarm_banner import AlarmBanner
-from gui.window.health_items import health_items
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
 

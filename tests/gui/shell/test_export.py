@@ -12,8 +12,8 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from gui.settings.files import ExportError, whole_file
 from gui.window.export import export_picture, svg_bytes
+from monitor.system.files import WriteError, atomic_write
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -75,27 +75,27 @@ def test_a_curve_is_cut_off_at_the_edge_of_its_plot(panel):
 
 
 def test_a_name_that_is_no_picture_and_a_panel_without_size_are_refused(panel, tmp_path):
-    with pytest.raises(ExportError, match=r"\.png or a \.svg"):
+    with pytest.raises(WriteError, match=r"\.png or a \.svg"):
         export_picture(panel, tmp_path / "a.pdf")
     empty = QWidget()
     empty.resize(0, 10)
-    with pytest.raises(ExportError, match="no size"):
+    with pytest.raises(WriteError, match="no size"):
         export_picture(empty, tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg"])
 def test_a_folder_that_is_missing_is_one_line(panel, tmp_path, name):
-    with pytest.raises(ExportError) as told:
+    with pytest.raises(WriteError) as told:
         export_picture(panel, tmp_path / "nowhere" / name)
     assert str(told.value) == f"{tmp_path / 'nowhere' / name}: cannot be written (No such file or directory)"
 
 
 def test_a_file_is_replaced_whole_or_stays(tmp_path):
     path = tmp_path / "a.txt"
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(b"one")
-    with pytest.raises(RuntimeError), whole_file(path) as file:
+    with pytest.raises(RuntimeError), atomic_write(path) as file:
         file.write(b"tw")
         raise RuntimeError("in the middle")
     assert path.read_bytes() == b"one"
@@ -105,7 +105,7 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path):
 
 def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path):
     (tmp_path / "a.txt").mkdir()
-    with pytest.raises(ExportError, match="cannot be written"), whole_file(tmp_path / "a.txt") as file:
+    with pytest.raises(WriteError, match="cannot be written"), atomic_write(tmp_path / "a.txt") as file:
         file.write(b"one")
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 

@@ -11,9 +11,9 @@ import pytest
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.settings.files import ExportError
 from gui.window.export_csv import CsvTable, left_out, tables_in_view, write_tables
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.system.files import WriteError
 from replay.formats import Selection, open_recording
 
 RATE = 200.0
@@ -108,9 +108,9 @@ def test_a_clock_that_runs_a_little_fast_is_one_file(tmp_path):
 
 
 def test_nothing_in_view_is_said(tmp_path):
-    with pytest.raises(ExportError, match="no samples in view"):
+    with pytest.raises(WriteError, match="no samples in view"):
         tables_in_view(History(memory=1 << 20), 0.0, 1.0)
-    with pytest.raises(ExportError, match="no samples in view"):
+    with pytest.raises(WriteError, match="no samples in view"):
         tables_in_view(_history(SignalBlock(_stream(), 0, 0.0, _samples(20))), 5.0, 6.0)
 
 
@@ -150,12 +150,12 @@ def test_a_simulated_test_is_assessed_the_same_from_its_export(watched, hybrid_a
 
 def test_a_folder_that_is_not_there_and_a_full_disk_leave_nothing(tmp_path):
     tables = tables_in_view(_history(SignalBlock(_stream(), 0, 0.0, _samples(50))), 0.0, 1.0)
-    with pytest.raises(ExportError, match=r"nowhere.*cannot be written \(No such file or directory\)"):
+    with pytest.raises(WriteError, match=r"nowhere.*cannot be written \(No such file or directory\)"):
         write_tables(tables, tmp_path / "nowhere" / "span.csv")
     if Path("/dev/full").exists():
         (tmp_path / "span.csv").write_text("as it was")
         (tmp_path / f".span.csv.{os.getpid()}.part").symlink_to("/dev/full")
-        with pytest.raises(ExportError, match="No space left on device"):
+        with pytest.raises(WriteError, match="No space left on device"):
             write_tables(tables, tmp_path / "span.csv")
         assert [path.name for path in tmp_path.iterdir()] == ["span.csv"]
         assert (tmp_path / "span.csv").read_text() == "as it was"

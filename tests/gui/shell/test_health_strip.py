@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QFontMetricsF, QPalette
 from PySide6.QtWidgets import QLabel
 
+from gui.model.health_items import HealthItem, disk_seconds, fit, health_items
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.model.service_state import service_state
 from gui.widgets.theme import DARK, LIGHT
-from gui.window.health_items import HealthItem, disk_seconds, fit, health_items
 from gui.window.health_strip import HealthStrip
 from gui.wording.level import Level
 from gui.wording.numbers import bytes_text, duration_text

@@ -14,9 +14,9 @@ from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
+from gui.window.action_table import ACTIONS
 from gui.window.actions import Actions
-from gui.window.commands import COMMANDS
-from gui.window.help import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS, ShortcutList
+from gui.window.help import PLOT_KEYS, SECTIONS, TILE_KEYS, TIMELINE_KEYS, ShortcutDialog
 from monitor.messages.recordings import Description, Overview
 
 
@@ -24,7 +24,7 @@ from monitor.messages.recordings import Description, Overview
 def keys(qtbot):
     window = QMainWindow()
     qtbot.addWidget(window)
-    keys = ShortcutList(Actions(window), window)
+    keys = ShortcutDialog(Actions(window), window)
     keys.present()
     return keys
 
@@ -44,7 +44,7 @@ def _lines(keys):
 
 def test_every_command_with_a_key_and_every_gesture_is_there(keys):
     lines = _lines(keys)
-    assert sum(map(len, lines.values())) == sum(bool(c.shortcuts) for c in COMMANDS) + sum(
+    assert sum(map(len, lines.values())) == sum(bool(c.shortcuts) for c in ACTIONS) + sum(
         len(section) for _, section in SECTIONS
     )
     assert ("Ctrl++, +, Ctrl+=", "Zoom in") in lines["Time"]
@@ -58,7 +58,7 @@ def test_it_is_searched_by_key_by_word_and_by_group(keys):
     QTest.keyClicks(keys.line, "wheel values")
     assert _lines(keys) == {"Mouse in the panels": [("Ctrl+wheel", "zoom the values of the row under the mouse")]}
     keys.line.setText("replay")
-    assert len(_lines(keys)["Replay"]) == sum(c.group == "Replay" for c in COMMANDS)
+    assert len(_lines(keys)["Replay"]) == sum(c.menu == "Replay" for c in ACTIONS)
 
 
 def test_it_holds_nothing_up_and_escape_closes_it(keys):

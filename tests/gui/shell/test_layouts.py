@@ -9,11 +9,11 @@ from PySide6.QtCore import QByteArray, QPoint, QSettings, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow
 
-from gui.window.arrangement import BUILT_IN, Tabs, arrange, column, panels_of, row
-from gui.window.commands import PANELS
-from gui.window.layouts import Layouts
+from gui.panels.catalogue import PANELS
+from gui.window.layouts import LayoutStore
+from gui.window.panel_docks import BUILT_IN, Tabs, arrange, column, panels_of, row
 
-KEYS = tuple(key for key, _ in PANELS)
+KEYS = tuple(panel.key for panel in PANELS)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def make(qtbot, store):
         for key in keys:
             docks[key] = QDockWidget(key, window)
             docks[key].setWidget(QLabel(key))
-        return window, docks, Layouts(window, docks, store)
+        return window, docks, LayoutStore(window, docks, store)
 
     return make
 
@@ -146,15 +146,15 @@ def test_reset_undoes_what_was_moved(qtbot, make):
 
 def test_the_next_start_is_as_the_last_end(qtbot, make):
     window, docks, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, window)
     assert layouts.current == "Operator"
     layouts.apply("Reliability")
     window.resize(700, 610)
     before = _places(docks)
-    layouts.store()
+    layouts.save_state()
     again, docks, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, again)
     assert again.size() == window.size()
     assert layouts.current == "Reliability"
@@ -166,9 +166,9 @@ def test_other_panels_make_an_old_layout_unusable(qtbot, make):
     _show(qtbot, window)
     layouts.apply("Operator")
     layouts.save("old")
-    layouts.store()
+    layouts.save_state()
     again, docks, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, again)
     assert set(_places(docks)) == set(panels_of(BUILT_IN["Operator"]))
     told = layouts.apply("old")
@@ -178,7 +178,7 @@ def test_other_panels_make_an_old_layout_unusable(qtbot, make):
 
 def test_a_floating_panel_off_every_screen_is_taken_back(qtbot, make):
     window, docks, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, window)
     layouts.apply("Tracking")
     docks["subspace"].setFloating(True)
@@ -194,12 +194,12 @@ def test_a_floating_panel_off_every_screen_is_taken_back(qtbot, make):
 
 def test_a_window_off_every_screen_comes_back(qtbot, make, store):
     window, _, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, window)
     window.move(30_000, 30_000)
-    layouts.store()
+    layouts.save_state()
     again, _, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, again)
     assert QGuiApplication.primaryScreen().availableGeometry().contains(again.pos())
 
@@ -210,8 +210,8 @@ def test_a_layout_without_any_panel_is_not_restored(qtbot, make):
     layouts.apply("Operator")
     for dock in docks.values():
         dock.hide()
-    layouts.store()
-    layouts.restore()
+    layouts.save_state()
+    layouts.restore_state()
     assert set(_places(docks)) == set(panels_of(BUILT_IN["Operator"]))
 
 
@@ -221,7 +221,7 @@ def test_damaged_bytes_never_break_the_window(qtbot, make, store, seed):
     window.resize(1000, 700)
     _show(qtbot, window)
     layouts.apply("Everything")
-    layouts.store()
+    layouts.save_state()
     layouts.save("mine")
     chance = random.Random(seed)
     whole = {key: bytes(store.value(key)) for key in ("window/state", "window/geometry", "layouts/" + b"mine".hex())}
@@ -237,7 +237,7 @@ def test_damaged_bytes_never_break_the_window(qtbot, make, store, seed):
             damaged = bytearray(chance.randbytes(len(held)))
         store.setValue(key, QByteArray(bytes(damaged)))
     again, docks, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, again)
     layouts.apply("mine")
     assert any(dock.isVisible() for dock in docks.values())
@@ -250,7 +250,7 @@ def test_a_store_of_other_kinds_of_values_is_a_first_start(qtbot, make, store, j
     for key in ("window/layout", "window/state", "window/geometry", "layouts/zz", "layouts/ff"):
         store.setValue(key, junk)
     window, docks, layouts = make()
-    layouts.restore()
+    layouts.restore_state()
     _show(qtbot, window)
     assert layouts.names == tuple(BUILT_IN)
     assert set(_places(docks)) == set(panels_of(BUILT_IN["Operator"]))

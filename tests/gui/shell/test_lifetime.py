@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 from shiboken6 import isValid
 
 from gui.settings.dialog import SettingsDialog
-from gui.settings.window_settings import WindowSettings
+from gui.settings.storage import WindowSettings
 from gui.window.actions import Actions
-from gui.window.help import ShortcutList
-from gui.window.layouts import Layouts
-from gui.window.operator import OperatorMode
-from gui.window.palette import Palette
+from gui.window.command_palette import CommandPalette
+from gui.window.help import ShortcutDialog
+from gui.window.layouts import LayoutStore
+from gui.window.operator_mode import OperatorMode
 from monitor.config import Settings
 
 
@@ -27,10 +27,10 @@ def _used(store):
         dock.setWidget(QLabel("panel"))
     actions = Actions(window)
     actions.fill(window.menuBar())
-    layouts = Layouts(window, docks, store)
-    parts = [Palette(actions, window), ShortcutList(actions, window), SettingsDialog(window)]
+    layouts = LayoutStore(window, docks, store)
+    parts = [CommandPalette(actions, window), ShortcutDialog(actions, window), SettingsDialog(window)]
     mode = OperatorMode(window, actions)
-    layouts.restore()
+    layouts.restore_state()
     window.show()
     parts[0].set_instants({"Look at": print})
     parts[0].present()
@@ -40,7 +40,7 @@ def _used(store):
     parts[2].present(WindowSettings(), Settings())
     mode.set(True)
     mode.set(False)
-    layouts.store()
+    layouts.save_state()
     every = [window, *window.findChildren(QObject)]
     window.close()
     window.deleteLater()

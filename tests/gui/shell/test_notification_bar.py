@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton,
 
 from gui.widgets.labels import ElidedLabel
 from gui.widgets.theme import DARK, LIGHT
-from gui.window.notification_bar import INFO_STANDS, MOST, Notices, NotificationBar
+from gui.window.notification_bar import INFO_TIMEOUT, MAX_LOGGED, NotificationBar, NotificationLog
 from gui.wording.level import Level
 
 NOW = 1_700_000_000.0
@@ -82,15 +82,15 @@ def test_information_goes_by_itself_and_errors_stay(shown):
     bar, _ = shown
     bar.tell("info", "saved", NOW)
     bar.tell("error", "not saved", NOW)
-    bar.tick(NOW + INFO_STANDS + 0.1)
+    bar.tick(NOW + INFO_TIMEOUT + 0.1)
     assert [notice.text for notice in bar.notices.standing] == ["not saved"]
     bar.tick(NOW + 1e6)
     assert bar.isVisible()
     bar.dismiss()
     bar.tell("info", "saved", NOW)
-    bar.tick(NOW + INFO_STANDS - 0.1)
+    bar.tick(NOW + INFO_TIMEOUT - 0.1)
     assert bar.isVisible()
-    bar.tick(NOW + INFO_STANDS + 0.1)
+    bar.tick(NOW + INFO_TIMEOUT + 0.1)
     assert not bar.isVisible()
 
 
@@ -150,7 +150,7 @@ GRAVITY = [Level.BAD, Level.WARN, Level.INFO]
 
 @given(steps)
 def test_any_course_of_messages(taken):
-    notices, now = Notices(most=5), NOW
+    notices, now = NotificationLog(most=5), NOW
     log, standing = [], []  # of (level, text), as the last of each was told
     times = {}
     for step in taken:
@@ -164,7 +164,7 @@ def test_any_course_of_messages(taken):
                     break
         elif step == "tick":
             notices.tick(now)
-            standing = [key for key in standing if key[0] is not Level.INFO or now - times[key] < INFO_STANDS]
+            standing = [key for key in standing if key[0] is not Level.INFO or now - times[key] < INFO_TIMEOUT]
         else:
             key = LEVELS.get(step[0], Level.BAD), step[1]
             notices.tell(*step, now)
@@ -177,9 +177,9 @@ def test_any_course_of_messages(taken):
 
 
 def test_a_hundred_messages_are_kept():
-    notices = Notices()
+    notices = NotificationLog()
     for i in range(250):
         notices.tell("error", f"number {i}", NOW + i)
-    assert MOST == 100
+    assert MAX_LOGGED == 100
     assert [notice.text for notice in notices.log] == [f"number {i}" for i in range(150, 250)]
     assert len(notices.standing) == 100

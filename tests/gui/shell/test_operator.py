@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QLineEdit, QMainWindow, QToolBar
 
 from gui.window.actions import Actions
-from gui.window.operator import OperatorMode
+from gui.window.operator_mode import OperatorMode
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow
 
 from gui.window.actions import Actions
-from gui.window.palette import Palette, has_unit, rank, seconds
+from gui.window.command_palette import CommandPalette, has_unit, rank, seconds
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def window(qtbot):
 
 @pytest.fixture
 def palette(window):
-    palette = Palette(Actions(window), window)
+    palette = CommandPalette(Actions(window), window)
     window.run = []
     for command, action in palette._actions:
         action.triggered.connect(lambda *_, key=command.key: window.run.append(key))

@@ -12,14 +12,18 @@ from pydantic import ValidationError
 from PySide6.QtCore import QSettings
 
 from gui.model.alarms import DEFAULT
-from gui.settings.files import ExportError, read_settings, settings_text, write_settings
-from gui.settings.window_settings import (
+from gui.settings.storage import (
     DisplayLimitSettings,
     WindowSettings,
-    keep_window_settings,
+    WriteError,
     load_window_settings,
+    read_service_settings,
+    save_window_settings,
+    service_settings_text,
+    write_service_settings,
 )
 from monitor.config import IndicatorSettings, Settings, load_settings
+from monitor.system.files import WriteError
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ def test_what_is_kept_comes_back(store, tmp_path):
     chosen = WindowSettings(
         theme="dark", span=12.5, record_folder="/runs/ä b", limits=DisplayLimitSettings(delay_trip=7.25)
     )
-    keep_window_settings(store, chosen)
+    save_window_settings(store, chosen)
     store.sync()
     again = QSettings(str(tmp_path / "store.ini"), QSettings.Format.IniFormat)
     assert load_window_settings(again) == (chosen, "")
@@ -106,25 +110,27 @@ _documents = st.fixed_dictionaries(
 def test_a_settings_file_says_what_was_set(tmp_path_factory, document):
     settings = Settings.model_validate(document)
     path = tmp_path_factory.mktemp("settings") / "service.toml"
-    write_settings(settings, path)
+    write_service_settings(settings, path)
     assert load_settings(path, {}) == settings
-    assert read_settings(path) == (settings, "")
+    assert read_service_settings(path) == (settings, "")
 
 
 def test_the_default_settings_are_an_empty_file(tmp_path):
-    assert [line for line in settings_text(Settings()).splitlines() if line and not line.startswith("#")] == []
-    assert read_settings(tmp_path / "none.toml") == (Settings(), "")
+    assert [
+        line for line in service_settings_text(Settings()).splitlines() if line and not line.startswith("#")
+    ] == []
+    assert read_service_settings(tmp_path / "none.toml") == (Settings(), "")
 
 
 def test_a_broken_file_is_told_and_left_alone(tmp_path):
     path = tmp_path / "service.toml"
     path.write_text("[indicators]\nwindow = -1\n")
-    settings, told = read_settings(path)
+    settings, told = read_service_settings(path)
     assert settings == Settings()
     assert "indicators.window" in told and "\n" not in told
     assert path.read_text().startswith("[indicators]")
 
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
-    with pytest.raises(ExportError, match=r"cannot be written \(No such file or directory\)"):
-        write_settings(Settings(indicators=IndicatorSettings(window=1.0)), tmp_path / "no" / "service.toml")
+    with pytest.raises(WriteError, match=r"cannot be written \(No such file or directory\)"):
+        write_service_settings(Settings(indicators=IndicatorSettings(window=1.0)), tmp_path / "no" / "service.toml")

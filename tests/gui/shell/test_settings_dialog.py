@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from gui.settings.dialog import SettingsDialog
 from gui.settings.form import SERVICE_SECTIONS, WINDOW_SECTIONS
-from gui.settings.window_settings import DisplayLimitSettings, WindowSettings
+from gui.settings.storage import DisplayLimitSettings, WindowSettings
 from monitor.config import (
     AlarmSettings,
     IndicatorSettings,

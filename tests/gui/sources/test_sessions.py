@@ -1,4 +1,4 @@
-"""Sessions: which processes are started, with which words, and what is said when they go."""
+"""SessionManager: which processes are started, with which words, and what is said when they go."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,15 +1,22 @@
-"""Widgets in lines, as words in a text: what has no room goes to the next line."""
+"""Flow layout, which wraps widgets like words, and padding of rows."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLayout,
+    QLayoutItem,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 
 class FlowLayout(QLayout):
-    """Lay widgets out from left to right, then below."""
+    """Lays widgets out from left to right, and wraps them into lines."""
 
     def __init__(self, parent: QWidget | None = None, *, margin: int = 6, spacing: int = 8) -> None:
         super().__init__(parent)
@@ -18,45 +25,45 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:  # noqa: N802 - Qt's name
-        """Take one more."""
+        """Add an item."""
         self._items.append(item)
 
     def count(self) -> int:
-        """Return how many there are."""
+        """Return the number of items."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name
-        """Return one of them, None beyond the last."""
+        """Return an item, None beyond the last."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem:  # noqa: N802 - Qt's name
-        """Give one back, None beyond the last."""
-        # the stubs of PySide 6.9 know of no None here
+        """Remove and return an item, None beyond the last."""
+        # the stubs of PySide 6.9 do not allow None
         return cast(QLayoutItem, self._items.pop(index) if 0 <= index < len(self._items) else None)
 
     def expandingDirections(self) -> Qt.Orientation:  # noqa: N802 - Qt's name
-        """Take no more room than is needed."""
+        """Expand in no direction."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
-        """Say that the height follows from the width."""
+        """Return True: the height depends on the width."""
         return True
 
     def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
-        """Return the height that all lines take."""
+        """Return the height of all lines."""
         return self._arrange(QRect(0, 0, width, 0), apply=False)
 
     def setGeometry(self, rect: QRect) -> None:  # noqa: N802 - Qt's name
-        """Put all of them in their places."""
+        """Place the items."""
         super().setGeometry(rect)
         self._arrange(rect, apply=True)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return what is needed at least: lines can be as short as the widest."""
+        """Return the minimum size: lines may be as short as the widest item."""
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the largest."""
+        """Return the size of the largest item."""
         size = QSize()
         for item in self._items:
             size = size.expandedTo(item.minimumSize())
@@ -64,7 +71,7 @@ class FlowLayout(QLayout):
         return size + QSize(margins.left() + margins.right(), margins.top() + margins.bottom())
 
     def _arrange(self, rect: QRect, *, apply: bool) -> int:
-        """Return the height; where `apply` is said, move the widgets."""
+        """Return the height; with `apply`, place the items."""
         margins = self.contentsMargins()
         inner = rect.marginsRemoved(margins)
         for line, top, height in self._lines(inner.width()):
@@ -80,7 +87,7 @@ class FlowLayout(QLayout):
         return bottom + margins.top() + margins.bottom()
 
     def _lines(self, width: int) -> list[tuple[list[QLayoutItem], int, int]]:
-        """Return the lines: what stands in each, where it begins, and how high it is."""
+        """Return the lines: the items, the top and the height of each."""
         lines: list[tuple[list[QLayoutItem], int, int]] = []
         line: list[QLayoutItem] = []
         used = top = 0
@@ -96,3 +103,17 @@ class FlowLayout(QLayout):
         if line:
             lines.append((line, top, max(each.sizeHint().height() for each in line)))
         return lines
+
+
+_ROW_PADDING = 6  # pixels a row
+
+
+class _PaddedRow(QStyledItemDelegate):
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
+        size = super().sizeHint(option, index)
+        return QSize(size.width(), size.height() + _ROW_PADDING)
+
+
+def set_row_padding(view: QAbstractItemView) -> None:
+    """Make the rows of a view higher, so that they are easy to tell apart and to click."""
+    view.setItemDelegate(_PaddedRow(view))

@@ -1,4 +1,4 @@
-"""The command palette, Ctrl+K: type a command or an instant, Enter does it."""
+"""The command palette (Ctrl+K): finds an action by name, or an instant to go to."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
-from gui.widgets.row_padding import make_roomy
-from gui.window.actions import Actions, shown_keys, shown_text
+from gui.widgets.layout import set_row_padding
+from gui.window.actions import Actions, action_text, shortcuts_text
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _NUMBER = re.compile(r"(?P<number>\d+(?:[.,]\d*)?|[.,]\d+)\s*(?P<unit>ms|s|min|h)?")
 _CLOCK = re.compile(r"(?:(?P<hours>\d+):)?(?P<minutes>\d{1,2}):(?P<seconds>\d{1,2}(?:[.,]\d*)?)")
-_GAP = 0.1  # what a letter costs for every letter that was jumped over
-_INNER = 10.0  # what a match costs that does not begin a word
+_GAP_COST = 0.1  # for every letter that is skipped
+_INNER_COST = 10.0  # of a match that is not at the start of a word
 
 
 def rank(wanted: str, text: str, *, whole: bool = False) -> float | None:
-    """Return how far `text` is from what is `wanted`, 0 for its very beginning; None if it is something else.
+    """Return the distance of `text` from what is `wanted`, 0 for its very beginning; None if it does not match.
 
-    Every word that is wanted must be there: as it stands, at best at the beginning of a word; or, if it need not be
-    `whole`, letter by letter in its order.
+    Every word of `wanted` must match: as a substring, preferably at the start of a word; or, unless `whole`, as a
+    subsequence of letters.
     """
     costs = [_cost(word, text.casefold(), whole) for word in wanted.casefold().split()]
     found = [cost for cost in costs if cost is not None]
@@ -36,7 +36,7 @@ def _cost(word: str, text: str, whole: bool) -> float | None:
     if begins:
         return 0.01 * begins.start()
     if word in text:
-        return _INNER + 0.01 * text.index(word)
+        return _INNER_COST + 0.01 * text.index(word)
     if whole:
         return None
     first = at = text.find(word[0])
@@ -44,7 +44,7 @@ def _cost(word: str, text: str, whole: bool) -> float | None:
         at = text.find(letter, at + 1) if at >= 0 else at
     if at < 0:
         return None
-    return 2.0 * _INNER + _GAP * (at - first)
+    return 2.0 * _INNER_COST + _GAP_COST * (at - first)
 
 
 def seconds(text: str) -> float | None:
@@ -61,7 +61,7 @@ def seconds(text: str) -> float | None:
 
 
 def has_unit(text: str) -> bool:
-    """Whether a text that says `seconds` can mean nothing else."""
+    """Whether a text is a time with a unit or a colon, and so cannot be anything else."""
     return seconds(text) is not None and not text.strip().replace(",", "").replace(".", "").isdecimal()
 
 
@@ -70,29 +70,27 @@ _MOVES = frozenset((Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Ke
 
 
 @dataclass(frozen=True, slots=True)
-class _Offer:
-    group: str
+class _Entry:
+    menu: str
     text: str
-    keys: str
+    shortcuts: str
     run: Callable[[], object]
 
 
-class Palette(QFrame):
-    """A list of everything that can be asked now, and a line that narrows it down.
-
-    A click elsewhere or Esc closes it; nothing waits for it.
+class CommandPalette(QFrame):
+    """A popup with a search line and the matching actions; Esc or a click elsewhere closes it.
 
     Parameters
     ----------
-    actions : what is offered, as far as it is enabled and visible.
-    window : where it opens.
+    actions : listed where they are enabled and visible.
+    window : its parent.
     """
 
     def __init__(self, actions: Actions, window: QWidget) -> None:
         super().__init__(window, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
         self._actions, self._window = actions, window
         self._instants: Mapping[str, Callable[[float], object]] = {}
-        self._offers: list[_Offer] = []
+        self._entries: list[_Entry] = []
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Find a command")
         self.line = QLineEdit()
@@ -104,9 +102,9 @@ class Palette(QFrame):
         self.list.setHeaderHidden(True)
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
-        make_roomy(self.list)
+        set_row_padding(self.list)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.list.setAccessibleName("Commands that fit")
+        self.list.setAccessibleName("Matching commands")
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.list.header()
         header.setStretchLastSection(False)
@@ -117,17 +115,17 @@ class Palette(QFrame):
         layout.setContentsMargins(6, 6, 6, 6)
         layout.addWidget(self.line)
         layout.addWidget(self.list)
-        self.line.textChanged.connect(self._narrow)
+        self.line.textChanged.connect(self._filter)
         self.line.returnPressed.connect(self._run)
         self.list.itemClicked.connect(self._run)
         self.line.installEventFilter(self)
 
     def set_instants(self, instants: Mapping[str, Callable[[float], object]]) -> None:
-        """Say what can be done with an instant [s]: ``{"Look at": ...}``; nothing if there is no time yet."""
+        """Set the handlers for an instant [s] by label: ``{"Look at": ...}``; empty without a time axis."""
         self._instants = dict(instants)
 
     def present(self) -> None:
-        """Show what can be asked now, at the top of the window."""
+        """Open the palette at the top of the window."""
         row = max(self.list.sizeHintForRow(0), self.fontMetrics().height() + 4)
         window = self._window
         width = min(max(_WIDTH, window.width() // 2), max(320, window.width() - 40))
@@ -135,65 +133,65 @@ class Palette(QFrame):
         corner = window.mapToGlobal(window.rect().topLeft())
         self.move(corner.x() + (window.width() - self.width()) // 2, corner.y() + min(80, window.height() // 8))
         self.line.clear()
-        self._narrow("")
+        self._filter("")
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 Qt's name
-        """Move through the list while the line has the keys."""
+        """Move through the list while the search line has the focus."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _MOVES:
             step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -_ROWS, Qt.Key.Key_PageDown: _ROWS}
             self._choose(self._chosen() + step[Qt.Key(event.key())])
             return True
         return super().eventFilter(watched, event)
 
-    def _narrow(self, text: str) -> None:
-        self._offers = self._fitting(text)
+    def _filter(self, text: str) -> None:
+        self._entries = self._matches(text)
         self.list.clear()
-        self.list.addTopLevelItems([QTreeWidgetItem([o.group, o.text, o.keys]) for o in self._offers])
+        self.list.addTopLevelItems([QTreeWidgetItem([e.menu, e.text, e.shortcuts]) for e in self._entries])
         muted = self.palette().placeholderText()
-        for place in range(len(self._offers)):
+        for place in range(len(self._entries)):
             item = self.list.topLevelItem(place)
             if item is not None:
                 item.setForeground(0, muted)
                 item.setForeground(2, muted)
         self._choose(0)
 
-    def _fitting(self, text: str) -> list[_Offer]:
-        """Return what fits, the best first; of equals, that of the menus before."""
-        ranked: list[tuple[float, _Offer]] = []
-        for command, action in self._actions:
-            if action.isEnabled() and action.isVisible() and command.key != "help.palette":
-                offer = _Offer(command.group, shown_text(action), shown_keys(action), action.trigger)
-                distance = rank(text, offer.text)
+    def _matches(self, text: str) -> list[_Entry]:
+        """Return the matching entries, the best first, and otherwise in the order of the menus."""
+        ranked: list[tuple[float, _Entry]] = []
+        for spec, action in self._actions:
+            if action.isEnabled() and action.isVisible() and spec.key != "help.palette":
+                entry = _Entry(spec.menu, action_text(action), shortcuts_text(action), action.trigger)
+                distance = rank(text, entry.text)
                 if distance is None:
-                    # a word of its menu or of its explanation comes later; letters of a sentence mean nothing
-                    distance = rank(text, f"{offer.text} {offer.group} {command.tip}", whole=True)
+                    # words of the menu and of the tip match too, with a lower rank
+                    distance = rank(text, f"{entry.text} {entry.menu} {spec.tip}", whole=True)
                     distance = None if distance is None else distance + 100.0
                 if distance is not None:
-                    ranked.append((distance, offer))
-        found = [offer for _, offer in sorted(ranked, key=lambda pair: pair[0])]
+                    ranked.append((distance, entry))
+        found = [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])]
         at = seconds(text)
         if at is None:
             return found
-        instants = [_Offer("Time", f"{word} {at:.10g} s", "", _at(act, at)) for word, act in self._instants.items()]
+        instants = [_Entry("Time", f"{word} {at:.10g} s", "", _at(act, at)) for word, act in self._instants.items()]
         return instants + found if has_unit(text) else found + instants
 
     def _chosen(self) -> int:
         return self.list.currentIndex().row()
 
     def _choose(self, place: int) -> None:
-        if self._offers:
-            place = min(max(place, 0), len(self._offers) - 1)
+        if self._entries:
+            place = min(max(place, 0), len(self._entries) - 1)
             self.list.setCurrentIndex(self.list.model().index(place, 0))
 
     def _run(self) -> None:
         place = self._chosen()
-        if 0 <= place < len(self._offers):
-            offer = self._offers[place]
-            # what runs may open something, which must not stand under the list
+        if 0 <= place < len(self._entries):
+            entry = self._entries[place]
+            # closed first, so that it does not cover what the action opens
             self.close()
-            offer.run()
+            entry.run()
 
 
 def _at(act: Callable[[float], object], instant: float) -> Callable[[], object]:

@@ -1,63 +1,72 @@
-"""The read-only full screen of a control room: only what is measured, and nothing to change by mistake."""
+"""Operator mode: the window read-only on the full screen, for a control room."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow, QToolBar, QWidget
 
 from gui.widgets.labels import PlainLabel
 from gui.window.actions import Actions
 
-_HINT = "Operator mode: read-only. F11 or Esc leaves."
+_HINT = "Operator mode: read-only. Press F11 or Esc to leave."
 _HINT_MS = 5000
 
 
 class OperatorMode(QObject):
-    """Enter and leave the mode.
+    """Enters and leaves the operator mode.
 
     Parameters
     ----------
-    window : goes to the full screen; its menus and tool bars are hidden.
-    actions : those that change anything are switched off.
-    controls : what else is hidden, such as the replay bar.
-    desk : the main window that holds the docks, where that is a part of `window`.
+    window : shown on the full screen, without menus and tool bars.
+    actions : those that modify something are disabled.
+    controls : other widgets that are hidden, such as the replay bar.
+    dock_area : the main window with the docks, where that is a child of `window`.
 
     Signals
     -------
-    changed : it was entered or left.
+    changed : the mode was entered or left.
     """
 
     changed = Signal(bool)
 
     def __init__(
-        self, window: QMainWindow, actions: Actions, controls: Sequence[QWidget] = (), desk: QMainWindow | None = None
+        self,
+        window: QMainWindow,
+        actions: Actions,
+        controls: Sequence[QWidget] = (),
+        dock_area: QMainWindow | None = None,
     ) -> None:
         super().__init__(window)
-        self._desk = desk or window
+        self._dock_area = dock_area or window
         self._window, self._actions, self._controls = window, actions, tuple(controls)
         self._hidden: list[QWidget] = []
         self._features: dict[QDockWidget, QDockWidget.DockWidgetFeature] = {}
-        self._before = (window.windowState(), self._desk.saveState(), window.contextMenuPolicy(), window.geometry())
+        self._before = (
+            window.windowState(),
+            self._dock_area.saveState(),
+            window.contextMenuPolicy(),
+            window.geometry(),
+        )
         self.on = False
         self.hint = PlainLabel(_HINT, window)
         self.hint.setObjectName("operator-hint")
         self.hint.setFrameShape(QLabel.Shape.Box)
         self.hint.setAutoFillBackground(True)
         self.hint.setMargin(10)
-        # what lies under it can be clicked
+        # a click goes to the widget below it
         self.hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hint.hide()
-        self._until = QTimer(self)
-        self._until.setSingleShot(True)
-        self._until.setInterval(_HINT_MS)
-        self._until.timeout.connect(self.hint.hide)
+        self._hint_timer = QTimer(self)
+        self._hint_timer.setSingleShot(True)
+        self._hint_timer.setInterval(_HINT_MS)
+        self._hint_timer.timeout.connect(self.hint.hide)
         actions["window.operator"].toggled.connect(self.set)
 
     def set(self, on: bool) -> None:
-        """Enter or leave; nothing happens where it is so already."""
+        """Enter or leave the mode."""
         if on == self.on:
             return
         self.on = on
@@ -67,7 +76,12 @@ class OperatorMode(QObject):
 
     def _enter(self) -> None:
         window = self._window
-        self._before = (window.windowState(), self._desk.saveState(), window.contextMenuPolicy(), window.geometry())
+        self._before = (
+            window.windowState(),
+            self._dock_area.saveState(),
+            window.contextMenuPolicy(),
+            window.geometry(),
+        )
         candidates = [window.menuBar(), *window.findChildren(QToolBar), *self._controls]
         self._hidden = [widget for widget in candidates if not widget.isHidden()]
         for widget in self._hidden:
@@ -76,17 +90,21 @@ class OperatorMode(QObject):
         for dock in self._features:
             dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
             dock.installEventFilter(self)
-        # the menu of a right click would hide panels
+        # the context menu can hide panels
         window.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         window.installEventFilter(self)
         self._actions.lock(True)
         window.setWindowState(window.windowState() | Qt.WindowState.WindowFullScreen)
         self._show_hint()
 
+    def _state(self) -> tuple[Qt.WindowState, QByteArray, Qt.ContextMenuPolicy, QRect]:
+        window = self._window
+        return window.windowState(), self._dock_area.saveState(), window.contextMenuPolicy(), window.geometry()
+
     def _leave(self) -> None:
         window = self._window
         state, arrangement, policy, geometry = self._before
-        self._until.stop()
+        self._hint_timer.stop()
         self.hint.hide()
         window.removeEventFilter(self)
         for dock, features in self._features.items():
@@ -100,15 +118,15 @@ class OperatorMode(QObject):
         for widget in self._hidden:
             widget.show()
         self._hidden = []
-        # last: the panels share the room that is left beside all the rest
+        # last: the panels share the space that the other widgets leave
         layout = window.layout()
         if layout is not None:
             layout.activate()
-        self._desk.restoreState(arrangement)
+        self._dock_area.restoreState(arrangement)
         self._actions.lock(False)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 Qt's name
-        """Leave with Esc, where nobody else wants it."""
+        """Leave with Esc, where no widget has used the key."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             self.set(False)
             return True
@@ -121,7 +139,7 @@ class OperatorMode(QObject):
         self._place_hint()
         self.hint.show()
         self.hint.raise_()
-        self._until.start()
+        self._hint_timer.start()
 
     def _place_hint(self) -> None:
         self.hint.move((self._window.width() - self.hint.width()) // 2, 24)

@@ -1,0 +1,223 @@
+"""Table of all actions: menus, shortcuts, the command palette and the list of shortcuts are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from gui.panels.base import Panel
+from gui.panels.catalogue import PANELS
+from gui.sources.processes.catalogue import SimulationOffer
+
+N_LAYOUTS = 9
+"""Layouts that have a shortcut."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """What an action is made from.
+
+    Parameters
+    ----------
+    key : unique, such as ``view.pause``.
+    text : in the menu, with ``&`` before its mnemonic; without it elsewhere.
+    menu : the menu it is in.
+    shortcuts : as `QKeySequence` reads them; the first is shown in the menu.
+    tip : what it does, a sentence.
+    checkable : it is on or off.
+    exclusive_group : of the actions with the same word one is on.
+    modifies : not available in the read-only operator mode.
+    separator_before : the menu has a separator before it.
+    submenu : a submenu of the menu; empty for none.
+    """
+
+    key: str
+    text: str
+    menu: str
+    shortcuts: tuple[str, ...] = ()
+    tip: str = ""
+    checkable: bool = False
+    exclusive_group: str = ""
+    modifies: bool = True
+    separator_before: bool = False
+    submenu: str = ""
+
+    @property
+    def plain_text(self) -> str:
+        """The text without mnemonic and ellipsis."""
+        return plain_text(self.text)
+
+
+def plain_text(text: str) -> str:
+    """Return the text of a menu entry without mnemonic and ellipsis."""
+    return text.replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…")
+
+
+def simulation_actions(simulations: Iterable[SimulationOffer]) -> tuple[ActionSpec, ...]:
+    """Return an action for every simulation: ``source.simulate.NAME``."""
+    return tuple(
+        ActionSpec(
+            f"source.simulate.{simulation.name}",
+            f"{simulation.name}: {simulation.summary}".replace("&", "&&"),
+            "Simulations",
+            tip=f"Play the simulation {simulation.name}: {simulation.summary}.",
+            submenu=simulation.group,
+        )
+        for simulation in simulations
+    )
+
+
+def panel_actions(panels: Iterable[type[Panel]]) -> tuple[ActionSpec, ...]:
+    """Return an action for every panel, ``panel.KEY``, with Alt+1 to Alt+9 as shortcuts."""
+    return tuple(
+        _read_only(
+            f"panel.{panel.key}",
+            panel.title,
+            "Panels",
+            (f"Alt+{n}",) if n <= 9 else (),
+            "Show or hide this panel.",
+            checkable=True,
+        )
+        for n, panel in enumerate(panels, 1)
+    )
+
+
+_read_only = partial(ActionSpec, modifies=False)
+
+_FILE = (
+    ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file, and replay it."),
+    ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),
+    ActionSpec(
+        "file.export_png",
+        "Export panel as &PNG…",
+        "File",
+        ("Ctrl+Shift+P",),
+        "Save a panel as a raster image.",
+        separator_before=True,
+    ),
+    ActionSpec(
+        "file.export_svg", "Export panel as S&VG…", "File", ("Ctrl+Shift+V",), "Save a panel as a vector image."
+    ),
+    ActionSpec("file.export_csv", "Export span as &CSV…", "File", ("Ctrl+E",), "Save samples and results in view."),
+    _read_only("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit Synchroscope.", separator_before=True),
+)
+_SOURCE = (
+    ActionSpec("source.connect", "&Connect to a service…", "Source", ("Ctrl+L",), "Connect to a running service."),
+    ActionSpec(
+        "source.serve",
+        "&Start a service for a rig…",
+        "Source",
+        ("Ctrl+R",),
+        "Start a service that receives and records the signals of a rig.",
+    ),
+    ActionSpec(
+        "source.disconnect",
+        "&Disconnect",
+        "Source",
+        ("Ctrl+D",),
+        "Close the connection, and stop processes that this window has started.",
+    ),
+    ActionSpec(
+        "note.add", "Add a &note…", "Source", ("N",), "Add a note to the run at this instant.", separator_before=True
+    ),
+)
+_ALARMS = (
+    _read_only("alarm.list", "&List of alarms", "Alarms", ("Ctrl+Shift+A",), "Show and focus the list of alarms."),
+    ActionSpec(
+        "alarm.acknowledge_all",
+        "&Acknowledge all",
+        "Alarms",
+        ("Shift+A",),
+        "Acknowledge all active alarms.",
+        separator_before=True,
+    ),
+)
+_TIME = (
+    _read_only(
+        "view.pause", "&Pause", "Time", ("Space",), "Freeze the display (acquisition continues).", checkable=True
+    ),
+    _read_only("view.live", "&Live", "Time", ("Home",), "Follow the newest sample."),
+    _read_only("view.back", "&Back", "Time", ("Left",), "Move back by a tenth of the span.", separator_before=True),
+    _read_only("view.forward", "&Forward", "Time", ("Right",), "Move forward by a tenth of the span."),
+    _read_only("view.back_span", "Back by a span", "Time", ("Shift+Left",), "Move back by a whole span."),
+    _read_only("view.forward_span", "Forward by a span", "Time", ("Shift+Right",), "Move forward by a whole span."),
+    _read_only(
+        "view.zoom_in", "Zoom &in", "Time", ("Ctrl++", "+", "Ctrl+="), "Halve the span.", separator_before=True
+    ),
+    _read_only("view.zoom_out", "Zoom &out", "Time", ("Ctrl+-", "-"), "Double the span."),
+    _read_only("view.span_5", "Show 5 s", "Time", ("1",), "Show a span of 5 s.", separator_before=True),
+    _read_only("view.span_30", "Show 30 s", "Time", ("2",), "Show a span of 30 s."),
+    _read_only("view.span_60", "Show 60 s", "Time", ("3",), "Show a span of 60 s."),
+    _read_only("view.span_600", "Show 10 min", "Time", ("4",), "Show a span of 10 minutes."),
+    _read_only("view.span_all", "Show the &whole run", "Time", ("0",), "Show the whole history."),
+)
+_REPLAY = (
+    ActionSpec("replay.play", "&Play or pause", "Replay", ("P",), "Play or pause the recording."),
+    ActionSpec("replay.step", "&Step", "Replay", (".",), "Play a short step, then pause."),
+    ActionSpec("replay.slower", "S&lower", "Replay", ("[",), "Play at the next lower speed."),
+    ActionSpec("replay.faster", "&Faster", "Replay", ("]",), "Play at the next higher speed."),
+    ActionSpec("replay.seek", "&Go to…", "Replay", ("Ctrl+G",), "Play from another instant.", separator_before=True),
+    ActionSpec("replay.restart", "From the &beginning", "Replay", ("Ctrl+Home",), "Play from the first sample."),
+    ActionSpec("replay.loop", "L&oop", "Replay", ("Ctrl+Shift+L",), "Restart at the end.", checkable=True),
+    ActionSpec(
+        "replay.faults",
+        "Fa&ults",
+        "Replay",
+        ("Ctrl+Shift+F",),
+        "Show the bar of faults to inject.",
+        checkable=True,
+        separator_before=True,
+    ),
+)
+_PANELS = (
+    *panel_actions(PANELS),
+    _read_only(
+        "actuator.next",
+        "&Next actuator",
+        "Panels",
+        ("Ctrl+Down", ","),
+        "Show the next actuator.",
+        separator_before=True,
+    ),
+    _read_only("actuator.previous", "&Previous actuator", "Panels", ("Ctrl+Up",), "Show the previous actuator."),
+    _read_only("panel.next", "Next pane&l", "Panels", ("F6",), "Focus the next panel.", separator_before=True),
+    _read_only("panel.previous", "Previous panel", "Panels", ("Shift+F6",), "Focus the previous panel."),
+)
+_LAYOUTS = (
+    *(
+        _read_only(f"layout.{n}", f"Layout {n}", "Layouts", (f"Ctrl+{n}",), "Apply this layout.")
+        for n in range(1, N_LAYOUTS + 1)
+    ),
+    ActionSpec(
+        "layout.save",
+        "&Save layout as…",
+        "Layouts",
+        ("Ctrl+Shift+S",),
+        "Save this arrangement of the panels under a name.",
+        separator_before=True,
+    ),
+    ActionSpec("layout.delete", "&Delete this layout", "Layouts", tip="Delete a saved layout."),
+    _read_only("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "Restore this layout as it was saved."),
+)
+_WINDOW = (
+    ActionSpec("window.settings", "&Settings…", "Window", ("Ctrl+,",), "Settings of the window and of the service."),
+    *(
+        _read_only(f"theme.{name}", text, "Window", (), tip, True, "theme", submenu="&Theme")
+        for name, text, tip in (
+            ("system", "As the &desktop", "Light or dark as the desktop."),
+            ("light", "&Light", "Dark text on a light background."),
+            ("dark", "Dar&k", "Light text on a dark background, for a dim room."),
+        )
+    ),
+    _read_only("window.operator", "&Operator mode", "Window", ("F11",), "Full screen, read-only.", checkable=True),
+)
+_HELP = (
+    _read_only("help.palette", "&Find a command…", "Help", ("Ctrl+K",), "Find a command by name, or go to a time."),
+    _read_only("help.keys", "&Shortcuts", "Help", ("F1",), "List all shortcuts and mouse gestures."),
+    _read_only("help.documentation", "&Documentation", "Help", tip="Open the documentation."),
+    ActionSpec("help.about", "&About Synchroscope", "Help", tip="Show version and licence."),
+)
+ACTIONS = (*_FILE, *_SOURCE, *_ALARMS, *_TIME, *_REPLAY, *_PANELS, *_LAYOUTS, *_WINDOW, *_HELP)
+MENUS = ("File", "Source", "Simulations", "Alarms", "Time", "Replay", "Panels", "Layouts", "Window", "Help")
+"""The menus, from left to right."""
