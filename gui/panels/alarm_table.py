@@ -141,7 +141,7 @@ def _text(alarm: Alarm, column: int) -> str:
             return since_text(alarm)
 
 
-_WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned to normal, unacknowledged", "00:00:00")
+_WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned, unacknowledged", "00:00:00")
 _GIVE_WAY = ("since", "normal", "value")  # where there is little room, in this order
 _KEYS = {
     (Qt.Key.Key_A, False): "acknowledge",

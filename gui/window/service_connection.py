@@ -112,7 +112,7 @@ class RequestSender(Generic[Context]):
         """
         health = self._connection.history.health
         if health is None or not self._connection.is_open:
-            raise ValueError("no service is connected")
+            raise ValueError("no service has answered yet")
         client = self._client_of(requests_url(health.requests, self._connection.url))
         self._pending[client.send(request)] = context
 

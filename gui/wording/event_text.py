@@ -15,7 +15,7 @@ from monitor.messages.headline import HEADLINE
 _SEVERITY_SHAPES = {Severity.TRIP: "■", Severity.WARN: "▲"}
 _LEVELS = {Severity.TRIP: Level.BAD, Severity.WARN: Level.WARN}
 _STATES = {
-    AlarmState.RETURNED: "returned to normal, unacknowledged",
+    AlarmState.RETURNED: "returned, unacknowledged",
     AlarmState.LATCHED_UNACKNOWLEDGED: "latched, unacknowledged",
     AlarmState.LATCHED_ACKNOWLEDGED: "latched, acknowledged",
     AlarmState.OUT_OF_SERVICE: "out of service",

@@ -75,7 +75,7 @@ def test_the_service_s_settings_are_written_for_its_next_start(begin):
     enter(hands, dialog, "indicators", "window", "3.5")
     hands.click(dialog.ok)
     assert "window = 3.5" in hands.program.preferences.service_file.read_text()
-    assert "apply from its next start" in hands.notices[-1]
+    assert "apply when the source is opened again" in hands.notices[-1]
 
 
 def test_a_damaged_memory_is_told_and_everything_is_as_at_first(begin, store):
@@ -256,7 +256,7 @@ def test_where_nothing_is_watched_no_instant_is_offered(begin):
 def test_f1_lists_every_key(begin):
     hands = begin()
     hands.key("F1")
-    keys = hands.program._keys
+    keys = hands.program._shortcuts
     assert keys.isVisible()
     assert hands.modal is None
     tree = keys.tree

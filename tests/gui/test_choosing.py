@@ -70,9 +70,9 @@ def test_a_rig_that_is_recorded_is_left_only_if_the_user_says_so(served, opened)
     assert question(served).text() == "runs/a.h5 is being recorded from hybrid. End it?"
     # the window works on
     assert served.modal is None
-    answer(served, "Keep watching")
+    answer(served, "Continue")
     assert names(opened) == [ServeRig]
-    assert served.connection.watching
+    assert served.connection.is_open
     served.program.actions["source.simulate.hybrid"].trigger()
     # what was wanted last is what is done
     served.program.actions["source.simulate.beam-bad"].trigger()

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from gui.window.service_connection import DetailLoader
+from gui.model.history.run_detail import DetailLoader
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter, layout
 
@@ -32,19 +32,19 @@ def loader():
     made.close()
 
 
-def ticked(loader, until):
+def polled(loader, until):
     end = time.monotonic() + 20.0
     while not until():
         assert time.monotonic() < end, "waited for 20 s"
-        loader.tick()
+        loader.poll()
         time.sleep(0.002)
 
 
 def read(loader, path):
     """Let the loader follow a file, and return the answer."""
-    loader.follow(str(path))
+    loader.set_path(str(path))
     assert loader(*SPAN) is None
-    ticked(loader, lambda: loader._read is not None)
+    polled(loader, lambda: loader._read is not None)
     return loader(*SPAN)
 
 
@@ -86,20 +86,20 @@ def test_an_error_of_the_reader_is_no_detail_and_the_next_file_is_read(run, load
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("gui.window.service_connection.RunDetail.envelope", fails)
+        patched.setattr("gui.model.history.run_detail.RunDetail.envelope", fails)
         assert read(loader, run) is None
-    loader.follow("")
+    loader.set_path("")
     envelope = read(loader, run)
     assert {100.0, 150.0, 200.0} <= set(envelope.low[:, 0])
 
 
 def test_what_was_read_of_another_file_is_no_answer(run, loader):
-    loader.follow(str(run))
+    loader.set_path(str(run))
     loader(*SPAN)
-    loader.tick()
-    loader.follow(str(run.with_name("other.h5")))
+    loader.poll()
+    loader.set_path(str(run.with_name("other.h5")))
     loader._thread.submit(int).result(20.0)
-    assert not loader.tick()
+    assert not loader.poll()
     assert loader._read is None and loader(*SPAN) is None
 
 
@@ -109,13 +109,13 @@ def test_a_file_that_is_made_later_is_found(run, loader):
     run.rename(later)
     wider = (*SPAN[:2], 300.0, *SPAN[3:])
     loader(*wider)
-    ticked(loader, lambda: loader(*wider) is not None)
+    polled(loader, lambda: loader(*wider) is not None)
 
 
 def test_a_path_is_looked_at_in_the_thread_alone_and_never_in_the_folder_of_the_window(run, loader, monkeypatch):
     monkeypatch.chdir(run.parent)
-    loader.follow("run.h5")
-    assert loader(*SPAN) is None and not loader.tick() and loader._reading is None
+    loader.set_path("run.h5")
+    assert loader(*SPAN) is None and not loader.poll() and loader._reading is None
     if hasattr(os, "mkfifo"):
         os.mkfifo(run.with_name("pipe.h5"))
         assert read(loader, run.with_name("pipe.h5")) is None

@@ -32,7 +32,7 @@ def export(hands, keys, title, path):
         hands.key("Down")
     hands.key("Return")
     hands.name_file(path)
-    hands.until(lambda: any(f"written to {path}" in line for line in hands.notices))
+    hands.until(lambda: any(f"saved as {path}" in line for line in hands.notices))
 
 
 def test_a_panel_is_exported_as_png(shown, tmp_path):
@@ -73,7 +73,7 @@ def test_the_span_in_view_is_exported_as_a_table_that_replay_reads(shown, tmp_pa
     path = tmp_path / "span.csv"
     shown.key("Ctrl+E")
     shown.name_file(path)
-    shown.until(lambda: any("written:" in line for line in shown.notices))
+    shown.until(lambda: any("saved:" in line for line in shown.notices))
     signals, view = shown.history.signals, shown.view
     x, samples = signals.samples(view.left, view.right)
     assert 4.9 < len(x) / signals.sample_rate < 5.1
@@ -84,7 +84,7 @@ def test_the_span_in_view_is_exported_as_a_table_that_replay_reads(shown, tmp_pa
     order = [names.index(channel.name) for channel in signals.channels]
     np.testing.assert_array_equal(read[:, order], samples)
     assert blocks[0].time == pytest.approx(shown.history.timeline.time_at(x[0]))
-    written = [line for line in shown.notices if "written:" in line]
+    written = [line for line in shown.notices if "saved:" in line]
     assert "span-results.csv" in written[-1]
 
 

@@ -50,7 +50,7 @@ def test_nothing_that_a_service_says_is_taken_for_html(fed):
     told[-1] = replace(told[-1], alarms=hostile_alarms())
     hands.played.say(*told)
     hands.until(lambda: hands.history is not None and hands.history.alarms is not None)
-    hands.window.notification_bar.tell("warning", IMAGE, 0.0)
+    hands.window.notification_bar.show_message("warning", IMAGE, 0.0)
     for dock in hands.window.dock_area.docks.values():
         dock.show()
         dock.raise_()

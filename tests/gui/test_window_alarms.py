@@ -62,9 +62,9 @@ def be_late(hands, rig, name, seconds):
 def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
     banner = live.window.alarm_banner
     top = live.window.dock_area.mapTo(live.window, live.window.dock_area.rect().topLeft())
-    assert "● no alarm" in banner.text and banner.isVisible()
+    assert "● no active alarms" in banner.text and banner.isVisible()
     be_late(live, rig, "south", 0.030)
-    live.until(lambda: banner.text.startswith("▲ WARN 1   south delay (FDB) 30 ms, normal ≤ 20 ms, unacknowledged"))
+    live.until(lambda: banner.text.startswith("▲ WARN 1   south delay (FDB) 30 ms, limit 20 ms, unacknowledged"))
     live.ticks()
     assert live.window.windowTitle().startswith("(WARN 1) ")
     assert "▲ WARN 1" in live.strip
@@ -83,7 +83,7 @@ def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
     be_late(live, rig, "south", 0.005)
     live.until(lambda: state_of(live, SOUTH) is S.NORMAL)
     live.ticks()
-    assert "● no alarm" in banner.text and listed(live) == []
+    assert "● no active alarms" in banner.text and listed(live) == []
     assert not live.window.windowTitle().startswith("(")
 
 
@@ -95,7 +95,7 @@ def test_one_is_shelved_for_a_while_and_taken_back(live, rig):
     live.key("2")
     live.until(lambda: state_of(live, SOUTH) is S.SHELVED)
     live.ticks()
-    assert "● no alarm" in live.window.alarm_banner.text and "1 shelved" in live.window.alarm_banner.text
+    assert "● no active alarms" in live.window.alarm_banner.text and "1 shelved" in live.window.alarm_banner.text
     assert listed(live) == [SOUTH] and live.modal is None
     live.key("Shift+S")
     live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
@@ -174,7 +174,7 @@ def test_a_service_that_comes_back_with_other_alarms_is_shown_as_it_is(live, ser
     rig.move(2.0)
     live.until(lambda: state_of(live, "south.fdb_delay.trip") is S.NORMAL)
     live.ticks()
-    assert "● no alarm" in live.window.alarm_banner.text and listed(live) == []
+    assert "● no active alarms" in live.window.alarm_banner.text and listed(live) == []
 
 
 def test_an_older_service_says_nothing_of_alarms(fed):
@@ -184,7 +184,7 @@ def test_an_older_service_says_nothing_of_alarms(fed):
     hands.until(lambda: hands.history.health is not None)
     hands.ticks()
     assert hands.history.alarms is None
-    assert hands.window.alarm_banner.text == "○ no alarms from this service"
+    assert hands.window.alarm_banner.text == "○ this service has no alarms"
     assert hands.window.dock_area.panel(EventsPanel).alarms.isHidden()
     hands.key("Ctrl+Shift+A")
     assert hands.notices[-1].endswith("this service has no alarms")
@@ -205,8 +205,8 @@ def test_a_service_that_takes_no_requests_is_told_of(fed):
 
 
 def test_another_service_begins_without_the_alarms_of_the_last(live):
-    live.program.connection.forget()
+    live.program.connection.reset()
     assert live.history.alarms is None
     live.ticks()
-    assert live.window.alarm_banner.text.startswith("○ no alarms")
+    assert live.window.alarm_banner.text.startswith("○ this service has no alarms")
     assert live.window.dock_area.panel(EventsPanel).alarms.isHidden()

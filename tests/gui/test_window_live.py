@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from gui.window import service_requests
+from gui.window import service_connection
 from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
@@ -105,7 +105,7 @@ def test_a_note_is_in_the_events_and_in_the_run_file(live, service, rig):
     live.key("Return")
     assert not live.window.note_bar.isVisible()
     live.until(lambda: any("p n 1.0, +-" in text for text in live.events))
-    live.until(lambda: "● info: the note is kept with the run" in live.notices)
+    live.until(lambda: "● info: note saved with the run" in live.notices)
     # the keys are the window's again
     live.key("Space")
     assert live.view.following
@@ -148,7 +148,7 @@ def test_a_span_chosen_by_mouse_leaves_the_keys_where_they_are(live):
 @pytest.fixture
 def impatient(monkeypatch):
     """Half a second is enough for an answer."""
-    monkeypatch.setattr(service_requests, "RequestClient", partial(RequestClient, timeout=0.5))
+    monkeypatch.setattr(service_connection, "RequestClient", partial(RequestClient, timeout=0.5))
 
 
 def write_note(hands, text):
@@ -161,7 +161,7 @@ def test_a_service_that_takes_no_notes_any_more_says_so_and_the_text_is_offered_
     service.die()
     write_note(live, "valve opened")
     live.until(lambda: any("no answer" in line for line in live.notices))
-    assert "the note is not kept" in live.notices[-1]
+    assert "note not saved" in live.notices[-1]
     live.key("N")
     field = QApplication.focusWidget()
     assert isinstance(field, QLineEdit)
@@ -190,11 +190,11 @@ def test_no_note_is_kept_under_the_wrong_start_of_the_rig(live, service, rig):
     live.until(lambda: history.timeline.epoch == 2 and history.timeline.time_at(history.end_x) > 2.9)
     # the rig has started again while it was written
     live.key("Return")
-    assert "the rig has started again since: a note can be kept only from 0 s on" in live.notices[-1]
+    assert "the rig has restarted since; notes are possible from 0 s on" in live.notices[-1]
     # nor can one be begun there; the text waits for an instant where it can
     live.key("N")
     assert not live.window.note_bar.isVisible()
-    assert "no note can be kept there" in live.notices[-1]
+    assert "no note is possible at this instant" in live.notices[-1]
     live.key("Home")
     live.key("N")
     live.key("Return")

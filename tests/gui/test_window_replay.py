@@ -192,7 +192,7 @@ def test_an_endpoint_that_is_none_is_one_line_and_the_first_page(begin):
     hands.until(lambda: any("error" in line for line in hands.notices))
     assert "10.0.0.7" in hands.notices[-1]
     hands.until(lambda: hands.first_page)
-    assert not hands.connection.watching
+    assert not hands.connection.is_open
     assert len(hands.notices) == 1
 
 
@@ -203,7 +203,7 @@ def test_nobody_at_the_endpoint_is_connecting_and_can_be_left(begin):
     hands.key("N")
     hands.type("too early")
     hands.key("Return")
-    assert "no service answers yet" in hands.notices[-1]
+    assert "no service has answered yet" in hands.notices[-1]
     hands.key("Ctrl+D")
     assert hands.first_page
 

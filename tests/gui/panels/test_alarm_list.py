@@ -277,8 +277,11 @@ def test_the_model_keeps_qts_rules_whatever_comes(qtbot):
 
 def test_what_was_counted_before_has_no_newer_count_beside_it(panel):
     lost = Alarm("lost_data.warn", "health.lost", "", "samples", Severity.WARN, high=0.0, active=True)
-    for last, value, told in ((12.0, "12 samples", "lost data 12 samples, normal"), (0.0, DASH, "lost data, normal")):
+    for last, value, told in (
+        (12.0, "12 samples", "lost data 12 samples, limit 0"),
+        (0.0, DASH, "lost data, limit 0"),
+    ):
         alarm = replace(lost, state=S.UNACKNOWLEDGED, last=last)
         panel.told(alarm)
         assert lines(panel)[0][2] == value
-        assert alarm_line(alarm).startswith(told)
+        assert alarm_line(alarm).startswith(text)

@@ -59,7 +59,7 @@ def test_each_line_says_when_what_kind_and_what(qtbot):
     assert lines(panel) == [
         ("11.000 s", "● started", ""),
         ("138.000 s", "▲ gap", "128 samples lost"),
-        ("12.000 s", "▼ rejected", "2 messages refused: no header"),
+        ("12.000 s", "▼ rejected", "2 messages rejected: no header"),
         ("13.000 s", "✎ note", "pump 2 switched off"),
         ("0.500 s", "▲ clock jump", ""),
     ]

@@ -49,12 +49,12 @@ def ground(banner):
 
 def test_it_says_how_many_stand_and_which_is_first(banner):
     banner.show_alarms(history_of(*STANDING), 0.0)
-    assert banner.text == "■ TRIP 1 · ▲ WARN 1   north delay (FDB) 61 ms, normal ≤ 50 ms, unacknowledged"
+    assert banner.text == "■ TRIP 1 · ▲ WARN 1   north delay (FDB) 61 ms, limit 50 ms, unacknowledged"
     assert banner.accessibleDescription() == banner.text
     banner.show_alarms(history_of(WARN, replace(TRIP, state=S.SHELVED)), 0.0)
-    assert banner.text == "● no alarm   2 watched, 1 shelved"
+    assert banner.text == "● no active alarms   2 configured, 1 shelved"
     banner.show_alarms(history_of(), 0.0)
-    assert banner.text == "○ no alarms from this service"
+    assert banner.text == "○ this service has no alarms"
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
@@ -82,10 +82,10 @@ def test_it_blinks_once_a_second_while_somebody_must_take_note(banner, theme):
 
 def test_what_nobody_has_heard_for_long_is_grey_and_says_so(banner):
     banner.show_alarms(history_of(*STANDING, silence=30.0), 0.6)
-    assert "no data from the service; the last was north delay (FDB) 61 ms" in banner.text
+    assert "no data from the service; last known: north delay (FDB) 61 ms" in banner.text
     assert ground(banner) == LIGHT.invalid
     banner.show_alarms(history_of(WARN, silence=30.0), 0.0)
-    assert banner.text == "○ alarms not known   no data from the service"
+    assert banner.text == "○ alarms unknown   no data from the service"
 
 
 def test_its_height_depends_on_the_mode_alone(banner):
@@ -110,5 +110,5 @@ def test_the_strip_says_the_same(banner):
 
     found = item(history_of(*STANDING))
     assert (found.text, found.level, found.rank) == ("■ TRIP 1 · ▲ WARN 1", "bad", 0)
-    assert item(history_of(WARN)).text == "no alarm"
+    assert item(history_of(WARN)).text == "no active alarms"
     assert item(history_of()) is None

@@ -11,7 +11,7 @@ import pytest
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.window.export_csv import CsvTable, left_out, tables_in_view, write_tables
+from gui.window.export_csv import CsvTable, decimated_note, tables_in_view, write_tables
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.system.files import WriteError
 from replay.formats import Selection, open_recording
@@ -170,7 +170,7 @@ def test_other_channels_begin_anew_and_only_theirs_are_written(tmp_path):
     np.testing.assert_allclose(_read(written[0])[1], sent, rtol=4e-16)
 
 
-def test_results_older_than_every_instant_is_kept_are_left_out(tmp_path):
+def test_results_older_than_every_instant_is_kept_are_decimated_note(tmp_path):
     stream = ResultStream("rig", 1, RATE, 1, (Column("ti", "", "north"),))
     history = History(memory=1 << 20, minutes=1e-3)
     n = round(RATE * 1200)
@@ -195,9 +195,11 @@ def test_samples_that_are_no_longer_kept_are_told():
     (table,) = tables_in_view(history, -10.0, 1e6)
     assert np.array_equal(table.values, sent[-len(table.times) :])
     assert 0 < len(table.times) < n_samples
-    assert left_out(history, -10.0).startswith(f"samples before {table.times[0]:.7g} s are no longer kept")
-    assert left_out(history, history.end_x - 1.0) == ""
-    assert left_out(History(memory=1 << 20), 0.0) == ""
+    assert decimated_note(history, -10.0).startswith(
+        f"samples before {table.times[0]:.7g} s are no longer held at full rate"
+    )
+    assert decimated_note(history, history.end_x - 1.0) == ""
+    assert decimated_note(History(memory=1 << 20), 0.0) == ""
 
 
 def test_a_file_that_is_beside_it_already_stays(tmp_path):

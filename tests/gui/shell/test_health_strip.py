@@ -64,8 +64,8 @@ def test_a_good_service_in_full(qtbot):
         "restarts 0",
         "rejected 0",
         "latency 4.2 ms",
-        "● recording 2026-11-21-frame.h5: 59 s, 59,000 samples safe",
-        "disk 120 GB left",
+        "● recording 2026-11-21-frame.h5: 59 s, 59,000 samples on disk",
+        "disk 120 GB free",
     )
     tips = [label.toolTip() for label in strip.findChildren(QLabel)]
     assert all(tips)
@@ -76,7 +76,7 @@ def test_an_overload_is_told_with_what_is_left_out(qtbot):
     strip = strip_of(qtbot, replace(GOOD, lag=2.34, shed=("viewers", "results", "broadband")))
     (label,) = (label for label in strip.findChildren(QLabel) if "overloaded" in label.text())
     assert label.text() == "▲ overloaded, 2.3 s behind"
-    assert "leaves out feeds of other programs, a part of what is published, broadband;" in label.toolTip()
+    assert "omits feeds of third-party viewers, some rows of results, broadband;" in label.toolTip()
     assert "everything is recorded" in label.toolTip()
     assert not any("overloaded" in text for text in strip_of(qtbot, replace(GOOD, lag=0.2)).texts)
 
@@ -125,9 +125,9 @@ def test_without_a_recording_it_says_so(qtbot):
 
 def test_without_a_service_it_says_what_it_waits_for(qtbot):
     strip = strip_of(qtbot, GOOD)
-    strip.show_nothing()
+    strip.show_disconnected()
     assert strip.texts == ("○ not connected",)
-    strip.show_nothing("the service starts")
+    strip.show_disconnected("the service starts")
     assert strip.texts == ("○ the service starts",)
     strip.show_health(history_of(GOOD))
     assert strip.texts[0] == "● receiving"

@@ -48,7 +48,7 @@ def test_every_command_with_a_key_and_every_gesture_is_there(keys):
         len(section) for _, section in SECTIONS
     )
     assert ("Ctrl++, +, Ctrl+=", "Zoom in") in lines["Time"]
-    assert ("wheel", "zoom in time, around the mouse") in lines["Mouse in the panels"]
+    assert ("wheel", "zoom in time, around the pointer") in lines["Mouse in the panels"]
 
 
 def test_it_is_searched_by_key_by_word_and_by_group(keys):
@@ -56,7 +56,7 @@ def test_it_is_searched_by_key_by_word_and_by_group(keys):
     assert _lines(keys) == {"Window": [("F11", "Operator mode")]}
     keys.line.clear()
     QTest.keyClicks(keys.line, "wheel values")
-    assert _lines(keys) == {"Mouse in the panels": [("Ctrl+wheel", "zoom the values of the row under the mouse")]}
+    assert _lines(keys) == {"Mouse in the panels": [("Ctrl+wheel", "zoom the values of the row under the pointer")]}
     keys.line.setText("replay")
     assert len(_lines(keys)["Replay"]) == sum(c.menu == "Replay" for c in ACTIONS)
 

@@ -47,7 +47,7 @@ def button(bar, text):
 def test_it_is_there_only_while_there_is_something_to_say(shown):
     bar, _ = shown
     assert not bar.isVisible()
-    bar.tell("warning", "the clock of the rig\njumped", NOW)
+    bar.show_message("warning", "the clock of the rig\njumped", NOW)
     assert bar.isVisible()
     assert line(bar) == "▲ warning: the clock of the rig jumped"
     bar.dismiss()
@@ -56,9 +56,9 @@ def test_it_is_there_only_while_there_is_something_to_say(shown):
 
 def test_the_gravest_stands_first_and_the_others_are_counted(shown, qtbot):
     bar, _ = shown
-    bar.tell("error", "the disk is full", NOW)
-    bar.tell("warning", "samples are lost", NOW + 1)
-    bar.tell("info", "the service runs again", NOW + 2)
+    bar.show_message("error", "the disk is full", NOW)
+    bar.show_message("warning", "samples are lost", NOW + 1)
+    bar.show_message("info", "the service runs again", NOW + 2)
     assert line(bar) == "■ error: the disk is full"
     assert bar.palette().color(QPalette.ColorRole.WindowText).name() == LIGHT.bad
     qtbot.mouseClick(button(bar, "Dismiss"), Qt.MouseButton.LeftButton)
@@ -73,21 +73,21 @@ def test_the_gravest_stands_first_and_the_others_are_counted(shown, qtbot):
 def test_what_is_said_again_is_counted(shown):
     bar, _ = shown
     for i in range(3):
-        bar.tell("error", "no such file", NOW + i)
+        bar.show_message("error", "no such file", NOW + i)
     assert line(bar) == "■ error: no such file (×3)"
-    assert len(bar.notices.standing) == 1
+    assert len(bar.log.active) == 1
 
 
 def test_information_goes_by_itself_and_errors_stay(shown):
     bar, _ = shown
-    bar.tell("info", "saved", NOW)
-    bar.tell("error", "not saved", NOW)
+    bar.show_message("info", "saved", NOW)
+    bar.show_message("error", "not saved", NOW)
     bar.tick(NOW + INFO_TIMEOUT + 0.1)
-    assert [notice.text for notice in bar.notices.standing] == ["not saved"]
+    assert [notice.text for notice in bar.log.active] == ["not saved"]
     bar.tick(NOW + 1e6)
     assert bar.isVisible()
     bar.dismiss()
-    bar.tell("info", "saved", NOW)
+    bar.show_message("info", "saved", NOW)
     bar.tick(NOW + INFO_TIMEOUT - 0.1)
     assert bar.isVisible()
     bar.tick(NOW + INFO_TIMEOUT + 0.1)
@@ -96,10 +96,10 @@ def test_information_goes_by_itself_and_errors_stay(shown):
 
 def test_it_never_takes_the_focus(shown, qtbot):
     bar, field = shown
-    bar.tell("error", "one", NOW)
+    bar.show_message("error", "one", NOW)
     assert field.hasFocus()
     qtbot.keyClicks(field, "typing")
-    bar.tell("error", "two", NOW)
+    bar.show_message("error", "two", NOW)
     qtbot.mouseClick(button(bar, "Dismiss"), Qt.MouseButton.LeftButton)
     bar.dismiss()
     assert field.hasFocus()
@@ -108,7 +108,7 @@ def test_it_never_takes_the_focus(shown, qtbot):
 
 def test_tab_reaches_its_buttons_and_escape_dismisses(shown, qtbot):
     bar, field = shown
-    bar.tell("error", "one", NOW)
+    bar.show_message("error", "one", NOW)
     qtbot.keyClick(field, Qt.Key.Key_Tab)
     assert bar.isAncestorOf(QApplication.focusWidget())
     qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
@@ -117,11 +117,11 @@ def test_tab_reaches_its_buttons_and_escape_dismisses(shown, qtbot):
 
 def test_all_shows_the_last_messages_with_their_times(shown, qtbot):
     bar, _ = shown
-    bar.tell("info", "first", NOW)
-    bar.tell("error", "second", NOW + 61)
+    bar.show_message("info", "first", NOW)
+    bar.show_message("error", "second", NOW + 61)
     bar.dismiss()
     bar.tick(NOW + 100)
-    bar.tell("warning", "third", NOW + 122)
+    bar.show_message("warning", "third", NOW + 122)
     qtbot.mouseClick(button(bar, "All…"), Qt.MouseButton.LeftButton)
     messages = bar.findChild(QListWidget)
     assert messages.isVisible()
@@ -167,19 +167,19 @@ def test_any_course_of_messages(taken):
             standing = [key for key in standing if key[0] is not Level.INFO or now - times[key] < INFO_TIMEOUT]
         else:
             key = LEVELS.get(step[0], Level.BAD), step[1]
-            notices.tell(*step, now)
+            notices.add(*step, now)
             log = [*(k for k in log if k != key), key][-5:]
             standing = [k for k in [*(k for k in standing if k != key), key] if k in log]
             times[key] = now
-        assert [(notice.level, notice.text) for notice in notices.log] == log
+        assert [(notice.level, notice.text) for notice in notices.entries] == log
         expected = [key for level in GRAVITY for key in reversed(standing) if key[0] is level]
-        assert [(notice.level, notice.text) for notice in notices.standing] == expected
+        assert [(notice.level, notice.text) for notice in notices.active] == expected
 
 
 def test_a_hundred_messages_are_kept():
     notices = NotificationLog()
     for i in range(250):
-        notices.tell("error", f"number {i}", NOW + i)
+        notices.add("error", f"number {i}", NOW + i)
     assert MAX_LOGGED == 100
-    assert [notice.text for notice in notices.log] == [f"number {i}" for i in range(150, 250)]
-    assert len(notices.standing) == 100
+    assert [notice.text for notice in notices.entries] == [f"number {i}" for i in range(150, 250)]
+    assert len(notices.active) == 100

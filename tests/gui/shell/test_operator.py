@@ -124,11 +124,11 @@ def test_the_hint_says_how_to_leave_and_goes_by_itself(window, mode):
     mode.set(True)
     assert mode.hint.isVisible()
     assert "F11 or Esc" in mode.hint.text()
-    assert mode._until.isActive()
-    mode._until.timeout.emit()
+    assert mode._hint_timer.isActive()
+    mode._hint_timer.timeout.emit()
     assert not mode.hint.isVisible()
     mode.set(False)
-    assert not mode._until.isActive()
+    assert not mode._hint_timer.isActive()
 
 
 def test_entering_twice_is_entering_once(window, mode):

@@ -68,7 +68,7 @@ def test_limits_become_lines():
     lines = DisplayLimitSettings(delay_warn=2.0, delay_trip=5.0, phase_warn=None, phase_trip=None).lines
     assert (lines["delay"].warn, lines["delay"].trip) == (2.0, 5.0)
     assert (lines["phase"].warn, lines["phase"].trip) == (math.inf, math.inf)
-    with pytest.raises(ValidationError, match="delay: what is too large"):
+    with pytest.raises(ValidationError, match="delay: the limit for too large"):
         DisplayLimitSettings(delay_warn=5.0, delay_trip=2.0)
 
 

@@ -73,7 +73,7 @@ def test_every_line_has_room_and_what_matters_is_there(width):
     text = "\n".join(lines)
     for word in ("● receiving", "laboratory", "1024 Hz nominal", "1023.9 actual", "lost 128", "duplicates 3",
                  "received 1,234,567", "restarts 1", "runs/demo.h5", "1,234,000 samples", "data 0.0 s old",
-                 "128 samples lost", "2 messages refused"):  # fmt: skip
+                 "128 samples lost", "2 messages rejected"):  # fmt: skip
         assert word in text
     rows = [line for line in lines if line.startswith(("north", "south", "roof"))]
     assert len(rows) == 3
