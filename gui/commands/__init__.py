@@ -1,1 +1,1 @@
-"""The commands of the window and of the terminal dashboard, and the demonstration that shows one of them."""
+"""The commands `gui`, `watch` and `demo`."""

@@ -1,4 +1,4 @@
-"""`synchroscope demo`: a simulated hybrid test over real sockets, watched live, and its truth at the end."""
+"""`synchroscope demo`: a simulated hybrid test over real sockets, shown live, with its true values at the end."""
 
 from __future__ import annotations
 
@@ -23,27 +23,33 @@ if TYPE_CHECKING:
     from gui.terminal.dashboard import Dashboard
 
 
-_SHORTEST = 9.0  # s, or windows would not fit between the changes
-_FASTEST = 20.0  # beyond, a recorder that looks twice a second would have to drop samples
+_MIN_DURATION = 9.0  # s, so that windows fit between the changes
+_MAX_SPEED = 20.0  # times real time; beyond, the recorder would drop samples
 _WINDOW = 2.0
-_RAMP = 2.0  # s in which the simulated load grows to its size
+_RAMP = 2.0  # s until the simulated load has its full amplitude
 _READY = "listening on"
-_POLL = 0.05
-_FINISHING = 60.0  # s for the service to work off what has been sent
+_POLL_INTERVAL = 0.05  # s
+_FINISH_TIMEOUT = 60.0  # s for the service to process what was sent
 # a closed terminal and SIGTERM end the test as Ctrl-C does
 _END_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.add_argument("--terminal", action="store_true", help="show the terminal dashboard instead of the window")
     parser.add_argument(
-        "--terminal", action="store_true", help="the dashboard of the terminal, though there is a display"
+        "--headless", action="store_true", help="print lines instead of a live display, and the table at the end"
     )
-    parser.add_argument("--headless", action="store_true", help="no live dashboard: lines, and the table at the end")
-    parser.add_argument("--duration", type=float, default=45.0, metavar="S", help="of the test (default 45 s)")
+    parser.add_argument(
+        "--duration", type=float, default=45.0, metavar="S", help="duration of the test (default 45 s)"
+    )
     parser.add_argument("--record", type=Path, metavar="PATH", help="run file (default runs/demo-TIME.h5)")
     parser.add_argument(
-        "--speed", type=float, default=1.0, metavar="X", help=f"times real time, to {_FASTEST:g} (default 1)"
+        "--speed",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help=f"speed relative to real time, at most {_MAX_SPEED:g} (default 1)",
     )
 
 
@@ -52,36 +58,36 @@ def run(
     offers: Callable[[], Catalogue],
     print_truth: Callable[[Path, float, Console], None],
 ) -> int:
-    """Run the test; return 0, or 1 when one of its processes died.
+    """Run the test; return 0, or 1 if one of its processes failed.
 
     Parameters
     ----------
-    offers : what the window offers to replay.
-    print_truth : shows what was injected in a run, whose load grew for so many s, beside what was indicated.
+    offers : returns the simulations and file formats of the window.
+    print_truth : compares injected and indicated values of a run, after the ramp [s] of its load.
     """
     from gui.window.launch import NoDisplayError, no_display_reason
 
-    if not _SHORTEST <= arguments.duration < math.inf:
-        raise ValueError(f"--duration {arguments.duration:g}: give {_SHORTEST:g} s or more")
-    if not 0.0 < arguments.speed <= _FASTEST:
-        raise ValueError(f"--speed {arguments.speed:g}: give a positive number, at most {_FASTEST:g}")
+    if not _MIN_DURATION <= arguments.duration < math.inf:
+        raise ValueError(f"--duration {arguments.duration:g}: give {_MIN_DURATION:g} s or more")
+    if not 0.0 < arguments.speed <= _MAX_SPEED:
+        raise ValueError(f"--speed {arguments.speed:g}: give a positive number, at most {_MAX_SPEED:g}")
     record = arguments.record or Path("runs") / f"demo-{datetime.now():%Y%m%d-%H%M%S}.h5"
     if record.exists():
-        raise ValueError(f"--record {record}: is there already, give another name")
+        raise ValueError(f"--record {record}: already exists, give another name")
     record.parent.mkdir(parents=True, exist_ok=True)
     if not (arguments.headless or arguments.terminal or no_display_reason()):
         try:
             return _open_window(arguments, record, offers(), print_truth)
         except NoDisplayError as problem:
-            _say(f"no window: {problem}")
+            _print_error(f"no window: {problem}")
     try:
         with StopSignals(*_END_SIGNALS) as stop, stop.interrupting():
-            _watch(arguments, record)
+            _run_in_terminal(arguments, record)
     except ChildCommandError as problem:
-        _say(f"synchroscope demo: {problem}")
+        _print_error(f"synchroscope demo: {problem}")
         return 1
     except KeyboardInterrupt:
-        _say(f"stopped; what was recorded is in {record}" if record.exists() else "stopped")
+        _print_error(f"stopped; the recording is in {record}" if record.exists() else "stopped")
         raise
     _report(record, _ramp(arguments), print_truth)
     return 0
@@ -102,8 +108,8 @@ def _open_window(
         try:
             _report(record, _ramp(arguments), print_truth)
         except (ValueError, OSError) as problem:
-            # closed before there was anything to compare
-            _say(f"The run is in {record}; what was injected cannot be compared: {problem}")
+            # the window was closed too early
+            _print_error(f"The run is in {record}; injected and indicated values cannot be compared: {problem}")
     return code
 
 
@@ -111,7 +117,7 @@ def _ramp(arguments: argparse.Namespace) -> float:
     return min(_RAMP, float(arguments.duration) / 6.0)
 
 
-def _watch(arguments: argparse.Namespace, record: Path) -> None:
+def _run_in_terminal(arguments: argparse.Namespace, record: Path) -> None:
     """Run the test to its end."""
     from rich.console import Console
 
@@ -125,56 +131,56 @@ def _watch(arguments: argparse.Namespace, record: Path) -> None:
 def stage(
     duration: float, record: Path, console: Console, speed: float = 1.0
 ) -> Iterator[tuple[Dashboard, Callable[[], bool]]]:
-    """Let a service and a publisher of the simulated test run, each in a process of its own.
+    """Run a service and a publisher of the simulated test, each in a process of its own.
 
     Parameters
     ----------
     duration : of the test, s.
     record : the run file.
-    console : where the dashboard is shown.
-    speed : times real time.
+    console : of the dashboard.
+    speed : relative to real time.
 
     Yields
     ------
-    The dashboard that listens to the service, and the function that tells whether all is over.
+    The dashboard of the service, and a function that returns whether the test has ended.
 
     Raises
     ------
-    ChildCommandError : one of the two processes ended too early.
+    ChildCommandError : one of the two processes failed.
     """
     from gui.model.receiver import ResultLink
     from gui.terminal.dashboard import Dashboard
 
     signals, results = _free_endpoints(2)
-    serve = ["monitor", "--connect", signals, "--publish", results, "--record", str(record), "--once"]
-    serve += ["--window", f"{_window(duration):g}"]
-    play = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", f"{speed:g}"]
-    with ChildCommand("service", *serve) as service:
+    monitor_arguments = ["monitor", "--connect", signals, "--publish", results, "--record", str(record), "--once"]
+    monitor_arguments += ["--window", f"{_window(duration):g}"]
+    replay_arguments = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", f"{speed:g}"]
+    with ChildCommand("service", *monitor_arguments) as service:
         link = ResultLink.connect(results)
         try:
             _await_ready(service)
-            with ChildCommand("publisher", *play) as publisher:
+            with ChildCommand("publisher", *replay_arguments) as publisher:
                 yield Dashboard(link, console), _finished(service, publisher)
             for line in service.new_lines():
-                _say(line)
+                _print_error(line)
         finally:
             link.close()
 
 
 def _window(duration: float) -> float:
-    return min(_WINDOW, duration / _SHORTEST)
+    return min(_WINDOW, duration / _MIN_DURATION)
 
 
 def _await_ready(service: ChildCommand) -> None:
     while True:
         ended = service.ended
         for line in service.new_lines():
-            _say(line)
+            _print_error(line)
             if line.startswith(_READY):
                 return
         if ended:
             raise ChildCommandError("the service ended before it was ready")
-        time.sleep(_POLL)
+        time.sleep(_POLL_INTERVAL)
 
 
 def _finished(service: ChildCommand, publisher: ChildCommand) -> Callable[[], bool]:
@@ -185,9 +191,11 @@ def _finished(service: ChildCommand, publisher: ChildCommand) -> Callable[[], bo
         if service.ended:
             return True
         if publisher.ended and deadline == math.inf:
-            deadline = time.monotonic() + _FINISHING
+            deadline = time.monotonic() + _FINISH_TIMEOUT
         if time.monotonic() > deadline:
-            raise ChildCommandError(f"the service did not finish within {_FINISHING:g} s of the last sample")
+            raise ChildCommandError(
+                f"the service did not finish within {_FINISH_TIMEOUT:g} s after the last sample"
+            )
         return False
 
     return finished
@@ -199,21 +207,21 @@ def _report(record: Path, ramp: float, print_truth: Callable[[Path, float, Conso
     console = Console()
     print_truth(record, ramp, console)
     for line in (
-        f"The run is in {record}. To look at it again:",
+        f"The run is in {record}. To see it again:",
         f"  synchroscope assess {record}",
-        f"  synchroscope replay {record}   (and beside it: synchroscope monitor)",
+        f"  synchroscope replay {record}   (with synchroscope monitor in another terminal)",
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _free_endpoints(number: int) -> list[str]:
-    """Return endpoints of loopback ports that are free at this moment."""
-    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [server.getsockname()[1] for server in taken]
-    for server in taken:
+    """Return endpoints of loopback ports that are free now."""
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
+    ports = [server.getsockname()[1] for server in servers]
+    for server in servers:
         server.close()
     return [f"tcp://127.0.0.1:{port}" for port in ports]
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""`synchroscope watch`: the dashboard of a service that runs elsewhere."""
+"""`synchroscope watch`: the dashboard of a running service."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from monitor.system.default_endpoints import RESULTS
 if TYPE_CHECKING:
     from gui.terminal.dashboard import Dashboard
 
-_NO_ANSWER = 2.5  # s after which it is said that no service answers
+_NOTICE_DELAY = 2.5  # s without messages until that is reported
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--connect", default=RESULTS, metavar="URL", help=f"default {RESULTS}")
+    parser.add_argument(
+        "--connect", default=RESULTS, metavar="URL", help=f"endpoint of the service (default {RESULTS})"
+    )
     add_keys_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it until Ctrl-C."""
+    """Show the dashboard until Ctrl-C."""
     from rich.console import Console
 
     from gui.model.receiver import ResultLink
@@ -40,11 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _wait_for_service(dashboard: Dashboard, url: str) -> None:
-    """Wait for the first word of the service; say once that there is none, where it would show."""
-    deadline = time.monotonic() + _NO_ANSWER
-    told = False
+    """Wait for the first message of the service; report once if there is none."""
+    deadline = time.monotonic() + _NOTICE_DELAY
+    reported = False
     while dashboard.health is None:
         dashboard.update(0.1)
-        if not told and time.monotonic() >= deadline:
-            told = True
-            print(f"no monitor answers at {url}: still trying", file=sys.stderr, flush=True)
+        if not reported and time.monotonic() >= deadline:
+            reported = True
+            print(f"no monitor answers at {url}: retrying", file=sys.stderr, flush=True)

@@ -1,1 +1,1 @@
-"""The settings dialog: of the window and of the service."""
+"""Settings of the window and of the service: dialog, forms, storage."""

@@ -1,4 +1,4 @@
-"""The settings dialog: of the window and of the service that it starts; not modal."""
+"""Settings dialog: settings of the window and of the service that it starts; not modal."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _LIST_WIDTH = 150
 
 
 class SettingsDialog(QDialog):
-    """Pages of settings; nothing is applied before OK, and OK is off while anything is wrong.
+    """One page for each section; applied with OK, which is disabled while an entry is invalid.
 
     Parameters
     ----------
-    window : it belongs to this one.
+    window : its parent.
 
     Signals
     -------
-    accepted_settings : WindowSettings and Settings that were agreed to.
+    accepted_settings : the WindowSettings and the Settings of the service.
     """
 
     accepted_settings = Signal(object, object)
@@ -81,13 +81,13 @@ class SettingsDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
         self.ok = buttons.button(QDialogButtonBox.StandardButton.Ok)
         for text, tip, act in (
-            ("Import…", "Take the settings of a service from a file.", self._ask_import),
-            ("Export…", "Write those of the service to a file that synchroscope monitor takes.", self._ask_export),
+            ("Import…", "Load the settings of a service from a file.", self._ask_import),
+            ("Export…", "Save the settings of the service to a file for synchroscope monitor.", self._ask_export),
         ):
             button = QPushButton(text)
             button.setToolTip(tip)
             button.clicked.connect(act)
-            # apart from what closes the dialog
+            # separate from the buttons that close the dialog
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
@@ -105,7 +105,7 @@ class SettingsDialog(QDialog):
         self._update_message()
 
     def present(self, window: WindowSettings, service: Settings) -> None:
-        """Show these settings."""
+        """Show the dialog with these settings."""
         self.search.clear()
         self.pages["window"].show_model(window)
         self.pages["limits"].show_model(window.limits)
@@ -116,12 +116,12 @@ class SettingsDialog(QDialog):
 
     @property
     def n_problems(self) -> int:
-        """How many things are wrong with what is entered."""
+        """Number of invalid entries."""
         return sum(page.n_problems for page in self.pages.values())
 
     @property
     def window_settings(self) -> WindowSettings | None:
-        """What is entered for the window; None while something is wrong."""
+        """The entered settings of the window; None while an entry is invalid."""
         own, limits = self.pages["window"].model, self.pages["limits"].model
         if own is None or limits is None:
             return None
@@ -129,39 +129,39 @@ class SettingsDialog(QDialog):
 
     @property
     def service_settings(self) -> Settings | None:
-        """What is entered for the service; None while something is wrong."""
+        """The entered settings of the service; None while an entry is invalid."""
         sections: dict[str, BaseModel | None] = {s.key: self.pages[s.key].model for s in SERVICE_SECTIONS}
         if any(section is None for section in sections.values()):
             return None
         return Settings.model_validate(sections)
 
     def import_file(self, path: Path) -> None:
-        """Enter the settings of a file; what is wrong with it is told, and nothing changes."""
+        """Enter the settings of a file; an error is shown, and nothing changes."""
         try:
             self._show_service(load_settings(path, {}))
         except SettingsError as problem:
-            self._tell(f"▲ {problem}")
+            self._show_message(f"▲ {problem}")
 
     def export_file(self, path: Path) -> None:
-        """Write the settings of the service."""
+        """Save the settings of the service."""
         settings = self.service_settings
         if settings is None:
             return
         try:
             write_service_settings(settings, path)
-            self._tell("")
+            self._show_message("")
         except WriteError as problem:
-            self._tell(f"▲ {problem}")
+            self._show_message(f"▲ {problem}")
 
     def accept(self) -> None:
-        """Let the settings hold, if nothing is wrong with them."""
+        """Apply the settings, if all are valid."""
         window, service = self.window_settings, self.service_settings
         if window is not None and service is not None:
             super().accept()
             self.accepted_settings.emit(window, service)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 Qt's name
-        """Let Enter end a search or an entry, and not the dialog."""
+        """Enter ends a search or an entry, and does not close the dialog."""
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
 
@@ -169,23 +169,23 @@ class SettingsDialog(QDialog):
         for section in SERVICE_SECTIONS:
             self.pages[section.key].show_model(getattr(settings, section.key))
 
-    def _tell(self, text: str) -> None:
+    def _show_message(self, text: str) -> None:
         self.message.setText(text)
         self.message.setVisible(bool(text))
 
     def _update_message(self) -> None:
-        """Mark the pages where something is wrong."""
+        """Mark the pages with invalid entries."""
         if not hasattr(self, "ok"):
             return
         for key, page in self.pages.items():
             self._items[key].setText(f"▲ {page.section.title}" if page.n_problems else page.section.title)
         n = self.n_problems
         wrong = [page.section.title for page in self.pages.values() if page.n_problems]
-        self._tell(f"▲ {n} {'entry is' if n == 1 else 'entries are'} wrong: {', '.join(wrong)}" if n else "")
+        self._show_message(f"▲ {n} invalid {'entry' if n == 1 else 'entries'}: {', '.join(wrong)}" if n else "")
         self.ok.setEnabled(not n)
 
     def _filter(self, text: str) -> None:
-        """Show the settings that contain the words, and the pages that have one."""
+        """Show the settings that contain the words, and the pages with any of these."""
         words = text.casefold().split()
         found = [bool(page.filter_rows(words)) for page in self.pages.values()]
         for shown, item in zip(found, self._items.values(), strict=True):

@@ -25,7 +25,7 @@ _COLUMNS = 3
 
 
 class FieldEditor(QWidget):
-    """Give what was entered, right or wrong, and signal `changed` when it is another."""
+    """Editor of one setting: emits `changed`, and returns the entry, valid or not."""
 
     changed = Signal()
 
@@ -36,15 +36,15 @@ class FieldEditor(QWidget):
         self._row.setContentsMargins(0, 0, 0, 0)
 
     def value(self) -> Any:
-        """Return what is entered, as its section takes it; None for nothing."""
+        """Return the entry in the form the section expects; None if it is empty."""
         raise NotImplementedError
 
     def show_value(self, value: Any) -> None:
         """Enter a value."""
         raise NotImplementedError
 
-    def _end(self) -> None:
-        """Put the unit behind the editor, and leave the rest of the row empty."""
+    def _add_unit(self) -> None:
+        """Add the unit, and stretch."""
         if self.field.unit:
             self._row.addWidget(PlainLabel(self.field.unit))
         self._row.addStretch(1)
@@ -62,7 +62,7 @@ class FieldEditor(QWidget):
 
 
 class TextEditor(FieldEditor):
-    """A text, a path that can be picked, or several of them in one line."""
+    """A text or a path, or several in one line."""
 
     def __init__(self, field: SettingField) -> None:
         super().__init__(field)
@@ -78,14 +78,14 @@ class TextEditor(FieldEditor):
             self._row.addWidget(button)
 
     def value(self) -> Any:
-        """Return the text without blanks around it, or a tuple of texts."""
+        """Return the text, stripped, or a tuple of texts."""
         text = self.line.text()
         if not self.separator:
             return text.strip()
         return tuple(part.strip() for part in text.split(self.separator) if part.strip())
 
     def show_value(self, value: Any) -> None:
-        """Enter a text, or several."""
+        """Enter one text or several."""
         self.line.setText(f"{self.separator} ".join(value) if self.separator else value)
 
     def _pick(self) -> None:
@@ -100,21 +100,21 @@ class TextEditor(FieldEditor):
 
 
 class NumberEditor(FieldEditor):
-    """A number, or an amount such as 8%; what is no number is given as text, so that its section refuses it."""
+    """A number, or an amount such as 8%; other text is returned as it is, so that validation reports it."""
 
     def __init__(self, field: SettingField) -> None:
         super().__init__(field)
         self.line = self._line(width=_WIDE if field.kind == "amount" or len(field.empty) > 12 else _NARROW)
         self.line.setPlaceholderText(field.empty)
-        self._end()
+        self._add_unit()
 
     def value(self) -> Any:
         """Return the number."""
-        return _read(self.line.text())
+        return _number_or_text(self.line.text())
 
     def show_value(self, value: Any) -> None:
         """Enter a number, a text, or nothing."""
-        self.line.setText(value if isinstance(value, str) else _written(value))
+        self.line.setText(value if isinstance(value, str) else _number_text(value))
 
 
 class PairEditor(FieldEditor):
@@ -125,21 +125,21 @@ class PairEditor(FieldEditor):
         self.low = self._line("from", width=_NARROW)
         self._row.addWidget(PlainLabel("to"))
         self.high = self._line("to", width=_NARROW)
-        self._end()
+        self._add_unit()
 
     def value(self) -> Any:
-        """Return both numbers; None where there is neither."""
-        pair = _read(self.low.text()), _read(self.high.text())
+        """Return both numbers; None if both are empty."""
+        pair = _number_or_text(self.low.text()), _number_or_text(self.high.text())
         return None if pair == (None, None) else pair
 
     def show_value(self, value: Any) -> None:
         """Enter both numbers, or nothing."""
         for line, number in zip((self.low, self.high), value or (None, None), strict=True):
-            line.setText(_written(number))
+            line.setText(_number_text(number))
 
 
 class SwitchEditor(FieldEditor):
-    """Yes or no."""
+    """A check box."""
 
     def __init__(self, field: SettingField) -> None:
         super().__init__(field)
@@ -150,23 +150,23 @@ class SwitchEditor(FieldEditor):
         self.setFocusProxy(self.box)
 
     def value(self) -> Any:
-        """Return whether it is on."""
+        """Return whether it is checked."""
         return self.box.isChecked()
 
     def show_value(self, value: Any) -> None:
-        """Switch on or off."""
+        """Check or uncheck."""
         self.box.setChecked(bool(value))
 
 
 class _ComboBox(QComboBox):
-    """A list that the wheel, turned to scroll the page, does not change."""
+    """Ignores the wheel, so that scrolling the page changes nothing."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 Qt's name
         event.ignore()
 
 
 class ChoiceEditor(FieldEditor):
-    """One of several."""
+    """One of several choices."""
 
     def __init__(self, field: SettingField) -> None:
         super().__init__(field)
@@ -177,19 +177,19 @@ class ChoiceEditor(FieldEditor):
         self.box.currentIndexChanged.connect(self.changed)
         self._row.addWidget(self.box)
         self.setFocusProxy(self.box)
-        self._end()
+        self._add_unit()
 
     def value(self) -> Any:
-        """Return what is chosen."""
+        """Return the selected value."""
         return self.box.currentData()
 
     def show_value(self, value: Any) -> None:
-        """Choose."""
+        """Select."""
         self.box.setCurrentIndex([known for known, _ in self.field.choices].index(value))
 
 
 class SeveralEditor(FieldEditor):
-    """Some of several."""
+    """Several of several choices."""
 
     def __init__(self, field: SettingField) -> None:
         super().__init__(field)
@@ -202,14 +202,14 @@ class SeveralEditor(FieldEditor):
             grid.addWidget(box, place // _COLUMNS, place % _COLUMNS)
         self._row.addLayout(grid)
         self.setFocusProxy(next(iter(self.boxes.values())))
-        self._end()
+        self._add_unit()
 
     def value(self) -> Any:
-        """Return what is chosen, in the order of the choices."""
+        """Return the selected values, in the order of the choices."""
         return tuple(value for value, box in self.boxes.items() if box.isChecked())
 
     def show_value(self, value: Any) -> None:
-        """Choose."""
+        """Select."""
         for known, box in self.boxes.items():
             box.setChecked(known in value)
 
@@ -227,19 +227,19 @@ _EDITORS: dict[str, type[FieldEditor]] = {
 
 
 def editor_of(field: SettingField) -> FieldEditor:
-    """Return the editor that a setting needs."""
+    """Return an editor for a setting."""
     return _EDITORS[field.kind](field)
 
 
 def separator_of(field: SettingField) -> str:
-    """Return what separates several texts in one line; empty for a single one."""
+    """Return the separator of several texts; empty for a single text."""
     if field.kind != "names":
         return ""
-    # a comma may be part of a file's name
+    # file names may contain commas
     return ";" if field.opens == "files" else ","
 
 
-def _read(text: str) -> float | str | None:
+def _number_or_text(text: str) -> float | str | None:
     text = text.strip()
     try:
         return float(text.replace(",", ".")) if text else None
@@ -247,8 +247,8 @@ def _read(text: str) -> float | str | None:
         return text
 
 
-def _written(value: float | None) -> str:
-    """Return a number with as many digits as it has: 2, 0.5, 2e9."""
+def _number_text(value: float | None) -> str:
+    """Return the shortest text of a number: 2, 0.5, 2e9."""
     if value is None:
         return ""
     if float(value).is_integer() and abs(value) < 1e6:

@@ -1,4 +1,4 @@
-"""The form of one section of settings: each with its editor, unit, description, and what is wrong with it."""
+"""Form of one section of settings: editors, units, descriptions and validation errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _OPTIONS = re.compile(r" \([^()]*--[^()]*\)")
 
 
 class FormSection(NamedTuple):
-    """One page of the dialog: a section of settings, with its title and what it is about."""
+    """One page of the dialog: a section of settings with title and description."""
 
     key: str
     title: str
-    about: str
+    description: str
     model: type[BaseModel]
 
 
@@ -36,11 +36,11 @@ def _sections(model: type[BaseModel]) -> Iterator[FormSection]:
 
 
 WINDOW_SECTIONS = (
-    FormSection("window", "Window", "How this window looks and how much it keeps.", WindowSettings),
+    FormSection("window", "Window", "Appearance and memory of this window.", WindowSettings),
     *_sections(WindowSettings),
 )
 SERVICE_SECTIONS = tuple(_sections(Settings))
-"""The tables of a settings file; they apply to the next service that is started."""
+"""The tables of a settings file of the service."""
 
 
 class SettingsForm(QWidget):
@@ -48,7 +48,7 @@ class SettingsForm(QWidget):
 
     Signals
     -------
-    changed : something else is entered.
+    changed : an entry has changed.
     """
 
     changed = Signal()
@@ -57,8 +57,8 @@ class SettingsForm(QWidget):
         super().__init__()
         self.section = section
         layout = QVBoxLayout(self)
-        about = PlainLabel(section.about)
-        about.setWordWrap(True)
+        description = PlainLabel(section.description)
+        description.setWordWrap(True)
         self.problem = _problem_label()
         grid = QGridLayout()
         grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
@@ -71,13 +71,13 @@ class SettingsForm(QWidget):
         last = QHBoxLayout()
         last.addStretch(1)
         last.addWidget(defaults)
-        layout.addWidget(about)
+        layout.addWidget(description)
         layout.addWidget(self.problem)
         layout.addLayout(grid)
         layout.addStretch(1)
         layout.addLayout(last)
         self._default = section.model()
-        self._not_shown: dict[str, Any] = {}
+        self._without_editor: dict[str, Any] = {}
         self.n_problems = 0
         self.model: BaseModel | None = None
         self.show_model(self._default)
@@ -86,18 +86,18 @@ class SettingsForm(QWidget):
 
     def show_model(self, model: BaseModel) -> None:
         """Enter the settings of a section; those without an editor stay as they are."""
-        # of a section on a page of its own nothing is kept here
-        kept = {name for name in model.model_fields_set if not isinstance(getattr(model, name), BaseModel)}
-        kept -= {row.field.path[0] for row in self.rows.values()}
-        self._not_shown = {name: getattr(model, name) for name in kept}
+        # nested sections have pages of their own
+        names = {name for name in model.model_fields_set if not isinstance(getattr(model, name), BaseModel)}
+        names -= {row.field.path[0] for row in self.rows.values()}
+        self._without_editor = {name: getattr(model, name) for name in names}
         self._enter(model)
 
     def restore_defaults(self) -> None:
-        """Enter the defaults; settings without an editor stay."""
+        """Enter the defaults; settings without an editor stay as they are."""
         self._enter(self._default)
 
     def filter_rows(self, words: list[str]) -> int:
-        """Show the settings that contain every word, or all if the title does; return how many."""
+        """Show the settings that contain every word, or all if the title does; return their number."""
         whole = all(word in self.section.title.casefold() for word in words)
         found = 0
         for row in self.rows.values():
@@ -109,20 +109,20 @@ class SettingsForm(QWidget):
     def _enter(self, model: BaseModel) -> None:
         for row in self.rows.values():
             row.editor.blockSignals(True)
-            row.editor.show_value(_shown(model, row.field))
+            row.editor.show_value(_value_of(model, row.field))
             row.editor.blockSignals(False)
         self._validate()
 
     def _validate(self) -> None:
-        """Show what is wrong with each setting, and with all of them together."""
-        given = dict(self._not_shown)
+        """Show the errors of each setting, and those of the section as a whole."""
+        given = dict(self._without_editor)
         problems: dict[str, str] = {}
         for key, row in self.rows.items():
             value = row.editor.value()
-            # a default is not given: a section may ask what was
-            if value != _shown(self._default, row.field):
-                _put(given, row.field.path, value)
-            if wrong := _endpoint_problem(row.field, value):
+            # defaults are left out: `model_fields_set` has what was entered
+            if value != _value_of(self._default, row.field):
+                _set_value(given, row.field.path, value)
+            if wrong := _endpoint_error(row.field, value):
                 problems[key] = wrong
         together = ""
         self.model = None
@@ -130,7 +130,7 @@ class SettingsForm(QWidget):
             model = self.section.model.model_validate(given)
         except ValidationError as found:
             for error in found.errors():
-                # an option of the command line is a field here
+                # options of the command line are fields here
                 text = _OPTIONS.sub("", problem_text(error))
                 place = self._key_at(error["loc"])
                 if place is None:
@@ -151,14 +151,14 @@ class SettingsForm(QWidget):
 
 
 class _Row:
-    """The widgets of one setting in the grid of its form."""
+    """The widgets of one setting in the grid of the form."""
 
     def __init__(self, field: SettingField, grid: QGridLayout) -> None:
         self.field = field
         self.editor: FieldEditor = editor_of(field)
         self.label = PlainLabel(field.title)
         self.label.setBuddy(self.editor)
-        # its line of text beside that of the editor
+        # aligned with the text of the editor
         self.label.setContentsMargins(0, 5, 8, 0)
         notes = [field.description]
         if field.kind == "pair":
@@ -199,11 +199,11 @@ def _problem_label() -> PlainLabel:
     return label
 
 
-def _endpoint_problem(field: SettingField, value: Any) -> str:
-    """Return what is wrong with an endpoint, or with the first of several; empty if nothing."""
+def _endpoint_error(field: SettingField, value: Any) -> str:
+    """Return the error of an endpoint, or of the first malformed one of several; empty if there is none."""
     if field.opens not in ("bind", "connect"):
         return ""
-    # here, so that the window starts without the sockets
+    # imported here, so that the window starts without ZeroMQ
     from monitor.transport.base import TransportError
     from monitor.transport.zeromq.endpoint import check_endpoint
 
@@ -216,8 +216,8 @@ def _endpoint_problem(field: SettingField, value: Any) -> str:
     return ""
 
 
-def _shown(model: BaseModel, field: SettingField) -> Any:
-    """Return the value of a setting; None where it is left out and that is not the same as its default."""
+def _value_of(model: BaseModel, field: SettingField) -> Any:
+    """Return the value of a setting; None where it is not set and that differs from its default."""
     value: Any = model
     for part in field.path:
         if field.may_be_left_out and part not in value.model_fields_set:
@@ -226,7 +226,7 @@ def _shown(model: BaseModel, field: SettingField) -> Any:
     return value
 
 
-def _put(document: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def _set_value(document: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     for part in path[:-1]:
         document = document.setdefault(part, {})
     document[path[-1]] = value

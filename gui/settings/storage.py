@@ -122,9 +122,11 @@ def load_window_settings(store: QSettings) -> tuple[WindowSettings, str]:
     try:
         return WindowSettings.model_validate(document), ""
     except ValidationError as problem:
-        wrong = sorted({str(error["loc"][0]) for error in problem.errors() if error["loc"]})
-    valid = {key: value for key, value in document.items() if key not in wrong}
-    return WindowSettings.model_validate(valid), f"settings of the window reset to their defaults: {', '.join(wrong)}"
+        invalid = sorted({str(error["loc"][0]) for error in problem.errors() if error["loc"]})
+    valid = {key: value for key, value in document.items() if key not in invalid}
+    return WindowSettings.model_validate(
+        valid
+    ), f"settings of the window reset to their defaults: {', '.join(invalid)}"
 
 
 def save_window_settings(store: QSettings, settings: WindowSettings) -> None:

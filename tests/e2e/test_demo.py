@@ -185,7 +185,7 @@ def _read_to_the_end(terminal: int) -> str:
     ("words", "said"),
     [
         (("--duration", "3"), "--duration 3: give 9 s or more"),
-        (("--record", "."), "--record .: is there already"),
+        (("--record", "."), "--record .: already exists"),
         (("--speed", "100"), "--speed 100: give a positive number, at most 20"),
     ],
 )

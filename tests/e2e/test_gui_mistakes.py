@@ -44,7 +44,7 @@ def test_where_there_is_no_display_a_line_says_what_to_do(start, environment, sa
         (("--connect", "nowhere"), "'nowhere' is not an endpoint: write tcp://HOST:PORT"),
         (("--serve", "tcp://127.0.0.1"), "'tcp://127.0.0.1' is not an endpoint"),
         (("--serve", "tcp://127.0.0.1:5", "--alarm", "fdb_delay"), "--alarm fdb_delay: write for example"),
-        (("--alarm", "fdb_delay=1"), "--alarm belongs to --serve"),
+        (("--alarm", "fdb_delay=1"), "--alarm requires --serve"),
         (("--connect", "tcp://127.0.0.1:99999"), "ports end at 65535"),
         (("--theme", "green"), "argument --theme: invalid choice: 'green'"),
     ],

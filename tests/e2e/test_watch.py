@@ -31,7 +31,7 @@ def test_an_address_that_is_none_is_told_in_one_line(start) -> None:
 def test_where_no_monitor_answers_it_says_so_soon(start) -> None:
     watch = start("watch", "--connect", "tcp://127.0.0.1:1")
     deadline = monotonic() + 60.0
-    while "no monitor answers at tcp://127.0.0.1:1: still trying" not in watch.err and monotonic() < deadline:
+    while "no monitor answers at tcp://127.0.0.1:1: retrying" not in watch.err and monotonic() < deadline:
         sleep(0.05)
     watch.stop(signal.SIGINT, 130)
-    assert watch.err.count("still trying") == 1
+    assert watch.err.count("retrying") == 1

@@ -284,4 +284,4 @@ def test_what_was_counted_before_has_no_newer_count_beside_it(panel):
         alarm = replace(lost, state=S.UNACKNOWLEDGED, last=last)
         panel.told(alarm)
         assert lines(panel)[0][2] == value
-        assert alarm_line(alarm).startswith(text)
+        assert alarm_line(alarm).startswith(told)
