@@ -38,18 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--terminal", action="store_true", help="show the terminal dashboard instead of the window")
     parser.add_argument(
-        "--headless", action="store_true", help="print lines instead of a live display, and the table at the end"
+        "--headless", action="store_true", help="no live display: print lines, and the table at the end"
     )
-    parser.add_argument(
-        "--duration", type=float, default=45.0, metavar="S", help="duration of the test (default 45 s)"
-    )
+    parser.add_argument("--duration", type=float, default=45.0, metavar="S", help="duration (default 45 s)")
     parser.add_argument("--record", type=Path, metavar="PATH", help="run file (default runs/demo-TIME.h5)")
     parser.add_argument(
         "--speed",
         type=float,
         default=1.0,
         metavar="X",
-        help=f"speed relative to real time, at most {_MAX_SPEED:g} (default 1)",
+        help=f"times real time, at most {_MAX_SPEED:g} (default 1)",
     )
 
 
@@ -193,9 +191,7 @@ def _finished(service: ChildCommand, publisher: ChildCommand) -> Callable[[], bo
         if publisher.ended and deadline == math.inf:
             deadline = time.monotonic() + _FINISH_TIMEOUT
         if time.monotonic() > deadline:
-            raise ChildCommandError(
-                f"the service did not finish within {_FINISH_TIMEOUT:g} s after the last sample"
-            )
+            raise ChildCommandError(f"the service did not finish within {_FINISH_TIMEOUT:g} s of the last sample")
         return False
 
     return finished

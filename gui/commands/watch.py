@@ -19,7 +19,7 @@ _NOTICE_DELAY = 2.5  # s without messages until that is reported
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--connect", default=RESULTS, metavar="URL", help=f"endpoint of the service (default {RESULTS})"
+        "--connect", default=RESULTS, metavar="URL", help=f"results of the service (default {RESULTS})"
     )
     add_keys_option(parser)
 

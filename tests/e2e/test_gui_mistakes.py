@@ -16,7 +16,7 @@ OFFSCREEN = {**NOWHERE, "QT_QPA_PLATFORM": "offscreen"}
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        (NOWHERE, "there is no display here"),
+        (NOWHERE, "there is no display"),
         ({**NOWHERE, "DISPLAY": ":4321"}, "the display :4321 does not answer"),
         ({**NOWHERE, "WAYLAND_DISPLAY": "wayland-77"}, "the display wayland-77 does not answer"),
         (
@@ -24,7 +24,7 @@ OFFSCREEN = {**NOWHERE, "QT_QPA_PLATFORM": "offscreen"}
             "the display wayland-77 or :4321 does not",
         ),
         ({**NOWHERE, "QT_QPA_PLATFORM": "xcb"}, "DISPLAY is empty"),
-        ({**NOWHERE, "QT_QPA_PLATFORM": "nonsense"}, "Qt can open no window here .*nonsense"),
+        ({**NOWHERE, "QT_QPA_PLATFORM": "nonsense"}, "Qt cannot open a window .*nonsense"),
     ],
 )
 def test_where_there_is_no_display_a_line_says_what_to_do(start, environment, said):
@@ -36,8 +36,11 @@ def test_where_there_is_no_display_a_line_says_what_to_do(start, environment, sa
     ("words", "said"),
     [
         (("--simulation", "warp"), "there is no simulation 'warp': choose from hybrid, "),
-        (("--simulation", "hybrid", "--connect", "tcp://127.0.0.1:5"), "--connect, --simulation: .* give one"),
-        (("README.md", "--serve", "tcp://127.0.0.1:5"), "FILE, --serve: .* give one"),
+        (
+            ("--simulation", "hybrid", "--connect", "tcp://127.0.0.1:5"),
+            "--connect, --simulation: give only one of them",
+        ),
+        (("README.md", "--serve", "tcp://127.0.0.1:5"), "FILE, --serve: give only one of them"),
         (("no-such-run.h5",), "no-such-run.h5: no such file"),
         (("docs",), "docs: is a folder, give a file"),
         (("--config", "none.toml"), "none.toml: no such file"),
