@@ -15,7 +15,6 @@ from gui.model.alarms import DEFAULT
 from gui.settings.storage import (
     DisplayLimitSettings,
     WindowSettings,
-    WriteError,
     load_window_settings,
     read_service_settings,
     save_window_settings,
