@@ -8,8 +8,8 @@ import time
 import h5py
 import numpy as np
 import pytest
-
 from gui.model.history.run_detail import DetailLoader
+
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter, layout
 
