@@ -8,8 +8,8 @@ import time
 import h5py
 import numpy as np
 import pytest
-from gui.model.history.run_detail import DetailLoader
 
+from gui.model.run_detail import DetailLoader
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter, layout
 
@@ -86,7 +86,7 @@ def test_an_error_of_the_reader_is_no_detail_and_the_next_file_is_read(run, load
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("gui.model.history.run_detail.RunDetail.envelope", fails)
+        patched.setattr("gui.model.run_detail.RunDetail.envelope", fails)
         assert read(loader, run) is None
     loader.set_path("")
     envelope = read(loader, run)
