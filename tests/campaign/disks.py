@@ -89,11 +89,11 @@ def end_and_judge(bench: Bench, service: Running, rig: NumberedRig, *folders: Pa
     beyond = words.missing(kept.backlog()) - account.missing
     bench.tally.largest("samples said to be lost and there all the same", max(0, beyond))
     bench.check(not kept.wrong, f"{kept.wrong} rows wrong")
-    failed = words.unrecorded or "does not take" in service.err.splitlines()[-1]
+    failed = words.unrecorded or "cannot be written" in service.err.splitlines()[-1]
     bench.check(code == (1 if failed else 0), f"exit code {code} with {words}: {service.err}")
     left = [path.name for folder in folders if folder.is_dir() for path in folder.glob(".*.part")]
-    # of a disk that does not answer nothing can be removed
-    bench.check(not left or "does not answer" in service.err, f"left behind: {left}")
+    # from a disk that does not respond nothing can be removed
+    bench.check(not left or "does not respond" in service.err, f"left behind: {left}")
 
 
 def take_away(bench: Bench, *, what: str) -> None:

@@ -68,7 +68,7 @@ def kill_recorder(bench: Bench) -> None:
     kept = kept_in(bench.folder / "runs")
     account = balance(kept, [(rig.stream.epoch, rig.first, rig.sent)], 0)
     bench.check(not kept.wrong and not kept.unreadable, f"{kept.wrong} rows wrong, {kept.unreadable}")
-    bench.check(any("the process that records died" in note for note in kept.notes()), f"not noted: {kept.notes()}")
+    bench.check(any("the recorder process died" in note for note in kept.notes()), f"not noted: {kept.notes()}")
     bench.tally.kept += account.kept
     if account.unannounced:
         bench.tally.unannounced += account.unannounced

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import logging
@@ -15,8 +16,6 @@ from typing import Any, BinaryIO
 
 import aiomqtt
 from aiomqtt.exceptions import MqttConnectError
-from paho.mqtt.client import Client, DisconnectFlags
-from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from monitor.config import MqttSettings
@@ -117,6 +116,7 @@ ANSWER_TIMEOUT = 5.0
 """s, for each answer of the broker."""
 
 _QUEUE = 64
+_REFUSAL_TIME = 0.1  # s from the end of a connection until a refusal read before it has been processed
 _BAD_USER, _NOT_AUTHORIZED = 134, 135
 
 _NUMBERED = re.compile(r"\[(?:Errno|WinError) (-?\d+)\] *")
@@ -177,11 +177,26 @@ class Connection(aiomqtt.Client):
             max_queued_incoming_messages=_QUEUE,
             logger=_logger,
         )
+        # the one private name of aiomqtt used here: it cannot close a socket, nor stop waiting for a closed one
+        self._paho = self._client
+        self._opening: asyncio.Timeout | None = None
+        loop, forward = asyncio.get_running_loop(), self._paho.on_disconnect
+
+        def on_disconnect(*arguments: Any) -> None:
+            loop.call_soon_threadsafe(self._stop_opening)
+            if forward is not None:
+                forward(*arguments)
+
+        self._paho.on_disconnect = on_disconnect
 
     async def open(self) -> None:
         """Connect; raises `NoConnectionError`."""
         try:
-            await self.__aenter__()
+            async with asyncio.timeout(None) as self._opening:
+                await self.__aenter__()
+        except TimeoutError:
+            self.abort()
+            raise NoConnectionError("connection closed by broker before it answered") from None
         except MqttConnectError as problem:
             self.abort()
             code = problem.rc.value if isinstance(problem.rc, ReasonCode) else problem.rc
@@ -191,6 +206,13 @@ class Connection(aiomqtt.Client):
         except (aiomqtt.MqttError, OSError, ValueError) as problem:
             self.abort()
             raise _connection_error(str(problem)) from None
+        finally:
+            self._opening = None
+
+    def _stop_opening(self) -> None:
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            opening.reschedule(asyncio.get_running_loop().time() + _REFUSAL_TIME)
 
     async def disconnect(self) -> None:
         """Disconnect, so that the broker does not publish the will."""
@@ -200,33 +222,18 @@ class Connection(aiomqtt.Client):
 
     def abort(self) -> None:
         """Close the socket, whatever state it is in; the broker then publishes the will."""
-        # aiomqtt leaves it open after a timeout; paho closes it when it reads the end
-        open_socket = self._client.socket()
+        # aiomqtt itself leaves it open after a timeout, until the keepalive interval has passed
+        # without this asyncio would log its error, which is not awaited any more
+        self._paho.on_disconnect = None
+        open_socket = self._paho.socket()
         if isinstance(open_socket, socket.socket):
             with contextlib.suppress(OSError):
                 open_socket.shutdown(socket.SHUT_RDWR)
             with contextlib.suppress(Exception):
-                while self._client.socket() is not None:
-                    self._client.loop_read()
+                # paho closes it when it reads the end
+                while self._paho.socket() is not None:
+                    self._paho.loop_read()
             open_socket.close()
-        for end in (self._connected, self._disconnected):
-            if end.done() and not end.cancelled():
-                # retrieved, or asyncio would log it
-                end.exception()
-
-    def _on_disconnect(
-        self,
-        client: Client,
-        userdata: Any,
-        flags: DisconnectFlags,
-        reason_code: ReasonCode,
-        properties: Properties | None = None,
-    ) -> None:
-        if not self._connected.done():
-            # or `open` would wait for the answer
-            self._connected.set_exception(aiomqtt.MqttError("connection closed by broker before it answered"))
-        else:
-            super()._on_disconnect(client, userdata, flags, reason_code, properties)
 
 
 def port_of(settings: MqttSettings) -> int:

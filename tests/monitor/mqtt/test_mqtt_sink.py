@@ -327,6 +327,19 @@ def test_a_broker_that_never_answers_holds_up_nobody(tell, monkeypatch) -> None:
         assert monotonic() - began < 10.0
 
 
+def test_a_broker_that_hangs_up_before_it_answers_is_not_waited_for(tell) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sink = tell(server.getsockname()[1])
+        began = monotonic()
+        peer = server.accept()[0]
+        assert peer.recv(4096)
+        peer.close()
+        said = []
+        until(lambda: sink.command_handler.serve(said.append) or said)
+        assert monotonic() - began < connection.ANSWER_TIMEOUT
+    assert said[0].text.endswith("connection closed by broker before it answered")
+
+
 def test_trouble_is_told_once(tell) -> None:
     sink = tell(free_port(), backoff=Backoff(0.01, 0.01))
     said = []
