@@ -1,4 +1,4 @@
-"""`Rig`: a sender of signals in a Python program, as short as `connect` is for results."""
+"""`Rig`: send the signals of a rig from a Python program."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ class Rig:
 
     Parameters
     ----------
-    endpoint : bound, for services with ``--connect``; the default is where a service looks by itself.
-    channels : one a column: `Channel`, or a text ``"ACTUATOR.ROLE [UNIT]"`` with the role ``command``, ``measured``
-        or ``force``; any other text is an auxiliary channel of that name. Samples are in these units.
+    endpoint : bound, for services with ``--connect``; the default is the one that services connect to by default.
+    channels : one for each column: `Channel`, or a text ``"ACTUATOR.ROLE [UNIT]"`` with the role ``command``,
+        ``measured`` or ``force``; any other text is an auxiliary channel of that name. Samples are in these units.
     sample_rate : Hz.
     name : of the rig.
     connect : connect to `endpoint` instead, for a service with ``--bind``.
-    keys : folder of keys, where peers must have one.
-    insecure : may bind where other machines can reach it without keys.
+    keys : folder of CURVE keys, if they are required.
+    insecure : may bind where other machines can connect without keys.
 
     Raises
     ------
     ValueError : a channel appears twice, an actuator lacks its command or measured channel, or the rate is not a
         positive number.
     TransportError : the endpoint is malformed or cannot be used.
-    KeyFileError : the keys are missing or not safe.
+    KeyFileError : the keys are missing, or their file permissions are not safe.
 
     Notes
     -----
-    Samples are numbered from 0 and timed by number and rate. A new `Rig` is a restart to the service: it begins a
-    new epoch. What is sent while nobody is subscribed is lost; the numbers go on, so the service counts it as a gap.
-    One thread sends.
+    Samples are numbered from 0; their time is number over rate. A new `Rig` starts a new epoch, which the service
+    counts as a restart. Samples sent without a subscriber are lost, and the service counts a gap. Only one thread may
+    send.
 
     Examples
     --------
@@ -66,40 +66,40 @@ class Rig:
         keys: str = "",
         insecure: bool = False,
     ) -> None:
-        described = tuple(each if isinstance(each, Channel) else _channel(each) for each in channels)
-        self.stream = Stream(name, time.time_ns(), float(sample_rate), described)
+        columns = tuple(each if isinstance(each, Channel) else _channel(each) for each in channels)
+        self.stream = Stream(name, time.time_ns(), float(sample_rate), columns)
         self.index = 0
-        """Number of the next sample."""
-        bind, to = ("", endpoint) if connect else (endpoint, "")
-        self._publisher = SignalPublisher(bind, connect=to, security=keys_of(keys), insecure=insecure)
+        """Index of the next sample."""
+        bind_to, connect_to = ("", endpoint) if connect else (endpoint, "")
+        self._publisher = SignalPublisher(bind_to, connect=connect_to, security=keys_of(keys), insecure=insecure)
         self._closed = False
 
     @property
     def endpoint(self) -> str:
-        """What is bound, with its port, or connected to."""
+        """Endpoint that is bound, with its port, or connected to."""
         return self._publisher.endpoint
 
     @property
     def subscribed(self) -> bool:
-        """Somebody listens; of a service that was lost it is known after some seconds."""
+        """Whether there is a subscriber; a lost one is detected after some seconds."""
         return self._publisher.subscribed
 
     def wait_for_subscriber(self, timeout: float) -> bool:
-        """Wait up to `timeout` s until somebody listens; return whether somebody does."""
+        """Wait up to `timeout` s for a subscriber; return whether there is one."""
         return self._publisher.wait_for_subscriber(timeout)
 
     def send(self, block: ArrayLike, time: float | None = None) -> bool:
-        """Send the next samples without waiting; return whether somebody is subscribed and there was room for them.
+        """Send the next samples without blocking; return whether there is a subscriber and room in the queue.
 
         Parameters
         ----------
         block : (n_samples, n_channels), or (n_channels,) for one sample; it is copied.
-        time : of the first sample on the rig's clock, s; left out, its number over the rate.
+        time : of the first sample on the rig's clock, s; by default its index over the rate.
 
         Raises
         ------
-        ValueError : it has another number of columns.
-        TransportError : whoever is connected to refuses these signals, as without the right keys.
+        ValueError : the number of columns is wrong.
+        TransportError : the service rejects the connection, for example without the right keys.
         """
         samples = np.array(block, np.float64, order="C", ndmin=2)
         if samples.ndim != 2 or samples.shape[1] != len(self.stream.channels):
@@ -107,24 +107,24 @@ class Rig:
         return self._send(samples, time)
 
     def skip(self, samples: int) -> None:
-        """Leave out numbers, of samples that were not acquired: the service counts a gap."""
+        """Skip the indices of samples that were not acquired: the service counts a gap."""
         self.index += samples
 
     def restart(self) -> None:
-        """Begin anew at sample 0 in a new epoch, as after a stop of the rig: the service starts all windows anew."""
+        """Start a new epoch at sample 0, as after a stop of the rig: the service restarts all windows."""
         self.stream = replace(self.stream, epoch=max(time.time_ns(), self.stream.epoch + 1))
         self.index = 0
 
     def idle(self) -> None:
-        """Say that the rig is there though it has nothing to send; call it once a second or so in a pause."""
+        """Send a heartbeat if nothing was sent lately; call it about once a second in a pause."""
         self._publisher.heartbeat_if_idle()
 
     def close(self, *, last: bool = True, linger: float = 5.0) -> None:
-        """Close; with `last`, say that the stream has ended. A second call does nothing.
+        """Close; with `last`, end the stream first. A second call does nothing.
 
         Parameters
         ----------
-        linger : s to wait at most for what subscribers have not taken.
+        linger : s to wait at most until subscribers have received everything.
         """
         if self._closed:
             return
@@ -147,16 +147,16 @@ class Rig:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # a stream that breaks off has not ended: the service says that it is silent
+        # after an exception the stream has not ended: the service reports a dead stream
         self.close(last=kind is None)
 
 
 def _channel(text: str) -> Channel:
-    """Return the channel that ``north.command [mm]`` is."""
-    found = _CHANNEL.fullmatch(text.strip())
-    if found is None:
+    """Return the channel that a text such as ``north.command [mm]`` describes."""
+    match = _CHANNEL.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"channel {text!r}: write for example 'north.command [mm]'")
-    actuator, _, role = found["name"].rpartition(".")
+    actuator, _, role = match["name"].rpartition(".")
     if role not in (Role.COMMAND, Role.MEASURED, Role.FORCE):
-        return Channel(found["name"], Role.AUXILIARY, found["unit"] or "")
-    return Channel(found["name"], Role(role), found["unit"] or "", actuator)
+        return Channel(match["name"], Role.AUXILIARY, match["unit"] or "")
+    return Channel(match["name"], Role(role), match["unit"] or "", actuator)

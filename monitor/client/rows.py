@@ -1,4 +1,4 @@
-"""One instant of a service's results, by actuator and name."""
+"""Rows of results: the values of one instant, by actuator and name."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from dataclasses import dataclass
 
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 
-Places = Mapping[str, Mapping[str, int]]
+Positions = Mapping[str, Mapping[str, int]]
 
 
-def _missing(kind: str, name: object, there: Mapping[str, object]) -> str:
-    return f"no {kind} {name!r}; there are: {', '.join(there) or 'none'}"
+def _missing(kind: str, name: object, names: Mapping[str, object]) -> str:
+    return f"no {kind} {name!r}; there are: {', '.join(names) or 'none'}"
 
 
 class Values(Mapping[str, float]):
-    """What is known of one actuator (or response) at one instant: numbers by name, NaN where one means nothing."""
+    """Values of one actuator (or site) at one instant, by name; NaN where not valid."""
 
-    __slots__ = ("_places", "_stream", "_values")
+    __slots__ = ("_positions", "_stream", "_values")
 
-    def __init__(self, stream: ResultStream, places: Mapping[str, int], values: Samples) -> None:
-        self._stream, self._places, self._values = stream, places, values
+    def __init__(self, stream: ResultStream, positions: Mapping[str, int], values: Samples) -> None:
+        self._stream, self._positions, self._values = stream, positions, values
 
     def __getitem__(self, name: str) -> float:
-        return float(self._values[self._place(name)])
+        return float(self._values[self._position(name)])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._positions)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
     def unit(self, name: str) -> str:
-        """Return the unit of a value; 1 for a plain number."""
-        return self._stream.columns[self._place(name)].unit
+        """Return the unit of a value; 1 if it is dimensionless."""
+        return self._stream.columns[self._position(name)].unit
 
-    def _place(self, name: str) -> int:
+    def _position(self, name: str) -> int:
         try:
-            return self._places[name]
+            return self._positions[name]
         except KeyError:
-            raise KeyError(_missing("value", name, self._places)) from None
+            raise KeyError(_missing("value", name, self._positions)) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,42 +51,42 @@ class Row(Mapping[str, Values]):
 
     Parameters
     ----------
-    stream : what the columns are; another object, or another epoch, after a restart.
+    stream : describes the columns; another object, or another epoch, after a restart.
     time : s on the rig's clock.
-    index : number of the sample.
-    numbers : (n_columns,), in the order of the stream's columns.
-    places : the column of each value, by actuator and name.
+    index : of the sample.
+    numbers : (n_columns,), in the order of the columns of the stream.
+    positions : column of each value, by actuator and name.
     """
 
     stream: ResultStream
     time: float
     index: int
     numbers: Samples
-    places: Places
+    positions: Positions
 
     def __getitem__(self, actuator: str) -> Values:
         try:
-            places = self.places[actuator]
+            positions = self.positions[actuator]
         except KeyError:
-            raise KeyError(_missing("actuator", actuator, self.places)) from None
-        return Values(self.stream, places, self.numbers)
+            raise KeyError(_missing("actuator", actuator, self.positions)) from None
+        return Values(self.stream, positions, self.numbers)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
+        return iter(self.positions)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
     def __repr__(self) -> str:
-        return f"Row(time={self.time:g}, index={self.index}, actuators={list(self.places)})"
+        return f"Row(time={self.time:g}, index={self.index}, actuators={list(self.positions)})"
 
 
 class RowReader:
-    """Result blocks -> rows; sorts the columns of a stream once."""
+    """Make rows of result blocks; the columns of a stream are indexed once."""
 
     def __init__(self) -> None:
         self._stream: ResultStream | None = None
-        self._places: dict[str, dict[str, int]] = {}
+        self._positions: dict[str, dict[str, int]] = {}
 
     def rows(self, block: ResultBlock) -> Iterator[Row]:
         """Yield the rows of a block."""
@@ -96,9 +96,9 @@ class RowReader:
         """Return one row; -1 is the last."""
         stream, number = block.stream, range(len(block))[number]
         if stream is not self._stream:
-            self._stream, self._places = stream, {}
+            self._stream, self._positions = stream, {}
             for position, column in enumerate(stream.columns):
-                self._places.setdefault(column.actuator, {})[column.name] = position
+                self._positions.setdefault(column.actuator, {})[column.name] = position
         ahead = number * stream.every
         time = block.time + ahead / stream.sample_rate
-        return Row(stream, time, block.index + ahead, block.values[number], self._places)
+        return Row(stream, time, block.index + ahead, block.values[number], self._positions)

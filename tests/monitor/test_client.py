@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import math
+import re
 import subprocess
 import sys
 import threading
@@ -72,17 +74,17 @@ def until(done: Callable[[], object], meanwhile: Callable[[], object] = lambda: 
 @contextmanager
 def listening(sink: ResultPublisher, health: Health | None = None, **options) -> Iterator[Connection]:
     """Connect, and wait until what is published arrives."""
-    with connect(sink.endpoint, **options) as live:
+    with connect(sink.endpoint, **options) as connection:
         health = health or Health(rig="lab", state="receiving")
-        until(lambda: live.newest() or live.health, lambda: sink.health(health))
-        yield live
+        until(lambda: connection.newest() or connection.health, lambda: sink.health(health))
+        yield connection
 
 
 def test_three_lines_give_every_value_by_actuator_and_name(sink: ResultPublisher) -> None:
-    with listening(sink) as live:
+    with listening(sink) as connection:
         sink.results(block(0))
         sink.results(block(3, 2, last=True))
-        rows = list(live)
+        rows = list(connection)
     assert [row.index for row in rows] == [0, 10, 20, 30, 40]
     assert [row.time for row in rows] == pytest.approx([0.0, 0.01, 0.02, 0.03, 0.04])
     assert [row["north"]["fdb_delay"] for row in rows] == [0.0, 1.0, 2.0, 3.0, 4.0]
@@ -99,14 +101,14 @@ def test_three_lines_give_every_value_by_actuator_and_name(sink: ResultPublisher
             look("fdb_dely")
     assert ("nrth" in rows[0], rows[0].get("nrth"), "fdb_dely" in rows[0]["north"]) == (False, None, False)
     # it has ended, for good
-    assert list(live) == []
+    assert list(connection) == []
 
 
 def test_async_for_gives_the_same(sink: ResultPublisher) -> None:
     async def run() -> list[Row]:
         rows = []
-        async with connect(sink.endpoint) as live:
-            listener = asyncio.create_task(gather(live, rows))
+        async with connect(sink.endpoint) as connection:
+            listener = asyncio.create_task(gather(connection, rows))
             number = 0
             while not rows:
                 # others work meanwhile
@@ -117,8 +119,8 @@ def test_async_for_gives_the_same(sink: ResultPublisher) -> None:
             await asyncio.wait_for(listener, 30.0)
         return rows
 
-    async def gather(live: Connection, rows: list[Row]) -> None:
-        async for row in live:
+    async def gather(connection: Connection, rows: list[Row]) -> None:
+        async for row in connection:
             rows.append(row)  # noqa: PERF401  seen from outside while it grows
 
     rows = asyncio.run(run())
@@ -127,65 +129,65 @@ def test_async_for_gives_the_same(sink: ResultPublisher) -> None:
 
 
 def test_a_task_that_is_cancelled_loses_nothing(sink: ResultPublisher) -> None:
-    async def run(live: Connection) -> list[int]:
+    async def run(connection: Connection) -> list[int]:
         found = []
         sink.results(block(0, 1))
-        found.append((await asyncio.wait_for(anext(live), 30.0)).index)
+        found.append((await asyncio.wait_for(anext(connection), 30.0)).index)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(live), 0.05)
+            await asyncio.wait_for(anext(connection), 0.05)
         sink.results(block(1, 1, last=True))
-        found += [row.index async for row in live]
+        found += [row.index async for row in connection]
         return found
 
-    with listening(sink) as live:
-        assert asyncio.run(run(live)) == [0, 10]
+    with listening(sink) as connection:
+        assert asyncio.run(run(connection)) == [0, 10]
 
 
 def test_whole_blocks_and_everything_that_comes(sink: ResultPublisher) -> None:
     event = Event(EventKind.GAP, 0.5, 500, 3, "3 samples lost")
-    with listening(sink) as live:
+    with listening(sink) as connection:
         sink.event(event)
         sink.alarms(AlarmReport((TRIP,)))
         sink.results(block(0))
         sink.results(block(3, last=True))
-        items = [item for item in live.items() if not isinstance(item, Health)]
+        items = [item for item in connection.items() if not isinstance(item, Health)]
     assert items[:2] == [event, AlarmReport((TRIP,))]
     assert [len(item) for item in items[2:]] == [3, 3]
-    assert live.alarms == (TRIP,)
-    assert list(live.events) == [event]
-    with listening(sink) as live:
+    assert connection.alarms == (TRIP,)
+    assert list(connection.events) == [event]
+    with listening(sink) as connection:
         sink.results(block(0))
         sink.results(block(3, 2, last=True))
-        values = np.concatenate([each.values for each in live.blocks()])
+        values = np.concatenate([each.values for each in connection.blocks()])
     np.testing.assert_array_equal(values[:, 0], [0.0, 1.0, 2.0, 3.0, 4.0])
 
 
 def test_a_loop_of_its_own_asks_for_the_newest(sink: ResultPublisher) -> None:
-    with listening(sink) as live:
-        assert live.newest() is None
+    with listening(sink) as connection:
+        assert connection.newest() is None
         sink.results(block(0))
         sink.results(block(3, 2))
         newest: list[Row] = []
-        until(lambda: newest and newest[-1].index == 40, lambda: newest.extend(filter(None, [live.newest()])))
+        until(lambda: newest and newest[-1].index == 40, lambda: newest.extend(filter(None, [connection.newest()])))
         assert newest[-1]["north"]["fdb_delay"] == 4.0
         # there is nothing newer: it stays, and is the same
-        assert live.newest() is newest[-1]
+        assert connection.newest() is newest[-1]
 
 
 def test_other_rigs_are_not_let_through(sink: ResultPublisher) -> None:
     other = replace(STREAM, rig="lab-2")
-    with listening(sink, Health(), rig="lab") as live:
+    with listening(sink, Health(), rig="lab") as connection:
         sink.results(block(0, stream=other))
         sink.results(block(7, 1, last=True))
-        assert [row.index for row in live] == [70]
+        assert [row.index for row in connection] == [70]
 
 
 def test_a_restart_goes_on_in_the_same_loop(sink: ResultPublisher) -> None:
     again = ResultStream("lab", 2, 1000.0, 10, COLUMNS[2:])
-    with listening(sink) as live:
+    with listening(sink) as connection:
         sink.results(block(5, 1))
         sink.results(block(0, 1, stream=again, last=True))
-        rows = list(live)
+        rows = list(connection)
     assert [(row.stream.epoch, row.index, list(row)) for row in rows] == [
         (1, 50, ["north", "south", "deflection"]),
         (2, 0, ["south", "deflection"]),
@@ -193,32 +195,32 @@ def test_a_restart_goes_on_in_the_same_loop(sink: ResultPublisher) -> None:
 
 
 def test_a_stream_that_had_ended_before_has_no_rows(sink: ResultPublisher) -> None:
-    with listening(sink, Health(rig="lab", state="ended")) as live:
+    with listening(sink, Health(rig="lab", state="ended")) as connection:
         sink.health(Health(rig="lab", state="ended"))
-        assert list(live) == []
+        assert list(connection) == []
 
 
 def test_who_follows_gets_the_next_run_too(sink: ResultPublisher) -> None:
-    with listening(sink, follow=True) as live:
+    with listening(sink, follow=True) as connection:
         sink.results(block(0, 1, last=True))
         sink.health(Health(rig="lab", state="ended"))
         sink.results(block(0, 1, stream=replace(STREAM, epoch=2)))
-        assert [next(live).stream.epoch, next(live).stream.epoch] == [1, 2]
+        assert [next(connection).stream.epoch, next(connection).stream.epoch] == [1, 2]
 
 
 def test_a_lost_service_is_told_and_may_come_back(sink: ResultPublisher) -> None:
-    with listening(sink, timeout=0.3) as live:
+    with listening(sink, timeout=0.3) as connection:
         with pytest.raises(ServiceLostError, match=r"no data from the service at tcp://.* for 0.3 s"):
-            next(live)
+            next(connection)
         assert isinstance(ServiceLostError(), OSError)
         sink.results(block(0, 1))
-        assert next(live).index == 0
+        assert next(connection).index == 0
         with pytest.raises(ServiceLostError):
-            asyncio.run(asyncio.wait_for(anext(live), 30.0))
+            asyncio.run(asyncio.wait_for(anext(connection), 30.0))
 
 
 def test_a_service_that_waits_for_its_rig_is_not_lost(sink: ResultPublisher) -> None:
-    with listening(sink, Health(), timeout=0.3) as live:
+    with listening(sink, Health(), timeout=0.3) as connection:
         stop = threading.Event()
 
         def speak() -> None:
@@ -230,27 +232,27 @@ def test_a_service_that_waits_for_its_rig_is_not_lost(sink: ResultPublisher) -> 
         speaker = threading.Thread(target=speak)
         speaker.start()
         try:
-            assert [row.index for row in live] == [0]
+            assert [row.index for row in connection] == [0]
         finally:
             stop.set()
             speaker.join()
 
 
 def test_close_ends_a_loop_in_another_thread(sink: ResultPublisher) -> None:
-    with listening(sink, timeout=None) as live:
+    with listening(sink, timeout=None) as connection:
         rows: list[Row] = []
-        reader = threading.Thread(target=lambda: rows.extend(live))
+        reader = threading.Thread(target=lambda: rows.extend(connection))
         reader.start()
         sink.results(block(0))
         until(lambda: len(rows) == 3)
-        live.close()
+        connection.close()
         reader.join(30.0)
         assert not reader.is_alive()
-        live.close()
+        connection.close()
 
 
 @contextmanager
-def answering(sink: ResultPublisher, live: Connection) -> Iterator[list[Request]]:
+def answering(sink: ResultPublisher, connection: Connection) -> Iterator[list[Request]]:
     """A service that carries out what is asked, but for what is called 'wrong'."""
     carried_out: list[Request] = []
     stop = threading.Event()
@@ -280,16 +282,16 @@ def answering(sink: ResultPublisher, live: Connection) -> Iterator[list[Request]
 
 def test_a_word_back(sink: ResultPublisher) -> None:
     # asked at once, before anything has come
-    with connect(sink.endpoint) as live, answering(sink, live) as carried_out:
-        live.note("valve  opened")
-        live.acknowledge("north.fdb_delay.trip", by="Ann")
-        live.acknowledge()
-        live.reset("north.fdb_delay.trip")
-        live.shelve("north.fdb_delay.trip", 60.0, by="Ann")
+    with connect(sink.endpoint) as connection, answering(sink, connection) as carried_out:
+        connection.note("valve  opened")
+        connection.acknowledge("north.fdb_delay.trip", by="Ann")
+        connection.acknowledge()
+        connection.reset("north.fdb_delay.trip")
+        connection.shelve("north.fdb_delay.trip", 60.0, by="Ann")
         with pytest.raises(RequestError, match="there is no alarm 'wrong'"):
-            live.acknowledge("wrong")
+            connection.acknowledge("wrong")
         with pytest.raises(ValueError, match="needs a text"):
-            live.note(" ")
+            connection.note(" ")
     name = "north.fdb_delay.trip"
     assert carried_out == [
         NoteRequest(text="valve opened", id=1),
@@ -303,11 +305,11 @@ def test_a_word_back(sink: ResultPublisher) -> None:
 def test_a_service_that_takes_no_requests_or_is_not_there(
     sink: ResultPublisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with listening(sink) as live, pytest.raises(TransportError, match="accepts no requests"):
-        live.note("valve opened")
+    with listening(sink) as connection, pytest.raises(TransportError, match="accepts no requests"):
+        connection.note("valve opened")
     monkeypatch.setattr("monitor.client.connection.ANSWER_TIMEOUT", 0.2)
-    with connect(sink.endpoint) as live, pytest.raises(ServiceLostError, match="the request was not sent"):
-        live.note("valve opened")
+    with connect(sink.endpoint) as connection, pytest.raises(ServiceLostError, match="the request was not sent"):
+        connection.note("valve opened")
 
 
 def test_an_endpoint_that_is_none_is_refused() -> None:
@@ -323,6 +325,26 @@ for row in connect(sys.argv[1]):
     if len(sys.argv) > 2:
         break
 """
+
+
+def test_the_example_of_the_documentation_prints_every_row(
+    sink: ResultPublisher, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[:2]
+    compile(second, "docs/clients.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    stream = replace(STREAM, columns=(Column("broadband_delay", "s", "north"), *COLUMNS[-1:]))
+    code = compile(first.replace("tcp://127.0.0.1:5556", sink.endpoint), "docs/clients.md", "exec")
+    program = threading.Thread(target=exec, args=(code, {}))
+    program.start()
+    number = 0
+    while program.is_alive():
+        sink.results(block(number, 1, stream, last=number > 50))
+        number += 1
+        sleep(0.02)
+    pairs = [tuple(map(float, line.split())) for line in capsys.readouterr().out.splitlines()]
+    assert pairs
+    assert all(math.isclose(time, delay / 100) for time, delay in pairs)
 
 
 @pytest.mark.parametrize("broken_off", [False, True])
@@ -355,9 +377,9 @@ def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path
     with open_guard(str(tmp_path / "keys")) as guard:
         sink = ResultPublisher("tcp://127.0.0.1:*", security=guard.keys, context=guard.context)
         try:
-            with listening(sink, keys=str(mine)) as live:
+            with listening(sink, keys=str(mine)) as connection:
                 sink.results(block(0, 1, last=True))
-                assert [row.index for row in live] == [0]
+                assert [row.index for row in connection] == [0]
             # told at once, long before patience is over; who goes on waits again
             with connect(sink.endpoint, timeout=60.0) as stranger:
                 with pytest.raises(ServiceLostError, match=r"the server requires keys, so give keys=,"):
@@ -377,20 +399,20 @@ def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path
 
 
 def test_who_asks_for_the_newest_keeps_nothing_else(sink: ResultPublisher) -> None:
-    with listening(sink) as live:
+    with listening(sink) as connection:
         for number in range(200):
             sink.event(Event(EventKind.NOTE, 0.0, 0, 0, str(number)))
-        until(lambda: live.newest() or (live.events and live.events[-1].detail == "199"))
-        assert not live._waiting
+        until(lambda: connection.newest() or (connection.events and connection.events[-1].detail == "199"))
+        assert not connection._waiting
 
 
 def test_close_between_a_look_and_a_taking_is_the_end(sink: ResultPublisher) -> None:
-    with connect(sink.endpoint) as live:
+    with connect(sink.endpoint) as connection:
 
-        class Cleared(type(live._waiting)):
+        class Cleared(type(connection._waiting)):
             def __bool__(self) -> bool:
                 # as if another thread closed just after
                 return True
 
-        live._waiting = Cleared()
-        assert list(live.items()) == []
+        connection._waiting = Cleared()
+        assert list(connection.items()) == []
