@@ -52,9 +52,9 @@ def live(hour: int, day: int, folder: Path) -> Iterator[tuple[float, float]]:
     frames: list[float] = []
     for number, arrivals in enumerate(_day(day, 3 * hour), start=1):
         now = number * _STEP
-        window.connection.coming = arrivals
+        window.connection.pending = arrivals
         if now % _MINUTE:
-            window.connection.tick()
+            window.connection.poll()
             continue
         if now // _MINUTE % _SEEN_WHOLE == 0:
             window.view.show_all()

@@ -60,12 +60,12 @@ def _panel(first: ReceivedMessages, rest: list[ReceivedMessages]) -> tuple[QWidg
     view, history, coming = View(), History(), iter(rest)
     view.span = stage.SPAN
     panel = HistoriesPanel(view, LIGHT)
-    stage.keep(history, first, view)
+    stage.update(history, first, view)
     panel.configure(history)
     _show(panel)
 
     def frame() -> None:
-        stage.keep(history, next(coming), view)
+        stage.update(history, next(coming), view)
         panel.refresh(history)
         stage.settle()
 
@@ -76,7 +76,7 @@ def _window(first: ReceivedMessages, rest: list[ReceivedMessages], folder: str) 
     window, coming = stage.open_window("Operator", Path(folder)), chain([first], rest)
 
     def frame() -> None:
-        window.connection.coming = next(coming)
+        window.connection.pending = next(coming)
         window.tick()
         stage.settle()
 
@@ -88,7 +88,7 @@ def _pyqtgraph(first: ReceivedMessages, rest: list[ReceivedMessages]) -> tuple[Q
     """Draw the same envelopes of the same history, as quickly as pyqtgraph can: no antialiasing, no auto-range."""
     view, history, coming = View(), History(), iter(rest)
     view.span = stage.SPAN
-    stage.keep(history, first, view)
+    stage.update(history, first, view)
     assert history.signals is not None
     pairs = history.signals.pairs
     widget = pyqtgraph.GraphicsLayoutWidget()
@@ -110,7 +110,7 @@ def _pyqtgraph(first: ReceivedMessages, rest: list[ReceivedMessages]) -> tuple[Q
     n_columns = 2 * int(plots[0].getViewBox().width())
 
     def frame() -> None:
-        stage.keep(history, next(coming), view)
+        stage.update(history, next(coming), view)
         assert history.signals is not None
         found = history.signals.envelope(view.left, view.right, n_columns, columns)
         times = np.repeat(found.centers, 2)

@@ -19,7 +19,7 @@ from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.widgets.theme import LIGHT, apply_palette
 from gui.window.layouts import LayoutStore
-from gui.window.service_connection import Watch
+from gui.window.service_connection import ServiceConnection
 from gui.window.window import MainWindow
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
@@ -33,19 +33,19 @@ TICK = 40
 _TOLD = 12 * TICK  # samples from one word of the service about itself to the next
 
 
-class HandFed(Watch):
-    """Take what is put into `coming`, as if a service had sent it."""
+class FedConnection(ServiceConnection):
+    """Receives what is assigned to `pending`, as if a service had sent it."""
 
-    coming = ReceivedMessages()
+    pending = ReceivedMessages()
 
     @property
-    def watching(self) -> bool:
+    def is_open(self) -> bool:
         return True
 
-    def tick(self) -> bool:
-        arrivals, self.coming = self.coming, ReceivedMessages()
-        keep(self.history, arrivals, self.view)
-        return bool(arrivals)
+    def poll(self) -> bool:
+        received, self.pending = self.pending, ReceivedMessages()
+        update(self.history, received, self.view)
+        return bool(received)
 
 
 def application() -> QApplication:
@@ -61,7 +61,7 @@ def open_window(layout: str, folder: Path) -> MainWindow:
     view = View()
     view.span = SPAN
     store = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(view, HandFed(view, 512 << 20, 10.0), Catalogue(), store, LIGHT)
+    window = MainWindow(view, FedConnection(view, 512 << 20, 10.0), Catalogue(), store, LIGHT)
     window.resize(*SIZE)
     window.show()
     window.show_data(True)
@@ -101,9 +101,9 @@ def painted(frame: Callable[[], object]) -> bool:
     return paints.n > 0
 
 
-def keep(history: History, arrivals: ReceivedMessages, view: View) -> None:
-    """Take what has come, and let the view follow it."""
-    history.update(arrivals, silence=0.0, age=0.0)
+def update(history: History, received: ReceivedMessages, view: View) -> None:
+    """Add messages to a history, and let the view follow."""
+    history.update(received, silence=0.0, age=0.0)
     view.extend(history.begin_x, history.end_x)
 
 

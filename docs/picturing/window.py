@@ -39,7 +39,7 @@ def _watch(folder: Path, run: Path) -> None:
     """A simulated test with a gap, live, and recorded."""
     words = ("--faults", "gap=12:0.3")
     with stage(
-        LaunchOptions(simulation="hybrid", layout="Operator", theme="dark", words=words, record=str(run))
+        LaunchOptions(simulation="hybrid", layout="Operator", theme="dark", replay_options=words, record=str(run))
     ) as live:
         live.live_until(_PUMP)
         live.program.window.note_bar.written.emit("pump 2 started", live.program.view.instant)
@@ -59,7 +59,7 @@ def _replay(folder: Path, run: Path) -> None:
     """The same test from its run file, played fast, halted, and looked at."""
     with stage(LaunchOptions(file=str(run), layout="Replay", theme="light")) as replay:
         sessions, view = replay.program.sessions, replay.program.view
-        replay.until(lambda: sessions.player is not None and sessions.player.is_open)
+        replay.until(lambda: sessions.player is not None and sessions.player.subscribed)
         assert sessions.player is not None
         sessions.player.set_speed(4.0)
         replay.live_until(_LOOKED_AT + 6.0)

@@ -44,12 +44,7 @@ class OperatorMode(QObject):
         self._window, self._actions, self._controls = window, actions, tuple(controls)
         self._hidden: list[QWidget] = []
         self._features: dict[QDockWidget, QDockWidget.DockWidgetFeature] = {}
-        self._before = (
-            window.windowState(),
-            self._dock_area.saveState(),
-            window.contextMenuPolicy(),
-            window.geometry(),
-        )
+        self._before = self._state()
         self.on = False
         self.hint = PlainLabel(_HINT, window)
         self.hint.setObjectName("operator-hint")
@@ -76,12 +71,7 @@ class OperatorMode(QObject):
 
     def _enter(self) -> None:
         window = self._window
-        self._before = (
-            window.windowState(),
-            self._dock_area.saveState(),
-            window.contextMenuPolicy(),
-            window.geometry(),
-        )
+        self._before = self._state()
         candidates = [window.menuBar(), *window.findChildren(QToolBar), *self._controls]
         self._hidden = [widget for widget in candidates if not widget.isHidden()]
         for widget in self._hidden:
