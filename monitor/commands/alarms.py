@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.alarms.text import format_value
-from monitor.commands.note import request_endpoint, send_request
+from monitor.commands.note import next_message
 from monitor.commands.options import add_monitor_option, client_security, positive
-from monitor.messages.alarms import Severity
+from monitor.messages.alarms import AlarmReport, Severity
 
 if TYPE_CHECKING:
-    from monitor.messages.alarms import Alarm, AlarmReport
+    from monitor.messages.alarms import Alarm
     from monitor.messages.requests import AlarmRequest
     from monitor.transport.zeromq.key_files import Keys
 
@@ -66,7 +65,6 @@ def normal_range(alarm: Alarm) -> str:
 
 
 _ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
-_REPORT_TIMEOUT = 5.0  # s
 _MAX_SHELVING = 86400.0  # s
 
 
@@ -91,15 +89,13 @@ def run(arguments: argparse.Namespace) -> int:
     security = client_security(arguments)
     if arguments.action == "list":
         return _list(arguments, security)
-    from monitor.transport.zeromq.request_client import requests_url
+    from monitor.messages.health import Health
+    from monitor.transport.zeromq.request_client import send_request
 
     request = _request(arguments)
     # without a name, the request concerns some of these
-    before = () if request.alarm else _report(arguments.connect, security).alarms
-    url = requests_url(request_endpoint(arguments.connect, security), arguments.connect)
-    answer = send_request(url, request, security)
-    if not answer.ok:
-        raise ValueError(answer.reason)
+    before = () if request.alarm else next_message(arguments.connect, AlarmReport, security).alarms
+    send_request(request, next_message(arguments.connect, Health, security), arguments.connect, security)
     _print_states(arguments, [request.alarm] if request.alarm else _affected(request, before), security)
     return 0
 
@@ -118,12 +114,12 @@ def _print_states(arguments: argparse.Namespace, names: list[str], security: Key
     from monitor.messages import alarms as alarm_report
 
     try:
-        now = {alarm.name: alarm for alarm in _report(arguments.connect, security).alarms}
+        now = {alarm.name: alarm for alarm in next_message(arguments.connect, AlarmReport, security).alarms}
     except ValueError:
         print(f"{arguments.action}: done; the monitor did not report the new states", file=sys.stderr)
         return
     if arguments.json:
-        found = alarm_report.AlarmReport(tuple(now[name] for name in names if name in now))
+        found = AlarmReport(tuple(now[name] for name in names if name in now))
         print(alarm_report.encode(found).decode())
         return
     for name in names:
@@ -155,34 +151,14 @@ def _request(arguments: argparse.Namespace) -> AlarmRequest:
 def _list(arguments: argparse.Namespace, security: Keys | None) -> int:
     from monitor.messages import alarms as alarm_report
 
-    report = _report(arguments.connect, security)
+    report = next_message(arguments.connect, AlarmReport, security)
     if arguments.name:
         chosen = tuple(alarm for alarm in report.alarms if alarm.name == arguments.name)
         if not chosen:
             raise ValueError(f"there is no alarm {arguments.name!r}")
-        report = alarm_report.AlarmReport(chosen)
+        report = AlarmReport(chosen)
     if arguments.json:
-        sys.stdout.write(alarm_report.encode(alarm_report.AlarmReport(report.alarms)).decode() + "\n")
+        sys.stdout.write(alarm_report.encode(AlarmReport(report.alarms)).decode() + "\n")
     else:
         print_alarms(report.alarms)
     return 0
-
-
-def _report(results: str, security: Keys | None) -> AlarmReport:
-    from monitor.messages.alarms import AlarmReport
-    from monitor.messages.blocks import Event, EventKind
-    from monitor.transport.zeromq.results import ResultSubscriber
-
-    subscriber = ResultSubscriber(results, kinds=("alarms",), security=security)
-    try:
-        deadline = time.monotonic() + _REPORT_TIMEOUT
-        while (left := deadline - time.monotonic()) > 0:
-            for item in subscriber.receive(left):
-                if isinstance(item, AlarmReport):
-                    return item
-                # events of the service are not subscribed to: this one is from the connection itself
-                if isinstance(item, Event) and item.kind is EventKind.NOTE:
-                    raise ValueError(item.detail)
-    finally:
-        subscriber.close()
-    raise ValueError(f"no monitor is publishing at {results}: give its endpoint with --connect")

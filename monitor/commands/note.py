@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from monitor.commands.options import add_monitor_option, client_security
 
 if TYPE_CHECKING:
-    from monitor.messages.requests import Answer, Request
+    from monitor.messages.alarms import AlarmReport
+    from monitor.messages.health import Health
     from monitor.transport.zeromq.key_files import Keys
 
 
-_REPLY_TIMEOUT = 5.0  # s for the health report, and for the answer
+_REPLY_TIMEOUT = 5.0  # s for a report, and for an answer
+
+Message = TypeVar("Message", "Health", "AlarmReport")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,48 +27,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Send the note; return 0 when the service has accepted it."""
+    from monitor.messages.health import Health
     from monitor.messages.requests import NoteRequest
-    from monitor.transport.zeromq.request_client import requests_url
+    from monitor.transport.zeromq.request_client import send_request
 
     note = NoteRequest(text=arguments.text)
     security = client_security(arguments)
-    url = requests_url(request_endpoint(arguments.connect, security), arguments.connect)
-    answer = send_request(url, note, security)
-    if not answer.ok:
-        raise ValueError(answer.reason)
+    health = next_message(arguments.connect, Health, security)
+    send_request(note, health, arguments.connect, security, _REPLY_TIMEOUT)
     return 0
 
 
-def request_endpoint(results: str, security: Keys | None) -> str:
-    """Return the request endpoint of the service at `results`, from its health report."""
+def next_message(results: str, kind: type[Message], security: Keys | None) -> Message:
+    """Return the next health or alarm report of the service at `results`; wait 5 s at most."""
     from monitor.messages.blocks import Event, EventKind
     from monitor.messages.health import Health
     from monitor.transport.zeromq.results import ResultSubscriber
 
-    subscriber = ResultSubscriber(results, kinds=("health",), security=security)
+    subscriber = ResultSubscriber(results, kinds=("health" if kind is Health else "alarms",), security=security)
     try:
         deadline = time.monotonic() + _REPLY_TIMEOUT
         while (left := deadline - time.monotonic()) > 0:
             for item in subscriber.receive(left):
-                if isinstance(item, Health):
-                    return item.requests
+                if isinstance(item, kind):
+                    return item
                 # events of the service are not subscribed to: this one is from the connection itself
                 if isinstance(item, Event) and item.kind is EventKind.NOTE:
                     raise ValueError(item.detail)
     finally:
         subscriber.close()
     raise ValueError(f"no monitor is publishing at {results}: give its endpoint with --connect")
-
-
-def send_request(url: str, request: Request, security: Keys | None) -> Answer:
-    """Send a request and return the answer."""
-    from monitor.transport.zeromq.request_client import RequestClient
-
-    client = RequestClient(url, timeout=_REPLY_TIMEOUT, security=security)
-    try:
-        client.send(request)
-        while not (answers := client.answers(_REPLY_TIMEOUT)):
-            pass
-        return answers[0]
-    finally:
-        client.close()

@@ -139,18 +139,20 @@ def requests_url(requests: str, results: str) -> str:
     return endpoint.reached_from(requests, results)
 
 
-def send_request(request: Request, health: Health, url: str, security: Keys | None) -> None:
-    """Send a request to the service whose health is given, and wait until it is carried out.
+def send_request(
+    request: Request, health: Health, url: str, security: Keys | None, timeout: float = ANSWER_TIMEOUT
+) -> None:
+    """Send a request to the service at `url`, whose health is given, and wait until it is carried out.
 
     Raises
     ------
     RequestError : it is refused, or not answered.
     TransportError : the service accepts no requests.
     """
-    client = RequestClient(requests_url(health.requests, url), timeout=ANSWER_TIMEOUT, security=security)
+    client = RequestClient(requests_url(health.requests, url), timeout=timeout, security=security)
     try:
         client.send(request)
-        while not (answers := client.answers(ANSWER_TIMEOUT)):
+        while not (answers := client.answers(timeout)):
             pass
     finally:
         client.close()
