@@ -88,4 +88,4 @@ def _overloaded(rate: float, seconds: float, folder: Path) -> tuple[list[Health]
 
 
 def _is_of_overload(event: Event) -> bool:
-    return event.kind is EventKind.NOTE and event.detail.startswith(("overloaded", "follows again"))
+    return event.kind is EventKind.NOTE and event.detail.startswith(("overloaded", "keeps up again"))

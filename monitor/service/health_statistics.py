@@ -17,7 +17,7 @@ class SampleAccount:
     """Samples by the rig's own numbers, compared with the counts of received, lost and recorded samples.
 
     A number within a stream is received or lost, and a received sample is recorded, dropped or waits for the disk.
-    A difference of these sums is a loss that is reported nowhere else: a defect of the service.
+    A difference between these sums is a loss that is reported nowhere else: a defect of the service.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class SampleAccount:
 
 
 _LAGS = 15  # reports over which the trend is computed
-# the count that an event raises, and whether by the event's own count or by one
+# field of `Counts` that an event increases, and whether by the event's own count instead of by one
 _COUNTED = {
     EventKind.GAP: ("lost", True),
     EventKind.DUPLICATE: ("duplicates", True),
@@ -133,8 +133,8 @@ class HealthStatistics:
             self._counts = replace(self._counts, gaps=self._counts.gaps + 1)
         if event.kind in _COUNTED:
             name, by_count = _COUNTED[event.kind]
-            raised = getattr(self._counts, name) + (event.count if by_count else 1)
-            self._counts = replace(self._counts, **{name: raised})
+            total = getattr(self._counts, name) + (event.count if by_count else 1)
+            self._counts = replace(self._counts, **{name: total})
 
     def report(
         self, now: float, rig: str, recording: Recording, request_servers: Sequence[RequestServer], broker: Broker

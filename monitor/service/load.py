@@ -105,7 +105,7 @@ _RECOVERY_TIME = 10.0  # s without lag after which the last step is undone
 
 
 class LoadShedding:
-    """Decide by the lag of the results what is left out.
+    """Decide by the lag of the results which work is shed.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class LoadShedding:
 
     @property
     def shed(self) -> tuple[str, ...]:
-        """What is left out, in the order in which it was shed."""
+        """What is shed, in this order."""
         return self._steps[: self._level]
 
     @property
@@ -156,7 +156,7 @@ class LoadShedding:
             return f"overloaded, {lag:.2g} s behind: {_shed_text(self._steps[self._level - 1])}"
         if self._level and now - max(self._last_lag, self._last_step) >= _RECOVERY_TIME:
             self._last_step, self._level = now, self._level - 1
-            return f"follows again: {_restored_text(self._steps[self._level])}"
+            return f"keeps up again: {_restored_text(self._steps[self._level])}"
         return ""
 
 

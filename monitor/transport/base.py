@@ -1,4 +1,4 @@
-"""What the service needs of a transport, and its simplest form: a source and a sink in memory."""
+"""Protocols of sources, sinks and request servers, with a source and a sink in memory."""
 
 from __future__ import annotations
 

@@ -199,8 +199,7 @@ class _Topic:
         self._period = period
         self._publisher = publisher
         self._waiting: tuple[float, NumberTree, Sequence[float]] | None = None
-        self._turn: int | None = None
-        self._when = b""
+        self._last_period: int | None = None
         self._newest = float("-inf")
 
     def put(self, when: float, tree: NumberTree, values: Sequence[float]) -> None:
@@ -213,15 +212,15 @@ class _Topic:
 
     def send(self, now: float | None = None) -> None:
         """Send once a period, or at once without `now`; values not later than the last message are dropped."""
-        turn = None if now is None else int(now / self._period)
-        if self._waiting is None or (turn is not None and turn == self._turn):
+        period = None if now is None else int(now / self._period)
+        if self._waiting is None or (period is not None and period == self._last_period):
             return
         (when, tree, values), self._waiting = self._waiting, None
         # rounded as in the message, where two instants must not become equal
         when = round(when, 6)
         if not when > self._newest:
             return
-        self._newest, self._turn = when, turn
+        self._newest, self._last_period = when, period
         self._publisher.send([self._name, tree.encode(values), b"%.6f" % when])
 
 
@@ -234,7 +233,7 @@ def _channel_tree(stream: Stream) -> NumberTree:
 
 def _alarm_tree(names: Sequence[str]) -> NumberTree:
     totals = [("all", name) for name in ("severity", "standing", "unacknowledged")]
-    return NumberTree([*totals, *((name, what) for name in names for what in ("state", "active"))])
+    return NumberTree([*totals, *((name, field) for name in names for field in ("state", "active"))])
 
 
 def _alarm_values(alarms: Sequence[Alarm]) -> list[float]:

@@ -66,28 +66,30 @@ class Backoff:
 
     Parameters
     ----------
-    first, most : s, bound of the first wait and largest bound.
+    initial, maximum : s, bound of the first wait and largest bound.
     draw : uniform in [0, 1).
     """
 
-    def __init__(self, first: float = 0.5, most: float = 60.0, draw: Callable[[], float] = random.random) -> None:
-        self._first, self._most, self._draw = first, most, draw
-        self._bound = first
+    def __init__(
+        self, initial: float = 0.5, maximum: float = 60.0, draw: Callable[[], float] = random.random
+    ) -> None:
+        self._initial, self._maximum, self._draw = initial, maximum, draw
+        self._bound = initial
 
     def disconnected(self, lasted: float) -> None:
         """Reset the bound if the connection has lasted for `STABLE_AFTER`."""
         if lasted >= STABLE_AFTER:
-            self._bound = self._first
+            self._bound = self._initial
 
     def wait(self) -> float:
         """Return the next wait, s."""
         wait = self._draw() * self._bound
-        self._bound = min(2.0 * self._bound, self._most)
+        self._bound = min(2.0 * self._bound, self._maximum)
         return wait
 
     def long_wait(self) -> float:
         """Return a long wait [s], after a rejection that will not soon change."""
-        return (0.5 + 0.5 * self._draw()) * self._most
+        return (0.5 + 0.5 * self._draw()) * self._maximum
 
 
 class FixedInterval:

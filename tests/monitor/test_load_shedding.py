@@ -32,8 +32,8 @@ def test_one_thing_after_the_other_is_left_out_and_taken_up_again():
         assert now < began + 60.0
     back = [text for text in back if text]
     assert len(back) == len(STEPS)
-    assert back[0] == "follows again: transfer is computed again"
-    assert back[-1] == "follows again: the feeds of other programs are complete again"
+    assert back[0] == "keeps up again: transfer is computed again"
+    assert back[-1] == "keeps up again: the feeds of other programs are complete again"
     assert now >= began + 49.0
     assert not (shedding.thins_viewers or shedding.thins_results or shedding.paused)
 

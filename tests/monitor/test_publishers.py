@@ -233,7 +233,7 @@ def test_a_rig_never_waits_for_a_slow_reader_who_tells_what_it_dropped(counting)
     assert 30 < len(indices) < 60
     (told,) = (item for item in received if isinstance(item, Event))
     assert (told.kind, told.count) == (EventKind.REJECTED, 200 - len(indices))
-    assert told.detail == "messages came faster than they were processed: those beyond 10 MB of queue were dropped"
+    assert told.detail == "messages came faster than they were processed: those beyond a queue of 10 MB were dropped"
     source.close()
     publisher.close()
 

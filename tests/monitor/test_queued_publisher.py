@@ -103,7 +103,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatc
 @apart
 def test_a_process_that_never_answers_is_given_up(monkeypatch):
     monkeypatch.setattr(publisher_process, "_START_TIMEOUT", 0.01)
-    with pytest.raises(OSError, match="did not start: it has not answered"):
+    with pytest.raises(OSError, match="did not start: no answer within"):
         PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
 
 

@@ -37,7 +37,7 @@ _DEADLINE_CHECK = 0.25
 _CLEANUP_DELAY = 1.0
 _MAX_PAYLOAD = 2 * MAX_REQUEST  # bytes; a longer one is truncated, and still too long for a request
 
-Rows = Callable[[ResultBlock], tuple[tuple[str, bytes], ...]]
+RowEncoder = Callable[[ResultBlock], tuple[tuple[str, bytes], ...]]
 
 
 class ConnectionTasks:
@@ -48,7 +48,7 @@ class ConnectionTasks:
     settings : of the broker.
     outbox : messages to publish.
     topics : returns the current topics of the rig.
-    rows : block of results -> topics and payloads of its last row.
+    rows : returns topics and payloads of the last row of a block of results.
     command : called with payload and retain flag of each message on the command topic.
     note : called with a line about the connection.
     """
@@ -58,7 +58,7 @@ class ConnectionTasks:
         settings: MqttSettings,
         outbox: Outbox,
         topics: Callable[[], RigTopics],
-        rows: Rows,
+        rows: RowEncoder,
         command: Callable[[bytes, bool], None],
         note: Callable[[str], None],
     ) -> None:
@@ -204,7 +204,7 @@ class MqttClient:
         settings: MqttSettings,
         outbox: Outbox,
         topics: Callable[[], RigTopics],
-        rows: Rows,
+        rows: RowEncoder,
         command: Callable[[bytes, bool], None],
         note: Callable[[str], None],
         backoff: Backoff | None = None,

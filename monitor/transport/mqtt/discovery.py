@@ -65,11 +65,11 @@ class Discovery:
         return self._measurement(f"{actuator}_headline_{quantity}", unit, content)
 
     def _sensor(self, column: Column) -> Message:
-        under = RELIABILITY if payloads.is_reliability(column.name) else INDICATORS
+        topic = RELIABILITY if payloads.is_reliability(column.name) else INDICATORS
         path = f"value_json['values'][{_literal(column.actuator)}][{_literal(column.name)}]"
         content = {
             "name": f"{column.actuator} {column.name}".strip(),
-            "state_topic": self._topics.topic(under),
+            "state_topic": self._topics.topic(topic),
             "value_template": f"{{{{ {path} }}}}",
         }
         return self._measurement(f"{column.actuator}_{column.name}", column.unit, content)

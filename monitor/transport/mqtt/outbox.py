@@ -39,7 +39,7 @@ def name_from_level(level: str) -> str:
 
 
 def alarm_topic(name: str) -> str:
-    """Return the topic of an alarm, under that of its rig."""
+    """Return the topic of an alarm, within those of its rig."""
     return f"alarm/{topic_level(name)}"
 
 
@@ -60,9 +60,9 @@ class RigTopics:
         """First levels of all its topics."""
         return f"{ROOT}/{topic_level(self.lab)}/{topic_level(self.rig)}"
 
-    def topic(self, under: str) -> str:
-        """Return the full topic of ``status`` and the like."""
-        return f"{self.prefix}/{under}"
+    def topic(self, name: str) -> str:
+        """Return the full topic of one of its topics, such as ``status``."""
+        return f"{self.prefix}/{name}"
 
 
 MAX_WAITING_ALARMS, MAX_WAITING_EVENTS, MAX_WAITING_ANSWERS = 100_000, 10_000, 64
@@ -75,7 +75,7 @@ class Message:
 
     Parameters
     ----------
-    topic : under that of the rig; from the root where `absolute`.
+    topic : within those of the rig; the full topic where `absolute`.
     payload : an empty one clears a retained message.
     retain : the broker stores it for later subscribers.
     """

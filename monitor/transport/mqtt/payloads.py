@@ -75,7 +75,7 @@ def is_reliability(name: str) -> bool:
     return name.startswith(_RELIABILITY)
 
 
-class Telemetry:
+class TelemetryEncoder:
     """Encode the newest row of results: of the indicators, with their headline, or of the reliabilities.
 
     Parameters
@@ -129,9 +129,9 @@ def meta(stream: ResultStream, lab: str, window: float) -> bytes:
     )
 
 
-def status(word: str, **more: str) -> bytes:
+def status(value: str, **more: str) -> bytes:
     """Return the status, ``online`` or ``offline``, with its reason or state."""
-    return encode({"status": word, **more, "version": VERSION, "utc": now()})
+    return encode({"status": value, **more, "version": VERSION, "utc": now()})
 
 
 def will() -> bytes:
@@ -202,11 +202,11 @@ class Summary:
             return
         self._update_last(block)
         sizes = np.abs(block.values[:, self._columns])
-        rows = np.fmax.reduce(sizes, axis=0)
+        peaks = np.fmax.reduce(sizes, axis=0)
         # a comparison with NaN is False
-        larger = np.flatnonzero(rows > self._worst)
+        larger = np.flatnonzero(peaks > self._worst)
         if len(larger):
-            self._worst[larger] = rows[larger]
+            self._worst[larger] = peaks[larger]
             at = np.nanargmax(sizes[:, larger], axis=0)
             self._when[larger] = block.time + at * (block.stream.every / block.stream.sample_rate)
 
@@ -236,7 +236,7 @@ class Summary:
                 "state": health.state,
                 "headline": self._newest(health.window),
                 "counts": asdict(health.counts),
-                "worst": self._rows(),
+                "worst": self._worst_values(),
                 "alarms": alarm_counts(alarms),
                 "recording": {"path": health.recording, **asdict(result)} if health.recording else None,
                 "utc": now(),
@@ -249,7 +249,7 @@ class Summary:
         read = self._headlines.read
         return {name: {**read(name, row, window), "time": time} for name, (row, time) in self._last.items()}
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _worst_values(self) -> list[dict[str, Any]]:
         if self._stream is None:
             return []
         columns = [self._stream.columns[place] for place in self._columns]

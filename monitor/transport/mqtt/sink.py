@@ -70,7 +70,7 @@ class MqttSink:
         self._topics = RigTopics(settings.lab, rig)
         self._discovery = self._make_discovery() if rig else None
         self._stream: ResultStream | None = None
-        self._telemetry: tuple[ResultStream | None, tuple[tuple[str, payloads.Telemetry], ...]] = (None, ())
+        self._telemetry: tuple[ResultStream | None, tuple[tuple[str, payloads.TelemetryEncoder], ...]] = (None, ())
         self._health = Health()
         self._descriptions: dict[str, _Description] = {}
         self._alarms: tuple[Alarm, ...] = ()
@@ -178,7 +178,7 @@ class MqttSink:
         window = self._health.window
         # assigned in one step: the client's thread reads it
         encoders = tuple(
-            (topic, payloads.Telemetry(stream, reliability=which, window=window)) for topic, which in kinds
+            (topic, payloads.TelemetryEncoder(stream, reliability=which, window=window)) for topic, which in kinds
         )
         self._telemetry = stream, encoders
         self._set_retained(META, payloads.meta(stream, self._settings.lab, window))

@@ -128,7 +128,7 @@ def _publish(publisher: PublisherSocket, rest: bytes) -> None:
 
 
 _PROGRAM = "monitor.transport.zeromq.publisher_process"
-_WRITE_TIMEOUT = 5.0  # s in which the process must take what it is given
+_WRITE_TIMEOUT = 5.0  # s in which the process must read a message
 _START_TIMEOUT = 20.0  # s, where the disk is slow and nothing is loaded yet
 _RESTART_INTERVAL = 1.0  # s between starts
 
@@ -140,7 +140,7 @@ class PublisherProcess:
     ----------
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     queue_seconds : size of the queue of a slow subscriber.
-    linger : s for the last messages at the end.
+    linger : s to send the last messages after `close`.
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
     clients : folder of the public keys of the clients that are let in; with keys only.

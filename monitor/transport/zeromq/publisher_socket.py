@@ -80,8 +80,8 @@ _STALL_TIMEOUT = 30_000  # ms after which a subscriber that reads nothing is dis
 class PublisherSocket:
     """An XPUB socket at one endpoint, with bounded queues and bounded subscriptions.
 
-    Where subscribers together ask for too many topics, all are disconnected, for libzmq cannot disconnect one; its
-    own clients reconnect within some tenths of a second.
+    If the subscribers together ask for too many topics, all are disconnected, because libzmq cannot disconnect one
+    alone; ZeroMQ clients reconnect within some tenths of a second.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class ZmqRequestServer:
     bind : endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
-    context : of the caller, who then terminates it; by default an own one.
+    context : of the caller, who then terminates it; by default its own.
     rate : requests a second in the long run.
     clock : s, monotonic.
 

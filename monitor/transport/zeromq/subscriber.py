@@ -24,7 +24,7 @@ _CHECK_INTERVAL = 0.1  # s between checks of the connections
 _REPORT_INTERVAL = 0.25  # s between events that count rejected messages
 _OVERLOAD_LIMIT = 3.0  # s in which the socket was never read empty
 _OVERLOADED = "messages come faster than they can be read: all senders here were disconnected, and may reconnect"
-_OVERRUN = "messages came faster than they were processed: those beyond {} MB of queue were dropped"
+_OVERRUN = "messages came faster than they were processed: those beyond a queue of {} MB were dropped"
 _MESSAGE_OVERHEAD = 200  # bytes in addition to the frames
 
 Item = TypeVar("Item")
@@ -41,9 +41,8 @@ class _Message(NamedTuple):
 class Subscriber(Generic[Item]):
     """Receive and decode messages of several endpoints; those that cannot be decoded are counted.
 
-    `receive` reads the sockets in the thread of its caller, so that no thread stands between a message and its
-    receiver; while the caller is busy, a thread empties them a hundred times a second, so that libzmq never stops
-    reading.
+    `receive` reads the sockets in the thread of its caller, so that no switch between threads delays a message. While
+    the caller is busy, a thread reads them a hundred times a second, so that libzmq never stops reading.
 
     While more than `queue_seconds` of messages wait, senders are asked to hold (`HOLD`); a message beyond
     `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds are disconnected.

@@ -12,7 +12,7 @@ from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.transport.mqtt.discovery import Discovery
 from monitor.transport.mqtt.outbox import RigTopics
-from monitor.transport.mqtt.payloads import Summary, Telemetry
+from monitor.transport.mqtt.payloads import Summary, TelemetryEncoder
 
 NAN = math.nan
 NAMES = ("delay", "delay_sd", "ratio", "ratio_sd")
@@ -38,7 +38,9 @@ def headline(delay, delay_sd, ratio, ratio_sd, indicator, *contradicting):
 
 
 def test_the_values_of_a_row_come_after_its_headlines() -> None:
-    told = Telemetry(STREAM, reliability=False, window=2.0).message(block(0, [*FDB, *BROADBAND, *SOUTH]), "now")
+    told = TelemetryEncoder(STREAM, reliability=False, window=2.0).message(
+        block(0, [*FDB, *BROADBAND, *SOUTH]), "now"
+    )
     found = json.loads(told)
     assert list(found) == ["time", "index", "utc", "headline", "values"]
     # 2 ms apart, and the bands of 2 sd reach 0.8 and 0.4 ms
@@ -47,14 +49,14 @@ def test_the_values_of_a_row_come_after_its_headlines() -> None:
         "south": headline(0.03, None, 2.5, None, "fdb"),
     }
     assert found["values"]["north"]["fdb_delay"] == 0.014
-    judged = json.loads(Telemetry(STREAM, reliability=True, window=2.0).message(block(0, [0.0] * 12), "now"))
+    judged = json.loads(TelemetryEncoder(STREAM, reliability=True, window=2.0).message(block(0, [0.0] * 12), "now"))
     assert "headline" not in judged
 
 
 @pytest.mark.parametrize(("fdb", "contradicting"), [(0.0133, ()), (0.0135, ("fdb",)), (NAN, ())])
 def test_within_the_bands_nothing_contradicts(fdb: float, contradicting: tuple[str, ...]) -> None:
     row = [fdb, *FDB[1:], *BROADBAND, *SOUTH]
-    found = json.loads(Telemetry(STREAM, reliability=False).message(block(0, row), "now"))
+    found = json.loads(TelemetryEncoder(STREAM, reliability=False).message(block(0, row), "now"))
     assert tuple(found["headline"]["north"]["contradicting"]) == contradicting
 
 

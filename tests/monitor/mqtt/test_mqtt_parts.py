@@ -65,7 +65,7 @@ def test_a_row_is_the_last_and_what_is_not_finite_is_null(values, first) -> None
     matrix = [[math.nan if v is None else v for v in row] for row in values]
     block = rows(first, matrix) if matrix else replace(rows(first, [[0.0] * 6]), values=np.empty((0, 6)))
     for reliability in (False, True):
-        told = payloads.Telemetry(STREAM, reliability=reliability).message(block, "now")
+        told = payloads.TelemetryEncoder(STREAM, reliability=reliability).message(block, "now")
         if not matrix:
             assert told is None
             continue

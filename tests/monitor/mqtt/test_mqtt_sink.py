@@ -261,7 +261,7 @@ def test_what_nobody_foresaw_is_told_once_and_the_next_attempt_made(broker, watc
             raise KeyError("x")
         return b"{}"
 
-    monkeypatch.setattr(payloads.Telemetry, "message", message)
+    monkeypatch.setattr(payloads.TelemetryEncoder, "message", message)
     watcher = watch(broker.port)
     sink = tell(broker.port)
     said = []
