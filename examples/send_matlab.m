@@ -11,7 +11,7 @@ context = py.zmq.Context();
 socket = context.socket(py.zmq.XPUB);
 socket.bind(endpoint);
 cleanup = onCleanup(@() context.destroy(pyargs("linger", int32(1000))));
-socket.poll(int32(5000));  % until somebody subscribes: what is sent before is lost
+socket.poll(int32(5000));  % wait for a subscriber: earlier messages would be lost
 for index = 0:samples - 1
     t = index / rate;
     message = struct("rig", "example", "sample_rate", rate, "t", t, ...

@@ -1,4 +1,4 @@
-/* Send two actuators in the native form, from C99 and libzmq alone.
+/* Send two actuators in the native form, with C99 and libzmq only.
  *
  *   cc -std=c99 -Wall -Wextra -pedantic send_native.c -o send_native -lzmq -lm
  *   ./send_native [ENDPOINT] [SAMPLES] [RATE]
@@ -35,8 +35,8 @@ static int send_block(void *socket, const char *header, uint64_t index, double r
     static const double lag[CHANNELS] = {0.0, 0.005, 0.0, 0.008}; /* s, column by column */
     unsigned char position[24], payload[8 * CHANNELS * ROWS];
 
-    put(position, index, 8);                        /* number of the first row */
-    put_double(position + 8, (double)index / rate); /* its time, s */
+    put(position, index, 8);                        /* of the first row */
+    put_double(position + 8, (double)index / rate); /* time, s */
     put(position + 16, (uint64_t)rows, 4);
     put(position + 20, last ? 1 : 0, 4);
     for (int row = 0; row < rows; row++)
@@ -64,9 +64,9 @@ int main(int argc, char **argv)
         return 2;
     }
     context = zmq_ctx_new();
-    socket = zmq_socket(context, ZMQ_XPUB); /* a PUB that can tell when somebody subscribes */
+    socket = zmq_socket(context, ZMQ_XPUB); /* a PUB that can wait for a subscriber */
 
-    /* the same bytes in every message: they are parsed once, and compared from then on */
+    /* the same bytes in every message: parsed once, then compared */
     snprintf(header, sizeof header,
              "{\"kind\":\"signals\",\"version\":1,\"rig\":\"example\",\"epoch\":%lld,\"sample_rate\":%.17g,"
              "\"channels\":["
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     failed = zmq_bind(socket, endpoint) != 0;
     if (!failed) {
         zmq_pollitem_t subscriber = {socket, 0, ZMQ_POLLIN, 0};
-        zmq_poll(&subscriber, 1, 5000); /* what is sent before is lost */
+        zmq_poll(&subscriber, 1, 5000); /* earlier messages would be lost */
     }
     watch = zmq_stopwatch_start();
     for (long index = 0; !failed && index < samples; index += ROWS) {

@@ -15,7 +15,7 @@ channels = tuple(Channel(f"{a}.{r}", r, "m", a) for a in actuators for r in (Rol
 stream, encoder = Stream("example", time.time_ns(), float(rate), channels), Encoder()
 with zmq.Context() as context, context.socket(zmq.XPUB) as socket:
     socket.bind(endpoint)
-    socket.poll(5000)  # until somebody subscribes: what is sent before is lost
+    socket.poll(5000)  # wait for a subscriber: earlier messages would be lost
     start = time.monotonic()
     for index in range(0, int(samples), 10):
         t = np.arange(index, min(index + 10, int(samples))) / stream.sample_rate

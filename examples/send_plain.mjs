@@ -1,7 +1,7 @@
-// Send one actuator in the plain form, from Node.js alone: node send_plain.mjs [ENDPOINT] [SAMPLES] [RATE]
+// Send one actuator in the plain form, with Node.js only: node send_plain.mjs [ENDPOINT] [SAMPLES] [RATE]
 //
-// No library is needed: what follows the imports is all of ZMTP 3.0 (https://rfc.zeromq.org/spec/23/)
-// that a publisher on a trusted network must speak.
+// No library is needed: this is the part of ZMTP 3.0 (https://rfc.zeromq.org/spec/23/) that a publisher on a
+// trusted network needs.
 
 import { createServer } from "node:net";
 
@@ -26,10 +26,10 @@ greeting.set([0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 3, 0]);
 greeting.write("NULL", 12);
 const ready = frame(4, Buffer.concat([Buffer.from("\x05READY"), property("Socket-Type", "PUB")]));
 
-function take(socket, flags, body) {
+function receive(socket, flags, body) {
   const ping = flags & 4 && body.toString("latin1", 0, 5) === "\x04PING";
   if (ping) socket.write(frame(4, Buffer.concat([Buffer.from("\x04PONG"), body.subarray(7)])));
-  // 1 subscribes to the topics that begin as the rest says; only "everything" fits a message without topic
+  // 1 and a prefix: a subscription; a message without topic matches the empty prefix only
   else if (!(flags & 4) && body[0] === 1 && body.length === 1) subscribers.add(socket);
 }
 
@@ -47,7 +47,7 @@ const server = createServer((socket) => {
       const long = bytes[0] & 2;
       const end = long ? 9 + Number(bytes.readBigUInt64BE(1)) : 2 + bytes[1];
       if (bytes.length < end) break;
-      take(socket, bytes[0], bytes.subarray(long ? 9 : 2, end));
+      receive(socket, bytes[0], bytes.subarray(long ? 9 : 2, end));
       bytes = bytes.subarray(end);
     }
   });
@@ -70,9 +70,9 @@ function run(start, index) {
   setTimeout(process.exit, 1000).unref();
 }
 
-function wait(patience) {
-  if (subscribers.size || !patience) run(Date.now(), 0); // what is sent before is lost
-  else setTimeout(wait, 5, patience - 1);
+function wait(attempts) {
+  if (subscribers.size || !attempts) run(Date.now(), 0); // earlier messages would be lost
+  else setTimeout(wait, 5, attempts - 1);
 }
 
 function fail(problem) {

@@ -10,7 +10,7 @@ import zmq
 endpoint, samples, rate = (*sys.argv[1:], *("tcp://127.0.0.1:5555", "10000", "1000")[len(sys.argv) - 1 :])
 with zmq.Context() as context, context.socket(zmq.XPUB) as socket:
     socket.bind(endpoint)
-    socket.poll(5000)  # until somebody subscribes: what is sent before is lost
+    socket.poll(5000)  # wait for a subscriber: earlier messages would be lost
     start = time.monotonic()
     for index in range(int(samples)):
         t = index / float(rate)

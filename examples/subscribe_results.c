@@ -1,4 +1,4 @@
-/* Print a value of every actuator as the monitor publishes it, from C99 and libzmq alone.
+/* Print one value of every actuator from the results of a monitor, with C99 and libzmq only.
  *
  *   cc -std=c99 -Wall -Wextra -pedantic subscribe_results.c -o subscribe_results -lzmq
  *   ./subscribe_results [ENDPOINT] [NAME]
@@ -13,16 +13,16 @@
 #include <zmq.h>
 
 #define TOPIC "synchroscope/1/results/"
-#define MOST_SHOWN 64
-#define MOST_NAMES 256
-#define PATIENCE 5 /* s of silence that are borne without a word */
-#define MOST_TEXT 513 /* 128 characters of UTF-8, and a zero */
+#define MAX_SHOWN 64
+#define MAX_NAMES 256
+#define TIMEOUT 5 /* s without a message, after which that is reported */
+#define MAX_TEXT 513 /* 128 characters of UTF-8, and a zero */
 
-/* ---- the header: just as much JSON as it needs ---- */
+/* ---- JSON, as far as the header needs it ---- */
 
 typedef struct {
     const char *at, *end;
-    int bad; /* once set, nothing is read any more */
+    int bad; /* syntax error: all further reads fail */
 } Json;
 
 static char peek(Json *json)
@@ -34,7 +34,7 @@ static char peek(Json *json)
     return *json->at;
 }
 
-static int take(Json *json, char expected)
+static int accept(Json *json, char expected)
 {
     if (peek(json) != expected)
         return 0;
@@ -42,9 +42,9 @@ static int take(Json *json, char expected)
     return 1;
 }
 
-static void need(Json *json, char expected)
+static void expect(Json *json, char expected)
 {
-    if (!take(json, expected))
+    if (!accept(json, expected))
         json->bad = 1;
 }
 
@@ -78,11 +78,11 @@ static size_t put_utf8(char *to, unsigned c)
     return more + 1;
 }
 
-/* Read a string; `text` takes MOST_TEXT bytes of it, or is NULL. */
+/* Read a string into `text`, of MAX_TEXT bytes, or NULL. */
 static void string(Json *json, char *text)
 {
     size_t length = 0;
-    need(json, '"');
+    expect(json, '"');
     while (!json->bad) {
         char piece[4];
         size_t size = 1;
@@ -102,14 +102,14 @@ static void string(Json *json, char *text)
             else if (which == 'u') {
                 unsigned c = hex4(json);
                 if (c >= 0xd800 && c < 0xdc00 && json->end - json->at >= 2 && !memcmp(json->at, "\\u", 2)) {
-                    json->at += 2; /* two halves of one character */
+                    json->at += 2; /* surrogate pair */
                     c = 0x10000 + ((c - 0xd800) << 10) + (hex4(json) - 0xdc00);
                 }
                 size = c < 0x110000 ? put_utf8(piece, c) : 0;
             } else
                 json->bad = 1;
         }
-        if (text && length + size >= MOST_TEXT)
+        if (text && length + size >= MAX_TEXT)
             json->bad = 1;
         else if (text)
             memcpy(text + length, piece, size);
@@ -132,7 +132,7 @@ static double number(Json *json)
     return strtod(digits, NULL);
 }
 
-/* Read a number that counts something. */
+/* Read a whole number. */
 static long whole(Json *json)
 {
     double value = number(json);
@@ -142,7 +142,7 @@ static long whole(Json *json)
     return 0;
 }
 
-/* Pass over a value of any kind. */
+/* Skip a value of any type. */
 static void skip(Json *json)
 {
     int depth = 0;
@@ -155,7 +155,7 @@ static void skip(Json *json)
         else {
             depth += (c == '{' || c == '[') - (c == '}' || c == ']');
             json->at++;
-            /* a number or a word goes to the next mark */
+            /* a number or literal ends at the next delimiter */
             if (!strchr("{}[],:", c))
                 while (json->at < json->end && !memchr(",:{}[]\" \t\r\n", *json->at, 11))
                     json->at++;
@@ -163,61 +163,61 @@ static void skip(Json *json)
     } while (depth > 0 && !json->bad);
 }
 
-/* Find the value of a key of the object that begins at `json`; 0 if it has none. */
+/* Find the value of a key of the object at `json`; 0 if it has none. */
 static int find(Json json, const char *wanted, Json *value)
 {
-    need(&json, '{');
+    expect(&json, '{');
     while (!json.bad && peek(&json) == '"') {
-        char key[MOST_TEXT];
+        char key[MAX_TEXT];
         string(&json, key);
-        need(&json, ':');
+        expect(&json, ':');
         if (!json.bad && strcmp(key, wanted) == 0) {
             *value = json;
             return 1;
         }
         skip(&json);
-        take(&json, ',');
+        accept(&json, ',');
     }
     return 0;
 }
 
-/* Copy the text that stands at `position` in the header's table of texts. */
+/* Copy the text at `position` in the header's table of texts. */
 static int text_at(Json texts, long position, char *text)
 {
-    need(&texts, '[');
+    expect(&texts, '[');
     for (long i = 0; !texts.bad && peek(&texts) == '"'; i++) {
         string(&texts, i == position ? text : NULL);
         if (i == position)
             return !texts.bad;
-        take(&texts, ',');
+        accept(&texts, ',');
     }
     return 0;
 }
 
-/* Say which names there are, by their positions in the table of texts. */
-static void tell_names(Json texts, const long *names, int count, const char *wanted)
+/* List the names of columns, given by their positions in the table of texts. */
+static void print_names(Json texts, const long *names, int count, const char *wanted)
 {
-    char name[MOST_TEXT];
-    fprintf(stderr, "subscribe_results: there is no %s; there are:", wanted);
+    char name[MAX_TEXT];
+    fprintf(stderr, "subscribe_results: no column %s; columns:", wanted);
     for (int i = 0; i < count; i++)
         if (text_at(texts, names[i], name))
             fprintf(stderr, "%s %s", i ? "," : "", name);
-    fprintf(stderr, "%s\n", count == MOST_NAMES ? ", ..." : "");
+    fprintf(stderr, "%s\n", count == MAX_NAMES ? ", ..." : "");
 }
 
-/* ---- the stream: which columns are shown, under which name ---- */
+/* ---- the stream: the columns that are printed ---- */
 
 typedef struct {
-    long columns, every, shown, place[MOST_SHOWN];
+    long columns, every, shown, place[MAX_SHOWN];
     double sample_rate;
-    char actuator[MOST_SHOWN][MOST_TEXT];
+    char actuator[MAX_SHOWN][MAX_TEXT];
 } Stream;
 
 static int read_header(const char *bytes, size_t size, const char *wanted, Stream *stream)
 {
     Json header = {bytes, bytes + size, 0}, texts, columns, value;
-    char name[MOST_TEXT];
-    long names[MOST_NAMES];
+    char name[MAX_TEXT];
+    long names[MAX_NAMES];
     int count = 0, k;
 
     memset(stream, 0, sizeof *stream);
@@ -231,32 +231,32 @@ static int read_header(const char *bytes, size_t size, const char *wanted, Strea
     if (!find(header, "sample_rate", &value))
         return 0;
     stream->sample_rate = number(&value);
-    need(&columns, '[');
+    expect(&columns, '[');
     while (!columns.bad && peek(&columns) == '[') {
         long what[3]; /* positions of name, unit and actuator */
         for (int i = 0; i < 3; i++) {
-            need(&columns, i ? ',' : '[');
+            expect(&columns, i ? ',' : '[');
             what[i] = whole(&columns);
         }
-        need(&columns, ']');
+        expect(&columns, ']');
         if (!text_at(texts, what[0], name))
             return 0;
         for (k = 0; k < count && names[k] != what[0]; k++)
             ;
-        if (k == count && count < MOST_NAMES)
+        if (k == count && count < MAX_NAMES)
             names[count++] = what[0];
-        if (strcmp(name, wanted) == 0 && stream->shown < MOST_SHOWN) {
+        if (strcmp(name, wanted) == 0 && stream->shown < MAX_SHOWN) {
             if (!text_at(texts, what[2], stream->actuator[stream->shown]))
                 return 0;
             stream->place[stream->shown++] = stream->columns;
         }
         stream->columns++;
-        take(&columns, ',');
+        accept(&columns, ',');
     }
     if (columns.bad || stream->columns == 0 || stream->every == 0 || !(stream->sample_rate > 0.0))
         return 0;
     if (stream->shown == 0)
-        tell_names(texts, names, count, wanted);
+        print_names(texts, names, count, wanted);
     return 1;
 }
 
@@ -278,8 +278,8 @@ static double get_double(const unsigned char *from)
     return value;
 }
 
-/* The header is the same in every message of a stream: read it once, and compare it from then on. */
-static int know_header(zmq_msg_t *frame, const char *wanted, Stream *stream)
+/* The header is the same in every message of a stream: parsed once, then compared. */
+static int update_header(zmq_msg_t *frame, const char *wanted, Stream *stream)
 {
     static char *known = NULL;
     static size_t known_size = 0;
@@ -297,14 +297,14 @@ static int know_header(zmq_msg_t *frame, const char *wanted, Stream *stream)
     return 1;
 }
 
-/* Print the newest row; return whether it was the stream's last, or -1 if this is no message of results. */
+/* Print the newest row; return whether the stream ends with it, or -1 if this is not a message of results. */
 static int show(zmq_msg_t *frames, int count, const char *wanted, Stream *stream)
 {
     const unsigned char *position, *payload, *row;
     uint64_t rows;
     double t;
 
-    if (count != 4 || zmq_msg_size(&frames[2]) != 24 || !know_header(&frames[1], wanted, stream))
+    if (count != 4 || zmq_msg_size(&frames[2]) != 24 || !update_header(&frames[1], wanted, stream))
         return -1;
     position = zmq_msg_data(&frames[2]);
     payload = zmq_msg_data(&frames[3]);
@@ -320,7 +320,7 @@ static int show(zmq_msg_t *frames, int count, const char *wanted, Stream *stream
             if (value == value)
                 printf("  %s %.9g", stream->actuator[i], value);
             else
-                printf("  %s -", stream->actuator[i]); /* NaN: it means nothing yet */
+                printf("  %s -", stream->actuator[i]); /* NaN: not valid */
         }
         printf("\n");
         fflush(stdout);
@@ -332,25 +332,25 @@ int main(int argc, char **argv)
 {
     const char *endpoint = argc > 1 ? argv[1] : "tcp://127.0.0.1:5556";
     const char *wanted = argc > 2 ? argv[2] : "broadband_delay";
-    int64_t most = 64 << 20; /* bytes of a frame */
-    int patience = 1000 * PATIENCE, ended = 0, silent = 0, failed;
+    int64_t max_bytes = 64 << 20; /* of a frame */
+    int timeout = 1000 * TIMEOUT, ended = 0, silent = 0, failed;
     static Stream stream;
     void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_SUB);
 
-    zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
+    zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &max_bytes, sizeof max_bytes);
     zmq_setsockopt(socket, ZMQ_SUBSCRIBE, TOPIC, strlen(TOPIC));
-    zmq_setsockopt(socket, ZMQ_RCVTIMEO, &patience, sizeof patience);
+    zmq_setsockopt(socket, ZMQ_RCVTIMEO, &timeout, sizeof timeout);
     failed = zmq_connect(socket, endpoint) != 0;
     while (!failed && ended != 1) {
         zmq_msg_t frames[4];
         int count = 0, more = 1;
-        while (more && !failed) { /* of a message with more than four frames the rest goes by */
+        while (more && !failed) { /* frames after the fourth are discarded */
             zmq_msg_t spare, *frame = count < 4 ? &frames[count] : &spare;
             zmq_msg_init(frame);
             while ((failed = zmq_msg_recv(frame, socket, 0) < 0) && zmq_errno() == EAGAIN)
                 if (!silent++)
-                    fprintf(stderr, "subscribe_results: nothing heard for %d s from %s; waiting\n",
-                            PATIENCE, endpoint);
+                    fprintf(stderr, "subscribe_results: no message for %d s from %s; waiting\n",
+                            TIMEOUT, endpoint);
             silent = 0;
             more = !failed && zmq_msg_more(frame);
             if (frame == &spare)
@@ -360,7 +360,7 @@ int main(int argc, char **argv)
         if (!failed)
             ended = show(frames, count, wanted, &stream);
         if (ended < 0)
-            fprintf(stderr, "subscribe_results: a message that docs/wire-format.md does not know\n");
+            fprintf(stderr, "subscribe_results: not a message as in docs/wire-format.md\n");
         for (int i = 0; i < count && i < 4; i++)
             zmq_msg_close(&frames[i]);
     }

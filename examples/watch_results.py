@@ -1,4 +1,4 @@
-"""Print what a service says of an actuator, live: python watch_results.py [ENDPOINT] [ACTUATOR]."""
+"""Print the delay of an actuator, live: python watch_results.py [ENDPOINT] [ACTUATOR]."""
 
 import sys
 

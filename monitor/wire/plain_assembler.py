@@ -18,6 +18,14 @@ DEFAULT_RIG = "rig"
 MIN_RATE_SAMPLES = 16
 MAX_JUMPS = 1000
 
+# fraction of a deviation that the clock is corrected by: an eighth follows a rate that is 3 % wrong
+_CORRECTION = 1 / 8
+_RATE_TOLERANCE = 0.005
+_COMMON_RATES = (
+    *(1.0, 1.2, 1.25, 1.5, 2.0, 2.4, 2.5, 3.0, 4.0, 4.8, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 9.6, 10.0),
+    *(1.6, 3.2, 6.4, 1.28, 2.56, 5.12, 1.024, 2.048, 4.096, 8.192, 1.6384, 3.2768, 6.5536),
+)
+
 
 class PlainAssembler:
     """Make signal blocks of the plain messages of one sender.
@@ -166,15 +174,6 @@ def _estimate(held: list[PlainMessage]) -> float:
     if rate is None:
         raise WireError("the sample rate cannot be determined from t, which does not advance: send sample_rate")
     return rate
-
-
-# fraction of a deviation that the clock is corrected by: an eighth follows a rate that is 3 % wrong
-_CORRECTION = 1 / 8
-_RATE_TOLERANCE = 0.005
-_COMMON_RATES = (
-    *(1.0, 1.2, 1.25, 1.5, 2.0, 2.4, 2.5, 3.0, 4.0, 4.8, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 9.6, 10.0),
-    *(1.6, 3.2, 6.4, 1.28, 2.56, 5.12, 1.024, 2.048, 4.096, 8.192, 1.6384, 3.2768, 6.5536),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,7 +283,7 @@ def test_the_c_program_says_which_names_there_are(subscribe_results_c: list[str]
             process.kill()
             sink.close()
     assert (process.returncode, out) == (0, "")
-    assert told == "subscribe_results: there is no broadband_dely; there are: broadband_ratio, broadband_delay\n"
+    assert told == "subscribe_results: no column broadband_dely; columns: broadband_ratio, broadband_delay\n"
 
 
 def test_the_c_program_says_that_it_hears_nothing(subscribe_results_c: list[str]) -> None:
@@ -302,7 +302,7 @@ def test_the_c_program_says_that_it_hears_nothing(subscribe_results_c: list[str]
                 too_long.cancel()
                 too_long.join()
                 process.kill()
-    assert told == f"subscribe_results: nothing heard for 5 s from {endpoint}; waiting\n"
+    assert told == f"subscribe_results: no message for 5 s from {endpoint}; waiting\n"
 
 
 def test_the_c_program_passes_over_what_it_cannot_read(
