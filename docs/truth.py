@@ -25,8 +25,8 @@ def main() -> int:
 
 def table(rows: list[Truth]) -> str:
     """Return the delays of all classes as a Markdown table."""
-    labels = [reading.label for reading in DELAYS]
-    units = {reading.label: reading.unit for reading in DELAYS}
+    labels = [accuracy.label for accuracy in DELAYS]
+    units = {accuracy.label: accuracy.unit for accuracy in DELAYS}
     lines = ["| motion | " + " | ".join(f"{label}, {units[label]}" for label in labels) + " |"]
     lines.append("|---" * (len(labels) + 1) + "|")
     for motion in dict.fromkeys(row.motion for row in rows):

@@ -175,7 +175,7 @@ def offers() -> Catalogue:
                 each.name,
                 each.summary,
                 each.group,
-                None if each.judged is None else ModelUnderTest(**asdict(each.judged)),
+                None if each.model is None else ModelUnderTest(**asdict(each.model)),
             )
             for each in simulations()
         ),

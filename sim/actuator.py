@@ -23,7 +23,7 @@ LONGEST = 1.0
 _CHUNK = 1024
 
 
-class Stepped(Protocol):
+class SteppedActuator(Protocol):
     """Something that carries a specimen, sample by sample."""
 
     position: float
@@ -33,10 +33,10 @@ class Stepped(Protocol):
         ...
 
 
-class Drive(Protocol):
+class ActuatorModel(Protocol):
     """The description of an actuator: it can be set going, and says its own tracking error."""
 
-    def begin(self, dt: float, rng: np.random.Generator) -> Stepped:
+    def begin(self, dt: float, rng: np.random.Generator) -> SteppedActuator:
         """Return the actuator at rest, to be stepped every `dt` seconds, its noise from `rng`."""
         ...
 
@@ -129,7 +129,7 @@ class Actuator:
 
     def __init__(self, schedule: Schedule, dt: float, rng: np.random.Generator) -> None:
         self.position = 0.0
-        self._tunings = _tunings(schedule, positive(dt), rng)
+        self._parameters_per_sample = _parameters_per_sample(schedule, positive(dt), rng)
         reach = 3 + ceil(3 * max(abs(state.delay) for _, state in schedule.changes) / dt)
         self._mask = (1 << (reach + 3).bit_length()) - 1
         self._ring = [0.0] * (self._mask + 1)
@@ -137,7 +137,7 @@ class Actuator:
 
     def step(self, command: float) -> float:
         """Take the next command and return what is measured; `position` is then the same without noise."""
-        whole, gap, w0, w1, w2, w3, decay, before, now, gain, noise = next(self._tunings)
+        whole, gap, w0, w1, w2, w3, decay, before, now, gain, noise = next(self._parameters_per_sample)
         ring, mask = self._ring, self._mask
         ring[self._count & mask] = command
         i, gap = self._count - int(whole), int(gap)
@@ -150,7 +150,7 @@ class Actuator:
         return self.position + noise
 
 
-def _tunings(schedule: Schedule, dt: float, rng: np.random.Generator) -> Iterator[tuple[float, ...]]:
+def _parameters_per_sample(schedule: Schedule, dt: float, rng: np.random.Generator) -> Iterator[tuple[float, ...]]:
     for start in count(0, _CHUNK):
         gain, lag, delay, noise = schedule.trajectory((start + np.arange(_CHUNK)) * dt)
         noise *= rng.standard_normal(_CHUNK)
@@ -210,7 +210,9 @@ def equivalent_delay(response: complex | Response, frequency: float) -> Samples:
     return 0.0 - phase_error(response) / (2.0 * pi * positive(frequency))
 
 
-def tracking_truth(drive: Drive, time: ArrayLike, frequency: float, dt: float) -> tuple[Samples, Samples, Samples]:
+def tracking_truth(
+    drive: ActuatorModel, time: ArrayLike, frequency: float, dt: float
+) -> tuple[Samples, Samples, Samples]:
     """Return (n,) ratio, phase [rad] and delay [s] of a drive at `frequency` [Hz] in its state of each time."""
     response = drive.response(time, frequency, dt)
     return amplitude_ratio(response), phase_error(response), equivalent_delay(response, frequency)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sim.actuator import Drive, tracking_truth
+from sim.actuator import ActuatorModel, tracking_truth
 from sim.arrays import Samples
 from sim.excitation import Excitation, Harmonic, Loading
 from sim.ranges import check_not_negative, check_positive, require
@@ -59,7 +59,7 @@ class Structure:
         return Specimen(self.stiffness, 0.0, self.yield_displacement, self.hardening)
 
 
-class Mounted(Protocol):
+class SpecimenModel(Protocol):
     """The part in the rig: whatever answers a position with a force."""
 
     @property
@@ -125,8 +125,8 @@ class HybridTest:
     """
 
     structure: Structure
-    specimen: Mounted
-    actuator: Drive
+    specimen: SpecimenModel
+    actuator: ActuatorModel
     excitation: Excitation
     sample_rate: float = 1024.0
     duration: float = 60.0

@@ -13,7 +13,7 @@ import numpy as np
 from sim.actuator import ActuatorState, Schedule, tracking_truth
 from sim.arrays import Samples
 from sim.excitation import Harmonic, Loading
-from sim.hybrid import HybridRecord, HybridTest, Mounted, Specimen, Structure, simulate
+from sim.hybrid import HybridRecord, HybridTest, Specimen, SpecimenModel, Structure, simulate
 
 SAMPLE_RATE = 1000.0
 DURATION = 10.0
@@ -60,7 +60,7 @@ def oscillator(force: float, yield_displacement: float = inf, sample_rate: float
     return HybridTest(Structure(MASS, 0.0, damping), spring, _PERFECT, push, sample_rate, DURATION)
 
 
-def follow(motion: HybridRecord, specimen: Mounted, schedule: Schedule, seed: int = 1) -> HybridRecord:
+def follow(motion: HybridRecord, specimen: SpecimenModel, schedule: Schedule, seed: int = 1) -> HybridRecord:
     """Return the motion as the command of an actuator outside its loop, with the truth of that actuator.
 
     The force is the specimen's where the actuator put it: the force at the command would turn the sign of

@@ -1,11 +1,11 @@
-"""A recorded run -> what the indicators say of it: the headline, the statistics, the series and the warnings."""
+"""Assessment of a recorded run: headline, statistics, series and warnings."""
 
 from __future__ import annotations
 
 from replay.assessment.results import (
     Assessment,
     Contradiction,
-    Headline,
+    HeadlineEstimate,
     PairAssessment,
     RecordWarning,
     Series,
@@ -13,4 +13,13 @@ from replay.assessment.results import (
 )
 from replay.assessment.run import assess
 
-__all__ = ["Assessment", "Contradiction", "Headline", "PairAssessment", "RecordWarning", "Series", "Spread", "assess"]
+__all__ = [
+    "Assessment",
+    "Contradiction",
+    "HeadlineEstimate",
+    "PairAssessment",
+    "RecordWarning",
+    "Series",
+    "Spread",
+    "assess",
+]

@@ -1,9 +1,9 @@
 """Change points of a windowed indicator: steps and drifts, by penalised least squares over all segmentations.
 
-A value is of the window that ends at its time. Values closer than a window share samples, so that only every
-window's worth of them counts as one independent observation; and those of the first window after a change see both
-levels, so that they belong to neither. The noise is that of values a window apart, of which not all straddle a
-change: it holds the indicator's own standard deviation and whatever scatters from window to window beside it.
+A value belongs to the window that ends at its time. Values closer than a window share samples, so that one window of
+values counts as one independent observation. Windows that contain a change see both levels and belong to neither. The
+noise is estimated from values one window apart: it includes the indicator's own standard deviation and the scatter
+from window to window.
 """
 
 from __future__ import annotations
@@ -17,31 +17,32 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples
 
-# values taken of each window, and the most in all: the search is quadratic
+# values per window, and their maximum number: the search is quadratic
 _PER_WINDOW, _MOST = 4, 4000
-# of these values, a segment has at least so many beside those that see a change
+# minimum number of values in a segment, not counting those that see a change
 _FEWEST = 6
-# sums of squares over the noise that one more segment, and a slope within it, must save
+# reduction of the normalised sum of squares that one more segment, or a slope within it, must give
 _STEP_PENALTY, _SLOPE_PENALTY = 16.0, 12.0
-# standard deviations by which levels differ
+# standard deviations by which two levels differ significantly
 _SIGNIFICANT = 5.0
 # standard deviations beyond which a value is an outlier among its neighbours
 _OUTLIER = 3.0
 # lower quartile of the absolute value of a standard normal variable
 _QUARTILE = 0.3186
-# of a window, by which values are held and told later, on average
+# mean delay of a result, held and published late, as a fraction of the window
 _HELD = 1.0 / 8.0 + 1.0 / 32.0
-# windows that a record holds at least, for its course to be told
+# minimum length of a record, in windows
 _FEWEST_WINDOWS = 4.0
-# of a window, by which the time of a change may be off
+# uncertainty of the time of a change, as a fraction of the window
 _TIME_UNCERTAINTY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """A level that stands, or drifts, from ``start`` to ``stop`` [s].
+class LevelSegment:
+    """A constant or linearly drifting level from ``start`` to ``stop`` [s].
 
-    ``first`` and ``last`` are the values at its two ends, equal where it stands; ``sd`` is their standard deviation.
+    ``first`` and ``last`` are the values at its two ends, equal where it is constant; ``sd`` is their standard
+    deviation.
     """
 
     start: float
@@ -52,7 +53,7 @@ class Segment:
 
     @property
     def drifts(self) -> bool:
-        """Whether the value at the end is another than at the start."""
+        """Whether the values at the start and the end differ."""
         return self.first != self.last
 
 
@@ -69,15 +70,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """How a value goes over a record: its segments in order, and the window [s] that it was computed over."""
+class Segmentation:
+    """A value over a record in segments of constant or drifting level, and the window [s] it was computed over."""
 
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[LevelSegment, ...] = ()
     window: float = float("nan")
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The changes from one segment to the next; two that meet in one value have none between them."""
+        """The steps between consecutive segments; segments that meet at one value have none."""
         return tuple(
             Step(b.start, _TIME_UNCERTAINTY * self.window, a.last, a.sd, b.first, b.sd)
             for a, b in pairwise(self.segments)
@@ -85,50 +86,50 @@ class Course:
         )
 
     @property
-    def drifts(self) -> tuple[Segment, ...]:
+    def drifts(self) -> tuple[LevelSegment, ...]:
         """The segments over which the value drifts."""
         return tuple(segment for segment in self.segments if segment.drifts)
 
     @property
     def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest value; of a course with segments."""
+        """The smallest and the largest value; requires at least one segment."""
         ends = [end for segment in self.segments for end in (segment.first, segment.last)]
         return min(ends), max(ends)
 
     @property
     def changes(self) -> bool:
-        """Whether the value is not one throughout."""
+        """Whether the value changes within the record."""
         return bool(self.steps or self.drifts)
 
 
-def find_course(time: Samples, values: Samples, sd: Samples, window: float, least: float) -> Course:
+def segment_series(time: Samples, values: Samples, sd: Samples, window: float, least: float) -> Segmentation:
     """Return the segments between the change points of an indicator.
 
     Parameters
     ----------
     time, values, sd : (n,), s, and an indicator with its standard deviation, of the window that ends at that time;
-        NaN where there is none.
+        NaN where it has no value.
     window : s.
-    least : the smallest change that is of interest, in the indicator's unit.
+    least : the smallest change of interest, in the indicator's unit.
 
     Returns
     -------
-    Course : without segments where the record is shorter than four windows.
+    Segmentation : without segments where the record is shorter than four windows.
     """
     good = np.isfinite(values) & np.isfinite(sd)
     time, values, sd = time[good], values[good], sd[good]
     if not len(time) or time[-1] - time[0] < (_FEWEST_WINDOWS - 1.0) * window:
-        return Course((), window)
+        return Segmentation((), window)
     step = max(window / _PER_WINDOW, (time[-1] - time[0]) / _MOST)
     rows = np.unique(np.searchsorted(time, np.arange(time[0], time[-1], step)))
     series = _Series(time[rows], values[rows], sd[rows], window, step, least)
     pieces = series.pruned(series.partition())
-    return Course(tuple(_segments(series, pieces, time, values)), window)
+    return Segmentation(tuple(_segments(series, pieces, time, values)), window)
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Values from ``begin`` to ``end``, and the line through those that see no change: at ``middle``."""
+    """A line fitted to the values from ``begin`` to ``end`` whose windows contain no change, about ``middle`` [s]."""
 
     begin: int
     end: int
@@ -146,18 +147,18 @@ class _Piece:
 
 
 class _Series:
-    """Values with weights, and the sums that give the cost of any segment at once."""
+    """Weighted values, with cumulative sums that give the cost of any segment in constant time."""
 
     def __init__(self, time: Samples, values: Samples, sd: Samples, window: float, step: float, least: float) -> None:
         self.window, self.least = window, least
         self.time = time
         self.overlap = max(1, round(window / step))
-        # values of windows that hold a change, and of one that is held
+        # values whose windows contain the change, and one that is held
         self.mixed = self.overlap + 1
         noise = _noise(values, sd, self.overlap)
         values = _without_outliers(values, noise, self.overlap)
         weights = np.minimum(step / window, 1.0) / noise**2
-        # about the middle, so that nothing is lost to rounding
+        # centred, so that the sums lose nothing to rounding
         self._origin = float(np.mean(time)), float(np.median(values))
         x, y = time - self._origin[0], values - self._origin[1]
         terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y]) * weights
@@ -196,7 +197,7 @@ class _Series:
         extent = abs(slope) * (self.time[end - 1] - self.time[first])
         rises = flat - line > _SLOPE_PENALTY and extent > self.least
         cost = line if rises else flat
-        # what scatters more than the noise makes both less certain
+        # scatter beyond the noise makes both less certain
         scatter = max(1.0, cost / max(1.0, (end - first) / self.overlap - 1.0))
         middle = x / w + self._origin[0]
         return _Piece(
@@ -211,7 +212,7 @@ class _Series:
         )
 
     def pruned(self, edges: list[int]) -> list[_Piece]:
-        """Return the segments, those joined whose values do not differ significantly, the least different first."""
+        """Return the segments after merging neighbours that do not differ significantly, least different first."""
         while True:
             pieces = [self.piece(a, b) for a, b in pairwise(edges)]
             doubts = [self._significance(a, b) for a, b in pairwise(pieces)]
@@ -220,7 +221,7 @@ class _Series:
             del edges[int(np.argmin(doubts)) + 1]
 
     def _significance(self, left: _Piece, right: _Piece) -> float:
-        """Return how different two neighbours are, over what must be: from 1 on there is a change between them."""
+        """Return the difference of two neighbours over the threshold: from 1 on there is a change between them."""
         jump = self.jump(left, right)
         if not (left.slope or right.slope):
             return jump
@@ -229,8 +230,8 @@ class _Series:
         return max(jump, (joined.cost - left.cost - right.cost) / (_STEP_PENALTY + _SLOPE_PENALTY))
 
     def jump(self, left: _Piece, right: _Piece) -> float:
-        """Return by how much the value steps between two neighbours, over what is significant and of interest."""
-        # a line says at the middle of a window what stands at the window's end
+        """Return the step between two neighbours over the smallest that is significant and of interest."""
+        # a value at a window's end is that of the window's middle
         time = self.time[right.begin] + 0.5 * self.window
         (before, before_variance), (after, after_variance) = left.at(time), right.at(time)
         sd = np.sqrt(before_variance + after_variance)
@@ -238,26 +239,26 @@ class _Series:
 
 
 def _noise(values: Samples, sd: Samples, overlap: int) -> Samples:
-    """Return (n,) standard deviations of values of separate windows: their own, and what they scatter beside."""
+    """Return (n,) standard deviations of values of separate windows: their own, and additional scatter."""
     difference = values[overlap:] - values[:-overlap]
     difference = difference - np.median(difference)
     # the lower quartile: many of the differences may straddle a change
     scale = float(np.quantile(np.abs(difference), 0.25)) / (_QUARTILE * np.sqrt(2.0))
     beside = max(0.0, scale**2 - float(np.median(sd)) ** 2)
-    # of values without any scatter: what is far below any instrument
+    # for values without any scatter: far below the noise of any instrument
     floor = 1e-6 * max(float(np.median(np.abs(values))), 1e-3)
     return np.asarray(np.sqrt(sd**2 + beside + floor**2))
 
 
 def _without_outliers(values: Samples, noise: Samples, overlap: int) -> Samples:
-    """Return the values, those far off pulled to the median of the neighbours within a window and a half."""
+    """Return the values, with outliers clipped towards the median of the neighbours within one and a half windows."""
     reach = overlap + overlap // 2
     padded = np.pad(values, reach, mode="edge")
     local = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1)
     return np.asarray(np.clip(values, local - _OUTLIER * noise, local + _OUTLIER * noise))
 
 
-def _segments(series: _Series, pieces: list[_Piece], time: Samples, values: Samples) -> Iterator[Segment]:
+def _segments(series: _Series, pieces: list[_Piece], time: Samples, values: Samples) -> Iterator[LevelSegment]:
     """Yield the segments with their ends in time; a window sees a step in its middle half a window after it."""
     half = 0.5 * series.window
     starts = [max(0.0, float(time[0]) - series.window)]
@@ -274,11 +275,11 @@ def _segments(series: _Series, pieces: list[_Piece], time: Samples, values: Samp
             first = value if piece.slope else first
             last = last if piece.slope else first
         value = last
-        yield Segment(start, stop, first, last, sd)
+        yield LevelSegment(start, stop, first, last, sd)
 
 
 def _kink_time(series: _Series, left: _Piece, right: _Piece) -> float:
-    """Return when a value began to drift, or drifts otherwise: where the two lines meet."""
+    """Return the time at which the slope changes: where the two lines meet."""
     begin = float(series.time[right.begin])
     meeting = (
         (left.at(0.0)[0] - right.at(0.0)[0]) / (right.slope - left.slope) if right.slope != left.slope else begin
@@ -288,7 +289,7 @@ def _kink_time(series: _Series, left: _Piece, right: _Piece) -> float:
 
 
 def _step_time(series: _Series, left: _Piece, right: _Piece, time: Samples, values: Samples) -> float:
-    """Return when the value changed: half a window before it crosses the middle between the two levels."""
+    """Return the time of a step: half a window before the value crosses the middle between the two levels."""
     begin = float(series.time[right.begin])
     around = np.abs(time - begin) <= 1.5 * series.window
     times, found = time[around], values[around]

@@ -1,4 +1,4 @@
-"""What an assessment holds: headline, statistics, series and warnings of each actuator."""
+"""Results of an assessment: headline, statistics, series and warnings of each actuator."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from monitor.indicators.benchmark_criteria import BenchmarkCriteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation
 from monitor.messages.blocks import Column, Pair, Samples, Stream
 from monitor.messages.transfer import TransferBlock
-from replay.assessment.change_points import Course
+from replay.assessment.change_points import Segmentation
 
 
 @dataclass(frozen=True)
 class WholeRecord:
-    """FEI and J1 to J3 of one actuator; ``left_out`` samples were no numbers, or stood beyond such a gap.
+    """FEI and J1 to J3 of one actuator; ``left_out`` samples are not finite or outside the longest gap-free segment.
 
-    ``fei_tapered`` is FEI under a Hann taper: a record that breaks off in mid-motion leaks into ``fei`` as published.
+    ``fei_tapered`` is FEI under a Hann taper: a record that ends in mid-motion leaks into ``fei`` as published.
     """
 
     fei: FrequencyEvaluation
@@ -30,20 +30,20 @@ class WholeRecord:
     left_out: int
 
 
-_UNKNOWN = Course()
-# part of the instants at which an indicator contradicts the headline
+_UNKNOWN = Segmentation()
+# fraction of the instants from which an indicator contradicts the headline
 _OFTEN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class RecordWarning:
-    """Something in a record that keeps its figures from being what they seem, and what to do about it.
+    """A problem of a record that makes its figures misleading, and what to do about it.
 
     Parameters
     ----------
     code : one word for scripts, such as ``delay_changes``; one of `replay.assessment.warnings.WORST_FIRST`.
     text : what was found and, after a colon or semicolon, what to do; one line.
-    actuator : whose signals they are; None for the record as a whole.
+    actuator : the one concerned; None for the record as a whole.
     """
 
     code: str
@@ -53,7 +53,7 @@ class RecordWarning:
 
 @dataclass(frozen=True)
 class Spread:
-    """Where the valid values of an indicator lie; NaN where there are none."""
+    """Median, mean and percentiles of the valid values of an indicator; NaN where there are none."""
 
     median: float
     mean: float
@@ -62,14 +62,14 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Headline:
+class HeadlineEstimate:
     """The delay and the ratio of an actuator to read first; NaN where no window gave them.
 
-    ``delay`` s and ``ratio`` command/measured are medians over the windows; ``delay_sd`` and ``ratio_sd`` the
-    medians of one window's standard deviation. ``valid_fraction`` is the part of all instants that have a value.
-    ``delay_range`` [s] and ``ratio_range`` are 5 % and 95 % of the certain windows where the value changes within the
-    record by more than its uncertainty, or the ends of its course where that has change points; None where it is the
-    same throughout. ``delay_course`` [s] and ``ratio_course`` say from what to what, and when.
+    ``delay`` [s] and ``ratio`` command/measured are medians over the windows; ``delay_sd`` and ``ratio_sd`` the
+    medians of one window's standard deviation. ``valid_fraction`` is the fraction of instants that have a value.
+    ``delay_range`` [s] and ``ratio_range`` span the 5th and 95th percentile of the certain windows and all constant
+    levels where the value changes within the record by more than its uncertainty; None where it does not.
+    ``delay_segments`` [s] and ``ratio_segments`` have the change points.
     """
 
     delay: float
@@ -79,17 +79,17 @@ class Headline:
     valid_fraction: float
     delay_range: tuple[float, float] | None = None
     ratio_range: tuple[float, float] | None = None
-    delay_course: Course = _UNKNOWN
-    ratio_course: Course = _UNKNOWN
+    delay_segments: Segmentation = _UNKNOWN
+    ratio_segments: Segmentation = _UNKNOWN
 
 
 @dataclass(frozen=True)
 class Contradiction:
     """How far an indicator beside the headline contradicts it.
 
-    ``fraction`` is the part of the instants at which its delay or ratio differs from the headline's by more than the
-    bands, of those at which both have a value; NaN where there are none. ``delay`` [s] and ``ratio`` [of the
-    headline's] are the medians of the differences at those instants, without a sign; 0 where there are none.
+    ``fraction`` is the fraction of the instants at which its delay or ratio differs from the headline's by more than
+    the bands, of those at which both have a value; NaN where there are none. ``delay`` [s] and ``ratio`` [of the
+    headline's] are the medians of the absolute differences at those instants; 0 where there are none.
     """
 
     fraction: float
@@ -98,7 +98,7 @@ class Contradiction:
 
     @property
     def often(self) -> bool:
-        """Whether this is more than chance makes."""
+        """Whether this is more than chance would give."""
         return self.fraction >= _OFTEN
 
 
@@ -108,13 +108,13 @@ class PairAssessment:
 
     The spreads are over the instants at which the command is above the gate's fraction of its largest amplitude in
     the whole record: lead-ins are left out. ``headline`` is None where the broadband delay was not computed.
-    ``contradicts`` says how far each indicator beside the headline contradicts it.
-    ``valid_fraction`` is the part of all instants at which the command moves and FDB and PAEI, if they were computed,
-    both say something. ``totals`` are the last values of what counts since the start.
+    ``contradicts`` has the contradiction of each other indicator with the headline.
+    ``valid_fraction`` is the fraction of instants at which the command moves and FDB and PAEI, if they were computed,
+    both have a value. ``totals`` are the last values of the cumulative columns.
     """
 
     pair: Pair
-    headline: Headline | None
+    headline: HeadlineEstimate | None
     contradicts: dict[str, Contradiction]
     spreads: dict[str, Spread]
     totals: dict[str, float]
@@ -137,7 +137,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What the indicators say of a recording."""
+    """Results of the indicators for a recording."""
 
     stream: Stream
     settings: IndicatorSettings
@@ -159,7 +159,7 @@ class Assessment:
 
 
 def delay_changes(found: PairAssessment) -> bool:
-    """Whether the headline's delay is not the same throughout the record."""
+    """Whether the headline's delay changes within the record."""
     return found.headline is not None and found.headline.delay_range is not None
 
 
@@ -178,7 +178,7 @@ def farthest_delay(found: PairAssessment) -> float:
 
 
 def phase_at_dominant(found: PairAssessment) -> tuple[float, float]:
-    """Return the phase [rad] that the farthest delay is at the dominant frequency, and that frequency [Hz]."""
+    """Return the phase [rad] of the farthest delay at the dominant frequency, and that frequency [Hz]."""
     spread = found.spreads.get("fdb_frequency")
     if spread is None:
         return math.nan, math.nan
@@ -186,7 +186,7 @@ def phase_at_dominant(found: PairAssessment) -> tuple[float, float]:
 
 
 def synchronization_error(found: PairAssessment) -> float:
-    """Return |measured - command| over |command| that the headline makes of the dominant motion; NaN: unknown."""
+    """Return |measured - command| / |command| of the dominant motion from the headline; NaN where unknown."""
     phase, _ = phase_at_dominant(found)
     if found.headline is None or not math.isfinite(phase * found.headline.ratio):
         return math.nan

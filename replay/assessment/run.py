@@ -1,4 +1,4 @@
-"""Assess a recording: choose the window, run the indicators, summarize."""
+"""Assess a recording: choose the window, run the indicators, summarise."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _dominant_frequencies(recording: Recording) -> Iterator[float]:
             yield peak * recording.stream.sample_rate / (8 * n)
 
 
-# the statistics of ten million values an indicator are no better than those of one
+# the statistics of ten million values are no better than those of one million
 _MOST_ROWS = 2_000_000
-# half of each overlaps the next: about six averages
+# with half overlap: about six averages
 _FEWEST_SEGMENTS = 4
 _FEW_WINDOWS = 3.0
 _SHORTEST_SEGMENT = 32  # samples
@@ -75,9 +75,8 @@ def assess(
     Parameters
     ----------
     settings : of the indicators.
-    thin : look only at every n-th sample where a record is longer than statistics need; noted.
-
-    progress : told how many samples are done.
+    thin : evaluate every n-th sample of a record that is longer than the statistics need; a note says so.
+    progress : called with the number of samples done.
 
     Raises
     ------
@@ -97,7 +96,7 @@ def assess(
     if 1.0 <= windows < _FEW_WINDOWS:
         notes.append(
             f"the record holds only {windows:.1f} windows of {settings.window:.4g} s: mean, 5 % and 95 % are of "
-            "windows that overlap, and say little of scatter"
+            "overlapping windows and underestimate the scatter"
         )
     series, transfer = _follow(recording, _for_a_record(settings, recording), progress)
     signals = read_signals(recording)
@@ -121,14 +120,14 @@ def assess(
 
 
 def _record_time(time: NDArray[np.float64], start: float) -> NDArray[np.float64]:
-    """Return (n,) times of results after the record's first sample, s, without the jumps where the rig restarts."""
+    """Return (n,) times of results after the record's first sample, s, without the jumps at restarts of the rig."""
     steps = np.diff(time)
     usual = float(np.median(steps)) if len(steps) else 0.0
     return np.asarray(start + np.concatenate([[0.0], np.cumsum(np.where(steps > 0.0, steps, usual))])[: len(time)])
 
 
 def _for_a_record(settings: IndicatorSettings, recording: Recording) -> IndicatorSettings:
-    """Let the transfer function forget nothing, and cut a short record into enough segments for a coherence."""
+    """Average the transfer function over the whole record, in enough segments for a coherence."""
     duration = recording.n_samples / recording.stream.sample_rate
     # the window is half as long again as a segment, for the lags
     largest = LARGEST_WINDOW / (1.6 * recording.stream.sample_rate * len(recording.stream.pairs))
@@ -161,5 +160,5 @@ def _follow(
     transfer = monitor.finish() or transfer
     if not values:
         return Series(np.empty(0), np.empty((0, 0)), ()), transfer
-    # times of a thousandth of a sample are rounding
+    # smaller differences are rounding
     return Series(np.concatenate(times).round(9), np.concatenate(values), columns), transfer

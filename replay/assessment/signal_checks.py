@@ -1,4 +1,4 @@
-"""Checks of the samples themselves: missing, dead, stuck, clipped, offset, not finite."""
+"""Checks of the samples: missing, dead, stuck, clipped, offset, not finite."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordSignals:
-    """The samples that are there, and what is not.
+    """The samples of a record, and how many are missing.
 
     Parameters
     ----------
     samples : (n, n_channels).
-    time : (n,) s after the first sample of the record, also where only a part of it is read; through gaps, not
-        through the pauses of restarts.
-    missing, gaps : samples that are missing, in so many gaps.
+    time : (n,) s after the first sample of the record, also where only a part of it is read; gaps count, pauses at
+        restarts do not.
+    missing, gaps : number of missing samples, and of gaps.
     restarts : of the publisher.
     """
 
@@ -38,7 +38,7 @@ class RecordSignals:
     restarts: int
 
     def warnings(self, rate: float) -> Iterator[RecordWarning]:
-        """Say what is missing in a record of `rate` samples a second."""
+        """Warn of gaps and restarts in a record of `rate` samples a second."""
         if not (self.gaps or self.restarts):
             return
         parts = []
@@ -47,11 +47,11 @@ class RecordSignals:
                 f"{self.missing} samples ({self.missing / rate:.3g} s) are missing in {_times(self.gaps, 'gap')}"
             )
         if self.restarts:
-            parts.append(f"the publisher started again {_times(self.restarts, 'time')}")
+            parts.append(f"the publisher restarted {_times(self.restarts, 'time')}")
         yield RecordWarning(
             "gaps",
             f"{' and '.join(parts)}: windows across a gap have no value, and the whole-record figures are of "
-            "the longest segment without one; assess the parts between with --start and --stop",
+            "the longest gap-free segment; assess the parts between with --start and --stop",
         )
 
 
@@ -83,20 +83,20 @@ def _times(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-# of a channel's largest value: less is rounding
+# range over the largest value, below which a channel is constant
 _CONSTANT = 1e-9
-# a sensor that stands while the command goes through so much of its range, for so many samples
+# a sensor is stuck if it is constant for so many samples while the command covers this part of its range
 _STUCK_RANGE, _STUCK_SAMPLES = 0.3, 16
-# samples at the extreme, how many more they are than those at the next value, and the command's range during them
+# samples at the extreme, their ratio to those at the next value, and the command's range during them
 _CLIPPED_SAMPLES, _CLIPPED_TIMES, _CLIPPED_RANGE = 10, 5, 0.01
-# of the command's standard deviation: a larger mean difference shows in the error measures
+# of the command's standard deviation: a larger mean difference affects the error measures
 _OFFSET = 0.2
-# correlation from which the measured signal is the command's motion
+# correlation from which the measured signal follows the command
 _SAME_MOTION = 0.9
 
 
 class _Clipped(NamedTuple):
-    """An extreme value at which many samples stand: which, how many, its value, and how often it is reached."""
+    """An extreme value that many samples have: which, how many, its value, and in how many runs."""
 
     name: str
     samples: int
@@ -111,9 +111,9 @@ def signal_warnings(
 
     Parameters
     ----------
-    signals : all that the record holds.
+    signals : of the record.
     rate : Hz.
-    found : what the indicators say; its delay and ratio align the two signals before they are compared.
+    found : results of the actuator; the headline's delay and ratio align the two signals for the comparison.
     """
     pair, samples = found.pair, signals.samples
     used = [pair.command, pair.measured, *([] if pair.force is None else [pair.force])]
@@ -124,8 +124,8 @@ def signal_warnings(
         first = signals.time[np.argmin(good)]
         yield RecordWarning(
             "not_numbers",
-            f"{np.sum(~good)} of {len(good)} samples are no numbers or absurdly large, the first after "
-            f"{first:.4g} s: windows with one have no value; look for a loose cable or a lost packet there",
+            f"{np.sum(~good)} of {len(good)} samples are not finite or absurdly large, the first after "
+            f"{first:.4g} s: windows with one have no value; check for a loose cable or a lost packet there",
             pair.actuator,
         )
     if dead or not good.any():
@@ -137,7 +137,7 @@ def signal_warnings(
         )
         return
     c, m, time = _aligned(samples[good], signals.time[good], pair, found, rate)
-    yield from _still(c, m, time, channels[pair.measured], pair.actuator)
+    yield from _stationary(c, m, time, channels[pair.measured], pair.actuator)
     if not units_differ(channels[pair.command], channels[pair.measured]):
         yield from _offset(c, m, found, channels[pair.measured].unit)
 
@@ -161,7 +161,7 @@ def _dead(samples: Samples, channels: Sequence[Channel], pair: Pair) -> Iterator
 def _aligned(
     samples: Samples, time: Samples, pair: Pair, found: PairAssessment, rate: float
 ) -> tuple[Samples, Samples, Samples]:
-    """Return command, measured signal and its time, the delay between them taken out to the nearest sample."""
+    """Return command, measured signal and its time, aligned by the delay to the nearest sample."""
     c, m = samples[:, pair.command], samples[:, pair.measured]
     delay = found.headline.delay if found.headline is not None else np.nan
     lag = round(delay * rate) if np.isfinite(delay) else 0
@@ -169,31 +169,31 @@ def _aligned(
     return (c[:n], m[lag:], time[lag:]) if lag >= 0 else (c[-lag:], m[:n], time[:n])
 
 
-def _still(c: Samples, m: Samples, time: Samples, channel: Channel, actuator: str) -> Iterator[RecordWarning]:
-    """Say that the measured signal stands at a limit or, for long, anywhere, while the command moves."""
-    start, stop = _longest_stand(c, m)
+def _stationary(c: Samples, m: Samples, time: Samples, channel: Channel, actuator: str) -> Iterator[RecordWarning]:
+    """Warn of a measured signal that is clipped or stuck while the command moves."""
+    start, stop = _longest_constant_run(c, m)
     clipped = _clipped_level(c, m)
     if clipped is not None and (clipped.runs > 1 or start == stop):
         yield RecordWarning(
             "clipped",
             f"{clipped.samples} samples of the measured signal are exactly at its {clipped.name} value, "
             f"{f'{clipped.level:.4g} {channel.unit}'.strip()}, while the command goes further: the sensor's range or "
-            "the stroke is at its limit; ratio and errors there are of the limit, so use a smaller motion or a wider "
+            "the stroke is at its limit, and so are ratio and errors there; use a smaller motion or a wider "
             "range",
             actuator,
         )
     elif stop > start:
         yield RecordWarning(
             "stuck",
-            f"the measured signal stands still for {time[stop - 1] - time[start]:.3g} s from {time[start]:.4g} s on "
-            "while the command moves: an actuator that stopped, or a frozen sensor; assess what is before "
+            f"the measured signal is constant for {time[stop - 1] - time[start]:.3g} s from {time[start]:.4g} s on "
+            "while the command moves: the actuator stopped, or the sensor froze; assess the part before "
             "it with --stop",
             actuator,
         )
 
 
-def _longest_stand(c: Samples, m: Samples) -> tuple[int, int]:
-    """Return from and to which sample m stands still longest while c moves far; twice the same where never."""
+def _longest_constant_run(c: Samples, m: Samples) -> tuple[int, int]:
+    """Return start and stop of the longest run in which m is constant while c moves far; equal if there is none."""
     edges = np.flatnonzero(np.diff(m, prepend=np.nan, append=np.nan) != 0.0)
     lengths = np.diff(edges)
     for i in np.argsort(-lengths, kind="stable").tolist():
@@ -210,7 +210,7 @@ def _clipped_level(c: Samples, m: Samples) -> _Clipped | None:
         extreme = signal == signal.max()
         below = signal[~extreme]
         at, next_to = int(extreme.sum()), int((below == below.max()).sum()) if len(below) else 0
-        # a coarse sensor stands at the top of every sine too, but there the command hardly moves
+        # a coarse sensor repeats the peak of every sine too, but there the command hardly moves
         if at >= max(_CLIPPED_SAMPLES, _CLIPPED_TIMES * next_to) and np.ptp(c[extreme]) > _CLIPPED_RANGE * np.ptp(c):
             runs = int(np.sum(np.diff(extreme.astype(np.int8), prepend=0) == 1))
             return _Clipped(name, at, float(m[extreme][0]), runs)
@@ -223,7 +223,7 @@ def _offset(c: Samples, m: Samples, found: PairAssessment, unit: str) -> Iterato
         return
     spread, offset = float(np.std(c)), float(np.mean(m) - np.mean(c))
     same = float(np.mean((c - c.mean()) * (m - m.mean()))) >= _SAME_MOTION * spread * float(np.std(m))
-    # what a wrong gain makes of the command's own mean is no offset of a sensor
+    # the command's mean times a wrong gain is not a sensor offset
     unexplained = float(np.mean(m) - np.mean(c) / ratio)
     if not same or min(abs(offset), abs(unexplained)) <= _OFFSET * spread:
         return
@@ -232,6 +232,6 @@ def _offset(c: Samples, m: Samples, found: PairAssessment, unit: str) -> Iterato
         "offset",
         f"the measured signal lies {f'{abs(offset):.3g} {unit}'.strip()} {where} the command on average, "
         f"{abs(offset) / spread:.2g} times the command's rms motion: zero the sensors, or filter with --bandpass; "
-        "nrmse, peak_error and J3 count it as error, the delays and the ratios do not",
+        "it counts as error in nrmse, peak_error and J3, not in the delays and ratios",
         found.pair.actuator,
     )

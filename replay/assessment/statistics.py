@@ -1,4 +1,4 @@
-"""The values of one actuator over time -> headline, spread of each, contradictions; whole-record indices."""
+"""Statistics of one actuator: headline, spread of each indicator, contradictions, whole-record indices."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_c
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
 from monitor.messages.blocks import Pair, units_differ
 from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
-from replay.assessment.change_points import find_course
-from replay.assessment.results import Contradiction, Headline, PairAssessment, Spread, WholeRecord
+from replay.assessment.change_points import segment_series
+from replay.assessment.results import Contradiction, HeadlineEstimate, PairAssessment, Spread, WholeRecord
 from replay.formats import Recording
-from replay.formats.parts import longest_segment
+from replay.formats.parts import longest_gap_free_segment
 
-# s, part of the delay and part of the ratio, by which they change at least
+# smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction
 _DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
-# standard deviations of a window beyond which another value is another one
-_SURE = 3.0
-# median standard deviations up to which a window tells how far the value goes
+# standard deviations beyond which two values differ
+_SIGNIFICANT_SDS = 3.0
+# windows with a standard deviation above so many medians do not count for the range
 _CERTAIN = 3.0
 
 Values = Mapping[str, NDArray[np.float64]]
@@ -31,9 +31,9 @@ def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRec
 
     Parameters
     ----------
-    max_delay : s, the largest delay that J1 looks for.
+    max_delay : s, the largest delay searched for J1.
     """
-    segment = longest_segment(recording, pair)
+    segment = longest_gap_free_segment(recording, pair)
     left_out = segment.left_out
     x_c, x_m = segment.samples[:, 0], segment.samples[:, 1]
     if not len(x_c):
@@ -96,13 +96,13 @@ def assess_pair(
 
 
 def spread(values: NDArray[np.float64], *, angle: bool) -> Spread:
-    """Return where (n,) values lie, those left out that are NaN; an angle [rad] about its own direction."""
+    """Return the spread of the (n,) values that are not NaN; of angles [rad] about their mean direction."""
     values = values[~np.isnan(values)]
     if not len(values):
         return Spread(np.nan, np.nan, np.nan, np.nan)
     centre = 0.0
     if angle:
-        # about their own direction, so that -179 and 179 degrees do not average to zero
+        # about the mean direction, so that -179 and 179 degrees do not average to zero
         centre = float(np.angle(np.exp(1j * values).sum()))
         values = np.angle(np.exp(1j * (values - centre)))
     low, median, high = np.percentile(values, [5.0, 50.0, 95.0])
@@ -115,7 +115,7 @@ def _headline(
     spreads: Mapping[str, Spread],
     moving: NDArray[np.bool_],
     window: float,
-) -> Headline | None:
+) -> HeadlineEstimate | None:
     delay, ratio = (f"{HEADLINE}_{quantity}" for quantity in QUANTITIES)
     if delay not in values:
         return None
@@ -123,16 +123,19 @@ def _headline(
     of_delay, of_delay_sd, of_ratio, of_ratio_sd = (
         spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
     )
-    courses, ranges = [], []
+    segmentations, ranges = [], []
     for name, least, smallest_range in (
         (delay, _DELAY_CHANGE, max(_DELAY_CHANGE, _SHARE * abs(of_delay))),
         (ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio),
     ):
-        course = find_course(time[valid], values[name][valid], values[f"{name}_sd"][valid], window, least)
+        segmentation = segment_series(time[valid], values[name][valid], values[f"{name}_sd"][valid], window, least)
         wide = _range(values[name][valid], values[f"{name}_sd"][valid], smallest_range)
-        ranges.append(course.extremes if course.changes and wide is None else wide)
-        courses.append(course)
-    return Headline(
+        if segmentation.changes:
+            levels = [segment.first for segment in segmentation.segments if not segment.drifts]
+            wide = segmentation.extremes if wide is None else (min(wide[0], *levels), max(wide[1], *levels))
+        ranges.append(wide)
+        segmentations.append(segmentation)
+    return HeadlineEstimate(
         of_delay,
         of_delay_sd,
         of_ratio,
@@ -140,17 +143,20 @@ def _headline(
         float(valid.mean()) if len(valid) else 0.0,
         ranges[0],
         ranges[1],
-        courses[0],
-        courses[1],
+        segmentations[0],
+        segmentations[1],
     )
 
 
 def _range(values: NDArray[np.float64], sd: NDArray[np.float64], least: float) -> tuple[float, float] | None:
-    """Return from where to where (n,) values change; None where they may all be the same, or nearly."""
+    """Return the range of (n,) values that change significantly; None where they may all be equal, or nearly."""
     if not len(values):
         return None
-    # each window by its own uncertainty: one in weak motion may be far off, and says nothing of a change
-    low, high = np.percentile(values + _SURE * sd, 5.0), np.percentile(values - _SURE * sd, 95.0)
+    # each window by its own uncertainty: one in weak motion may be far off without a change
+    low, high = (
+        np.percentile(values + _SIGNIFICANT_SDS * sd, 5.0),
+        np.percentile(values - _SIGNIFICANT_SDS * sd, 95.0),
+    )
     if not high - low > least:
         return None
     certain = values[sd <= _CERTAIN * np.median(sd)]

@@ -1,4 +1,4 @@
-"""Warnings of an assessment: what the results of each actuator and of the record give cause for."""
+"""Warnings of an assessment, from the results of each actuator and of the record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
-from replay.assessment.change_points import Course
+from replay.assessment.change_points import Segmentation
 from replay.assessment.results import (
     Contradiction,
     PairAssessment,
@@ -22,20 +22,20 @@ from replay.assessment.results import (
 from replay.assessment.signal_checks import RecordSignals, signal_warnings
 from replay.formats import Recording
 
-# an amplitude that is so many times the other one: nothing that tracks
+# amplitudes that differ by this factor do not belong to one actuator
 _UNLIKE = 10.0
-# added damping below this is worth a warning
+# added damping below this gives a warning
 _NEGATIVE = -0.002
 # standard deviations, and samples, by which measured must lead
 _LEAD_SDS, _LEAD_SAMPLES = 2.0, 1.0
-# rad, from which lag and lead, or sign and delay, are easily taken for each other
+# rad, from which lag and lead, or sign and delay, are easily confused
 _LARGE_PHASE = 0.5 * math.pi
 
 
 def result_warnings(
     found: PairAssessment, channels: Sequence[Channel], settings: IndicatorSettings, dt: float, *, shorter: bool
 ) -> Iterator[RecordWarning]:
-    """Check what the indicators say of one actuator.
+    """Check the results of one actuator.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ def _checks(
         yield (
             "units_differ",
             f"{command.name} is in {command.unit}, {measured.name} in {measured.unit}: the ratio is in "
-            f"{ratio_unit(command, measured)} and says nothing of under- or overshoot, and errors have no meaning; "
+            f"{ratio_unit(command, measured)} and does not show under- or overshoot, and errors are meaningless; "
             "name the displacement command if the file has one, or read the delay and the phase only",
         )
     elif math.isfinite(ratio) and not 1.0 / _UNLIKE < ratio < _UNLIKE:
         which, times = ("smaller", ratio) if ratio > 1.0 else ("larger", 1.0 / ratio)
         yield (
             "not_a_pair",
-            f"the measured signal is {times:.3g} times {which} than the command: other units, a dead channel or a "
-            "wrong column; the rest means little until --command and --measured name a pair in one unit",
+            f"the measured signal is {times:.3g} times {which} than the command: different units, a dead channel or "
+            "a wrong column; name a pair in one unit with --command and --measured",
         )
         return
     yield from _large_phase(found)
@@ -87,21 +87,21 @@ def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bo
     if found.headline is not None and found.headline.valid_fraction == 0.0 and math.isfinite(delay):
         reach = min(settings.max_delay, 0.25 * settings.window)
         beyond = (
-            f"the delay of {1e3 * delay:.4g} ms that FDB or PAEI reads is beyond the {1e3 * reach:.3g} ms that it "
-            f"looks through in a window of {settings.window:.3g} s"
+            f"the delay of {1e3 * delay:.4g} ms of FDB or PAEI is beyond the {1e3 * reach:.3g} ms that are "
+            f"searched in a window of {settings.window:.3g} s"
         )
-        little = "the two signals are too little alike"
+        little = "the two signals are not correlated enough"
         return (
-            f"the broadband delay has no value: {beyond if abs(delay) > 0.95 * reach else little}; take a longer "
-            "--window and --max-delay, from a longer record if need be, or read FDB, which knows half a period"
+            f"the broadband delay has no value: {beyond if abs(delay) > 0.95 * reach else little}; use a longer "
+            "--window and --max-delay, and a longer record if necessary, or read FDB, valid up to half a period"
         )
     if found.valid_fraction or (found.headline is not None and found.headline.valid_fraction):
         return ""
     if not any(name.startswith(("broadband", "fdb", "paei")) for name in found.spreads):
         return ""
     return (
-        "no delay has a value: the window holds less than one cycle of the motion, the command stands still or is "
-        "under the gate, or the measured signal does not follow it; check the columns, then try a longer --window"
+        "no delay has a value: the window holds less than one cycle of the motion, the command does not move or is "
+        "below the gate, or the measured signal does not follow it; check the columns, then try a longer --window"
     )
 
 
@@ -114,7 +114,7 @@ def _lead(found: PairAssessment, dt: float) -> Iterator[tuple[str, str]]:
     yield (
         "leads",
         f"measured leads the command by {-1e3 * headline.delay:.3g} ms: are the columns swapped? If not, the "
-        "compensation asks for too much, or a lag of more than half a period is read as a lead: look at the phase",
+        "actuator is over-compensated, or a lag of more than half a period is read as a lead: check the phase",
     )
 
 
@@ -126,9 +126,9 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
         return
     yield (
         "large_phase",
-        f"the phase at {frequency:.4g} Hz is {math.degrees(phase):.0f} deg, more than a quarter of a period: from a "
-        "tone a sensor of the wrong sign, or an actuator past its own resonance, looks the same as a delay; check "
-        "the polarity and the transfer function before a delay is compensated",
+        f"the phase at {frequency:.4g} Hz is {math.degrees(phase):.0f} deg, more than a quarter of a period: for a "
+        "sine, a sensor of the wrong sign or an actuator above its resonance looks the same as a delay; check "
+        "the polarity and the transfer function before compensating a delay",
     )
 
 
@@ -144,9 +144,9 @@ def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 
 def _added_damping(found: PairAssessment) -> tuple[str, float]:
-    """Return what tells the added damping, the force where there is one, else the phase; and the damping.
+    """Return the added damping and its column: from the force where there is one, else from the phase.
 
-    Where the delay changes it is the most negative that lasts.
+    Where the delay changes it is the 5th percentile.
     """
     phase, frequency = phase_at_dominant(found)
     changes = delay_changes(found)
@@ -154,7 +154,7 @@ def _added_damping(found: PairAssessment) -> tuple[str, float]:
         damping = found.spreads[name].p05 if changes and name in found.spreads else _median(found, name)
         fdb = found.contradicts.get("fdb")
         if name.startswith("fdb") and found.headline is not None and fdb is not None and fdb.often:
-            # of an elastic specimen, as FDB's own, but from the delay that is to be believed
+            # of an elastic specimen, as FDB's own, but from the broadband delay
             damping = 0.5 * found.headline.ratio * math.sin(phase) if math.isfinite(damping) else math.nan
             name = f"the added damping by the broadband delay at {frequency:.3g} Hz"
         if math.isfinite(damping):
@@ -163,12 +163,12 @@ def _added_damping(found: PairAssessment) -> tuple[str, float]:
 
 
 def _median(found: PairAssessment, *names: str) -> float:
-    """Return the first median that is a number; NaN if there is none."""
+    """Return the first median that is finite; NaN if there is none."""
     medians = (found.spreads[name].median for name in names if name in found.spreads)
     return next(filter(math.isfinite, medians), math.nan)
 
 
-# of the dominant motion, from which a difference between two indicators matters
+# error of the dominant motion from which a difference between two indicators matters
 _SYNCHRONIZATION_ERROR = 0.01
 _MOST_SEGMENTS = 8
 
@@ -186,17 +186,17 @@ def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
         yield RecordWarning(
             "contradicted",
             f"{names} {'differ' if len(against) > 1 else 'differs'} from the broadband delay and ratio by more than "
-            f"the bands in {most} of the instants: {_why(found, against)}; believe the broadband delay; "
+            f"the bands in {most} of the instants: {_why(found, against)}; use the broadband delay; "
             "see docs/indicators.md",
             found.pair.actuator,
         )
     if headline is not None and headline.delay_range is not None:
         low, high = headline.delay_range
-        course = _course_words(headline.delay_course)
+        segmentation = _segment_words(headline.delay_segments)
         yield RecordWarning(
             "delay_changes",
-            f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{course}: "
-            "assess its parts with --start and --stop, or look at --series",
+            f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{segmentation}: "
+            "assess its parts with --start and --stop, or plot --series",
             found.pair.actuator,
         )
     if headline is not None and headline.ratio_range is not None:
@@ -205,13 +205,13 @@ def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
             "ratio_changes",
             f"the amplitude ratio changes from {low:.3f} to {high:.3f} within the record: the gain or the specimen "
             "changes, the gain depends on a frequency that changes, or a limit is reached; assess its parts with "
-            "--start and --stop, or look at --series",
+            "--start and --stop, or plot --series",
             found.pair.actuator,
         )
 
 
 def actuator_warnings(pairs: Sequence[PairAssessment]) -> Iterator[RecordWarning]:
-    """Say that the actuators of a record are not equally late; those whose own delay changes are left out."""
+    """Warn of actuators with different delays; those whose own delay changes are left out."""
     known = sorted(
         ((p.pair.actuator, p.headline) for p in pairs if p.headline is not None and not delay_changes(p)),
         key=lambda each: each[1].delay,
@@ -224,34 +224,34 @@ def actuator_warnings(pairs: Sequence[PairAssessment]) -> Iterator[RecordWarning
     if apart > max(_APART, _APART_SDS * math.hypot(least.delay_sd, most.delay_sd)):
         yield RecordWarning(
             "actuators_differ",
-            f"the actuators are not equally late: {first} {milliseconds(least.delay)} ms, {last} "
+            f"the actuators have different delays: {first} {milliseconds(least.delay)} ms, {last} "
             f"{milliseconds(most.delay)} ms, {milliseconds(apart)} ms apart; compensate each by its own delay",
         )
 
 
 def _why(found: PairAssessment, against: Mapping[str, Contradiction]) -> str:
     if delay_changes(found):
-        return "the delay changes within the record, and each sees it over a window of its own"
+        return "the delay changes within the record, and each has its own window"
     if list(against) == [LABELS["paei_adaptive"]]:
-        return "its window is one cycle, in which noise and a delay that depends on frequency weigh more"
+        return "its window is one cycle, in which noise and a frequency-dependent delay have more influence"
     return "the actuator's delay or gain depends on frequency or amplitude, or changes within the window"
 
 
 def _matters(found: PairAssessment, how: Contradiction) -> bool:
-    """Whether a difference is worth a line: it would make an error of so much of the dominant motion."""
+    """Whether a difference matters: the error of the dominant motion that it would make is above the threshold."""
     spread = found.spreads.get("fdb_frequency")
     phase = 2.0 * np.pi * how.delay * (spread.median if spread is not None else np.inf)
     return bool(max(phase, how.ratio) > _SYNCHRONIZATION_ERROR)
 
 
-def _course_words(course: Course) -> str:
-    """Return where a delay has which value; empty where its course is not known, or is of very many segments."""
-    if not course.changes or len(course.segments) > _MOST_SEGMENTS:
+def _segment_words(segmentation: Segmentation) -> str:
+    """Return where a delay has which value; empty where it is unknown, or has very many segments."""
+    if not segmentation.changes or len(segmentation.segments) > _MOST_SEGMENTS:
         return ""
     listed = ", ".join(
         f"{' to '.join(map(milliseconds, (s.first, s.last) if s.drifts else (s.first,)))} ms "
         f"from {s.start:.4g} to {s.stop:.4g} s"
-        for s in course.segments
+        for s in segmentation.segments
     )
     return f" ({listed})"
 
@@ -275,18 +275,18 @@ WORST_FIRST = (
     "units_differ",
     "identical",
 )
-"""The codes of all warnings, the gravest first."""
+"""The codes of all warnings, the most severe first."""
 
 
 def find_warnings(
     recording: Recording, settings: IndicatorSettings, pairs: Sequence[PairAssessment], signals: RecordSignals
 ) -> tuple[RecordWarning, ...]:
-    """Return the warnings about each actuator in turn, then those about the record as a whole."""
+    """Return the warnings about each actuator, then those about the record as a whole."""
     return tuple(_find(recording, settings, pairs, signals))
 
 
 def worst(warnings: Sequence[RecordWarning]) -> RecordWarning | None:
-    """Return the gravest of several warnings; None of none."""
+    """Return the most severe of several warnings; None if there are none."""
     return min(warnings, key=lambda warning: WORST_FIRST.index(warning.code), default=None)
 
 
@@ -300,7 +300,7 @@ def _find(
     for found in pairs:
         of_signals = tuple(signal_warnings(signals, channels, rate, found))
         yield from of_signals
-        # of a channel that says nothing, nothing follows
+        # a dead channel makes all other checks meaningless
         if any(warning.code == "dead_channel" for warning in of_signals):
             continue
         shorter = settings.window * rate > recording.n_samples

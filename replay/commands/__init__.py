@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) -> Selection:
-    """Return what was chosen of the columns.
+    """Return the columns that were chosen by options.
 
     Raises
     ------

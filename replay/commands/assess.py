@@ -1,4 +1,4 @@
-"""`synchroscope assess`: what the indicators say of recorded runs."""
+"""`synchroscope assess`: delay and amplitude of the actuators in recorded runs, as tables or JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from monitor.messages.blocks import Column, Samples
     from monitor.messages.transfer import TransferBlock
     from replay import Progress
-    from replay.assessment import Assessment, Headline, PairAssessment
-    from replay.assessment.change_points import Course
+    from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
+    from replay.assessment.change_points import Segmentation
     from replay.formats import Recording
 
 
-# of --series, unless --every says otherwise: an indicator changes over its window, not from sample to sample
+# in --series without --every: an indicator changes over its window, not from sample to sample
 _ROWS_PER_WINDOW = 100
 _ROWS_WRITTEN = 10_000  # at a time
 
@@ -36,18 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="run files or text files")
     parser.add_argument("--series", type=Path, metavar="FILE", help="write the values over time to this CSV file")
-    parser.add_argument("--overwrite", action="store_true", help="let --series replace a file that is there")
-    parser.add_argument(
-        "--start", type=float, metavar="S", help="assess the record from S seconds after its start on"
-    )
-    parser.add_argument("--stop", type=float, metavar="S", help="and up to S seconds after its start")
+    parser.add_argument("--overwrite", action="store_true", help="let --series replace an existing file")
+    parser.add_argument("--start", type=float, metavar="S", help="assess the record from S seconds after its start")
+    parser.add_argument("--stop", type=float, metavar="S", help="assess the record up to S seconds after its start")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     add_indicator_options(parser)
     add_column_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Assess every file and print what was found."""
+    """Assess every file and print the results."""
     from monitor.commands.output import progress_bars
     from replay.assessment import assess
     from replay.commands.assess_table import print_assessment
@@ -60,13 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.series and arguments.series.exists() and not arguments.overwrite:
         raise ValueError(f"--series {arguments.series}: exists; give another name or --overwrite")
     selection, given = column_selection(arguments), given_settings(arguments).get("indicators", {})
-    found = []
+    records = []
     for path in arguments.files:
         recording = _part(path, open_recording(path, selection), arguments)
-        settings, about = _settings(recording, arguments)
+        settings, settings_notes = _settings(recording, arguments)
         with progress_bars() as progress:
             assessment = assess(recording, settings, thin="every" not in given, progress=progress)
-            notes = [*about, *assessment.notes]
+            notes = [*settings_notes, *assessment.notes]
             if arguments.series:
                 every = 1 if "every" in given else _thinning(assessment)
                 _write_series(assessment, arguments.series, every, progress)
@@ -76,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
                         "window; --every 1 writes all"
                     )
         if arguments.json:
-            found.append(as_json(path, assessment, notes))
+            records.append(as_json(path, assessment, notes))
         else:
             print_assessment(path, assessment, notes)
     if arguments.json:
-        print_records(found)
+        print_records(records)
     return 0
 
 
@@ -100,7 +98,7 @@ def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[Indi
     from monitor.config import SettingsError, load_settings
     from replay.assessment.run import choose_window
 
-    # a run file is assessed as it was watched, unless told otherwise
+    # a run file is assessed with the settings of its recording, unless options change them
     recorded: object = getattr(recording, "settings", {}).get("indicators")
     chosen: dict[str, object] = given_settings(arguments).get("indicators", {})
     notes = []
@@ -108,10 +106,10 @@ def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[Indi
         chosen = {**(recorded if isinstance(recorded, dict) else {}), **chosen}
         settings = load_settings(None, {"indicators": chosen}).indicators
     except SettingsError as problem:
-        # those that were given are wrong, or those in the file
+        # raises again if the options are wrong; else the settings in the file are
         chosen = given_settings(arguments).get("indicators", {})
         settings = load_settings(None, {"indicators": chosen}).indicators
-        notes.append(f"assessed without the settings in the file, which cannot be used: {printable(str(problem))}")
+        notes.append(f"the settings in the file are not valid and were ignored: {printable(str(problem))}")
     if "window" not in chosen:
         window, note = choose_window(recording, settings.window)
         settings = settings.model_copy(update={"window": window})
@@ -120,14 +118,14 @@ def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[Indi
 
 
 def _thinning(assessment: Assessment) -> int:
-    """Return how many rows of results there are for one that `_ROWS_PER_WINDOW` needs."""
+    """Return the decimation of the results that leaves `_ROWS_PER_WINDOW`."""
     settings = assessment.settings
     rows = settings.window * assessment.stream.sample_rate / settings.every
     return max(1, round(rows / _ROWS_PER_WINDOW))
 
 
 def _write_series(assessment: Assessment, path: Path, every: int, progress: Progress) -> None:
-    """Write a column a result, in SI, its unit in the heading; a row for every `every`-th of the results."""
+    """Write a column for each result, in SI with its unit in the heading; every `every`-th row of the results."""
     series, several = assessment.series, len(assessment.pairs) > 1
     names = [f"{c.actuator}_{c.name}" if several else c.name for c in series.columns]
     headings = [f"{name} [{c.unit or 1}]" for name, c in zip(names, series.columns, strict=True)]
@@ -145,7 +143,7 @@ def _write_series(assessment: Assessment, path: Path, every: int, progress: Prog
 
 
 def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:
-    """Return what one record's assessment says; times in ms, angles in rad, null where a value means nothing."""
+    """Return the assessment of one record; times in ms, angles in rad, null where there is no value."""
     return {
         "file": str(path),
         "sample_rate": assessment.stream.sample_rate,
@@ -172,7 +170,7 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
         if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
             continue
         group = group_of(column.name)
-        # the index of HSEM itself has no name of its own within its group
+        # within its group the index of HSEM has no name of its own
         name = "normalized" if column.name == group else column.name.removeprefix(f"{group}_")
         key, factor = _key(name, column)
         value: object = (
@@ -190,23 +188,27 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
     return pair
 
 
-def _headline(headline: Headline | None) -> dict[str, Any] | None:
+def _headline(headline: HeadlineEstimate | None) -> dict[str, Any] | None:
     if headline is None:
         return None
     found = {"indicator": HEADLINE, **with_units(headline)}
-    courses = {name: found.pop(f"{name}_course") for name in ("delay", "ratio")}
-    return found | _course("delay", courses["delay"], 1e3, "_ms") | _course("ratio", courses["ratio"], 1.0, "")
+    segmentations = {name: found.pop(f"{name}_segments") for name in ("delay", "ratio")}
+    return (
+        found
+        | _segmentation("delay", segmentations["delay"], 1e3, "_ms")
+        | _segmentation("ratio", segmentations["ratio"], 1.0, "")
+    )
 
 
-def _course(name: str, course: Course, factor: float, unit: str) -> dict[str, Any]:
+def _segmentation(name: str, segmentation: Segmentation, factor: float, unit: str) -> dict[str, Any]:
     """Return the changes of a value, steps and drifts; times in s after the record's first sample."""
     seconds = {field: (f"{field}_s", 1.0) for field in ("time", "time_uncertainty", "start", "stop")}
     renamed = {"before": "from", "before_sd": "from_sd", "after": "to", "after_sd": "to_sd"}
     renamed |= {"first": "from", "last": "to", "sd": "sd"}
     units = seconds | {field: (f"{key}{unit}", factor) for field, key in renamed.items()}
     return {
-        f"{name}_changes": [with_units(step, units) for step in course.steps],
-        f"{name}_drifts": [with_units(segment, units) for segment in course.drifts],
+        f"{name}_changes": [with_units(step, units) for step in segmentation.steps],
+        f"{name}_drifts": [with_units(segment, units) for segment in segmentation.drifts],
     }
 
 

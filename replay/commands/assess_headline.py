@@ -1,4 +1,4 @@
-"""The headline of each actuator in words, and several actuators side by side."""
+"""Headline of each actuator as text, and a comparison of several actuators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from replay.assessment.results import (
     synchronization_error,
 )
 from replay.assessment.warnings import worst
-from replay.commands.folded_table import print_table
+from replay.tables import print_table
 
 if TYPE_CHECKING:
     from replay.assessment import Assessment, PairAssessment
@@ -25,41 +25,41 @@ if TYPE_CHECKING:
 _MOST_DECIMALS = 3
 # ms, from which one decimal shows a delay
 _SHOWN = 0.05
-# a ratio that is nearer to 1, in standard deviations or by itself, is right
+# a ratio is right within so many standard deviations of 1, or within this difference
 _RIGHT_SDS, _RIGHT = 2.0, 5e-4
 
 
 def headline_words(found: PairAssessment, assessment: Assessment) -> str:
-    """Return in one line how late and how large an actuator was."""
+    """Return the delay and the amplitude of an actuator as one line."""
     name, headline, window = found.pair.actuator, found.headline, assessment.settings.window
     if headline is None:
-        return f"{name}: no headline: broadband is not among the measures"
+        return f"{name}: no headline: the measure broadband is not selected"
     over = f"broadband over a window of {window:.4g} s"
     if not math.isfinite(headline.delay):
-        return f"{name}: no delay from {over}{_instead(found)}"
+        return f"{name}: no {over.replace('broadband', 'broadband delay', 1)}{_fdb_words(found)}"
     return f"{name}: {_delay_words(found)}, {_ratio_words(found, assessment)}, {over}"
 
 
 def change_words(found: PairAssessment) -> list[str]:
-    """Return a line for each change of the delay and the ratio within the record: from what to what, and when."""
+    """Return a line for each change of the delay and the ratio within the record."""
     headline = found.headline
     if headline is None:
         return []
     lines = []
-    quantities = ("delay", headline.delay_course, 1e3, " ms"), ("ratio", headline.ratio_course, 1.0, "")
-    for name, course, factor, unit in quantities:
-        whose = f"{found.pair.actuator}: {name}"
-        for step in course.steps:
+    quantities = ("delay", headline.delay_segments, 1e3, " ms"), ("ratio", headline.ratio_segments, 1.0, "")
+    for name, segmentation, factor, unit in quantities:
+        subject = f"{found.pair.actuator}: {name}"
+        for step in segmentation.steps:
             before, after = (
                 plus_minus(factor * value, factor * sd)
                 for value, sd in ((step.before, step.before_sd), (step.after, step.after_sd))
             )
             when = f"at {step.time:.1f} ± {step.time_uncertainty:.2g} s"
-            lines.append(f"{whose} changes from {before} to {after}{unit} {when}")
-        for segment in course.drifts:
+            lines.append(f"{subject} changes from {before} to {after}{unit} {when}")
+        for segment in segmentation.drifts:
             first, last = (plus_minus(factor * value, factor * segment.sd) for value in (segment.first, segment.last))
             when = f"between {segment.start:.1f} and {segment.stop:.1f} s"
-            lines.append(f"{whose} drifts from {first} to {last}{unit} {when}")
+            lines.append(f"{subject} drifts from {first} to {last}{unit} {when}")
     return lines
 
 
@@ -77,8 +77,8 @@ def plus_minus(value: float, sd: float) -> str:
     return f"{value:.{decimals}f} ± {f'{sd:.{decimals}f}' if sd >= 0.5 * least else f'<{least:.{decimals}f}'}"
 
 
-def _instead(found: PairAssessment) -> str:
-    """Return what FDB says where the headline says nothing; empty where it says nothing either."""
+def _fdb_words(found: PairAssessment) -> str:
+    """Return FDB's delay where the headline has no value; empty where FDB has none either."""
     delay, frequency = (found.spreads.get(name) for name in ("fdb_delay", "fdb_frequency"))
     if delay is None or frequency is None or not math.isfinite(delay.median):
         return ""
@@ -104,56 +104,58 @@ def _ratio_words(found: PairAssessment, assessment: Assessment) -> str:
     headline, channels = found.headline, assessment.stream.channels
     assert headline is not None
     command, measured = channels[found.pair.command], channels[found.pair.measured]
-    said = f"ratio {plus_minus(headline.ratio, headline.ratio_sd)}"
+    text = f"ratio {plus_minus(headline.ratio, headline.ratio_sd)}"
     if headline.ratio_range is not None:
-        said = f"ratio between {headline.ratio_range[0]:.3f} and {headline.ratio_range[1]:.3f}"
+        text = f"ratio between {headline.ratio_range[0]:.3f} and {headline.ratio_range[1]:.3f}"
         if not units_differ(command, measured):
-            return f"{said}, changing within the record"
+            return f"{text}, changing within the record"
     if units_differ(command, measured):
-        return f"{said} {ratio_unit(command, measured)}"
+        return f"{text} {ratio_unit(command, measured)}"
     if abs(headline.ratio - 1.0) <= max(_RIGHT_SDS * headline.ratio_sd, _RIGHT):
-        return f"amplitude right ({said})"
-    missing = 100.0 * (1.0 - 1.0 / headline.ratio)
-    return f"{'under' if missing > 0.0 else 'over'}shoots by {abs(missing):.1f} % ({said})"
+        return f"amplitude right ({text})"
+    shortfall = 100.0 * (1.0 - 1.0 / headline.ratio)
+    return f"{'under' if shortfall > 0.0 else 'over'}shoots by {abs(shortfall):.1f} % ({text})"
 
 
-# ms, and part of the command, that do not show in what is printed
-_ALIKE_MS, _ALIKE_ERROR = 0.05, 5e-4
+# differences in ms and as a fraction of the command that do not show in what is printed
+_EQUAL_MS, _EQUAL_ERROR = 0.05, 5e-4
 
 
 def print_comparison(console: Console, assessment: Assessment) -> None:
-    """Print a row an actuator: its delay and ratio, the phase where the motion is largest, and its worst warning."""
+    """Print a row for each actuator: delay, ratio, phase at the dominant frequency, most severe warning."""
     rows = []
     for found in assessment.pairs:
         phase, frequency = phase_at_dominant(found)
-        gravest = worst(assessment.warnings_of(found.pair.actuator))
-        error = math.nan if _in_other_units(found, assessment) else synchronization_error(found)
+        most_severe = worst(assessment.warnings_of(found.pair.actuator))
+        error = math.nan if _units_differ(found, assessment) else synchronization_error(found)
         numbers = _number(math.degrees(phase)), _number(frequency), _number(100.0 * error)
-        warning = "" if gravest is None else gravest.code
+        warning = "" if most_severe is None else most_severe.code
         rows.append((found.pair.actuator, _delay_cell(found), _ratio_cell(found), *numbers, warning))
     headings = ("actuator", "delay ms", "ratio", "phase deg", "at Hz", "error %", "worst warning")
-    print_table(console, "the actuators side by side", headings, rows)
+    print_table(console, "actuators compared", headings, rows)
 
 
 def worst_actuator(assessment: Assessment) -> str:
-    """Return a line that names the worst actuator and how far the delays are apart; empty where none is known.
+    """Return a line with the worst actuator and the range of the delays; empty where no delay is known.
 
-    The worst is the one with the largest error at the dominant frequency, or, in other units, the latest.
+    The worst has the largest error at the dominant frequency or, if units differ, the largest delay.
     """
     known = [p for p in assessment.pairs if math.isfinite(farthest_delay(p))]
     if len(known) < 2:
         return ""
     delays = {p.pair.actuator: 1e3 * farthest_delay(p) for p in known}
     errors = {p.pair.actuator: synchronization_error(p) for p in known}
-    by_error = all(map(math.isfinite, errors.values())) and not any(_in_other_units(p, assessment) for p in known)
+    by_error = all(map(math.isfinite, errors.values())) and not any(_units_differ(p, assessment) for p in known)
     changing = [p.pair.actuator for p in known if delay_changes(p)]
-    apart = max(delays.values()) - min(delays.values())
-    if apart < _ALIKE_MS and not changing and (not by_error or max(errors.values()) < _ALIKE_ERROR):
-        return "the actuators are alike: no delay differs, and none makes an error"
+    delay_range = max(delays.values()) - min(delays.values())
+    if delay_range < _EQUAL_MS and not changing and (not by_error or max(errors.values()) < _EQUAL_ERROR):
+        return "all actuators track alike: equal delays, no errors"
     name = max(delays, key=lambda one: errors[one] if by_error else abs(delays[one]))
     error = f", an error of {100.0 * errors[name]:.3g} % of its command's dominant motion" if by_error else ""
     spread = (
-        f"the delay of {', '.join(changing)} changes" if changing else f"the delays are up to {apart:.1f} ms apart"
+        f"the delay of {', '.join(changing)} changes"
+        if changing
+        else f"the delays are up to {delay_range:.1f} ms apart"
     )
     return f"worst: {name}, delay {'up to ' if name in changing else ''}{delays[name]:.1f} ms{error}; {spread}"
 
@@ -174,7 +176,7 @@ def _ratio_cell(found: PairAssessment) -> str:
     return plus_minus(found.headline.ratio, found.headline.ratio_sd)
 
 
-def _in_other_units(found: PairAssessment, assessment: Assessment) -> bool:
+def _units_differ(found: PairAssessment, assessment: Assessment) -> bool:
     channels = assessment.stream.channels
     return units_differ(channels[found.pair.command], channels[found.pair.measured])
 

@@ -1,9 +1,8 @@
-"""An assessment as tables."""
+"""Report of an assessment as tables."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from monitor.messages.blocks import Column
 from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
 from replay.commands.assess_headline import change_words, headline_words, print_comparison, worst_actuator
-from replay.commands.folded_table import print_table
+from replay.tables import print_table, report_console
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column
@@ -30,12 +29,12 @@ _FIRST = (HEADLINE, *BESIDE, "xcorr", "")
 
 
 def group_of(name: str) -> str:
-    """Return the group of a result: the headline's, one beside it, or another of the catalogue; empty for none."""
+    """Return the group of a result in the catalogue; empty for none."""
     return _OUTPUTS[name].group if name in _OUTPUTS else ""
 
 
 def headline_first(columns: Iterable[Column]) -> list[Column]:
-    """Return the columns with the headline's first, then those of the indicators beside it, then the rest."""
+    """Return the columns of the headline first, then of the indicators compared with it, then the others."""
     groups = dict.fromkeys((*_FIRST, *(output.group for output in _OUTPUTS.values())))
     order = {group: i for i, group in enumerate(groups)}
     return sorted(columns, key=lambda column: order[group_of(column.name)])
@@ -45,17 +44,15 @@ _DEGREES = 180.0 / math.pi
 _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES)}
 _FREQUENCIES = 8
 _COHERENT = 0.5
-# lines of the transfer function below a motion that it can tell from an offset
+# lines of the transfer function below the motion, for it to be resolved
 _RESOLVED = 2.0
-# of what contradicts the headline
+# marks values that contradict the headline
 _MARK = "≠"
 
 
 def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> None:
-    """Print what one record's assessment says; times in ms, angles in degrees, a dash where a value means nothing."""
-    # in a pipe Rich takes 80 columns for granted, and cuts the numbers
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)
-    # Text, because file names and headers may hold brackets, which would be taken for markup
+    """Print the assessment of one record; times in ms, angles in degrees, a dash where there is no value."""
+    console = report_console()
     console.print(
         Text(printable(str(path)), "bold"),
         f" {assessment.samples} samples, {assessment.duration:.4g} s at "
@@ -92,15 +89,15 @@ def _print_pair(console: Console, found: PairAssessment, assessment: Assessment)
     resolution = float(assessment.transfer.frequency[1] - assessment.transfer.frequency[0])
     if frequency < _RESOLVED * resolution:
         console.print(
-            f"transfer function: left out, its lines are {resolution:.3g} Hz apart and the motion is at "
-            f"{frequency:.3g} Hz: the record is too short for it"
+            f"transfer function: not shown, the record is too short: its frequency resolution is {resolution:.3g} Hz "
+            f"and the motion is at {frequency:.3g} Hz"
         )
         return
     _print_transfer(console, assessment.transfer, found.pair.actuator)
 
 
 def _print_indicators(console: Console, found: PairAssessment, assessment: Assessment) -> list[str]:
-    """Print a row a result, the headline's first, and return the names of the results that have no value."""
+    """Print a row for each result, the headline's first, and return the names of the results without a value."""
     channels, headline = assessment.stream.channels, found.headline
     title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
     of_headline = "" if headline is None else f"broadband valid {100 * headline.valid_fraction:.0f} % of the record, "
@@ -122,18 +119,21 @@ def _print_indicators(console: Console, found: PairAssessment, assessment: Asses
         rows.append(
             (column.name, unit, _number(factor * spread.median), uncertainty, _mark(found, column.name), *numbers)
         )
+    headings = ("indicator", "unit", "median", "±", _MARK, "mean", "5 %", "95 %")
+    # a column without any entry only takes room
+    shown = [i for i, _ in enumerate(headings) if any(row is not None and row[i] for row in rows)]
     print_table(
         console,
         f"{title}: {of_headline}FDB and PAEI {100 * found.valid_fraction:.0f} %",
-        ("indicator", "unit", "median", "±", _MARK, "mean", "5 %", "95 %"),
-        rows,
+        [headings[i] for i in shown],
+        [None if row is None else [row[i] for i in shown] for row in rows],
         texts=2,
     )
     return empty
 
 
 def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
-    """Return the standard deviation of a result; of the headline's, where they change, that there is none of all."""
+    """Return the standard deviation of a result; ``changes`` for a headline value that changes within the record."""
     headline, doubt = found.headline, found.spreads.get(f"{name}_sd")
     if headline is not None and (
         (name == f"{HEADLINE}_delay" and headline.delay_range is not None)
@@ -144,14 +144,14 @@ def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
 
 
 def _mark(found: PairAssessment, name: str) -> str:
-    """Return in how many of the instants a delay or ratio contradicts the headline; empty where in few."""
+    """Return the share of instants at which a delay or ratio contradicts the headline; empty if small."""
     how = found.contradicts.get(group_of(name))
     compared = name.removeprefix(f"{group_of(name)}_") in QUANTITIES
     return f"{_MARK} {100 * how.fraction:.0f} %" if compared and how is not None and how.often else ""
 
 
 def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
-    # under a taper: most records break off in mid-motion
+    # under a taper: most records end in mid-motion
     fei, criteria = found.whole.fei_tapered, found.whole.criteria
     parts = [
         f"whole record: FEI (Hann taper) ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)} deg, "
@@ -165,10 +165,10 @@ def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
 
 
 def _print_transfer(console: Console, transfer: TransferBlock, actuator: str) -> None:
-    """Print the transfer function at a few coherent frequencies, evenly spread over those there are."""
+    """Print the transfer function at a few coherent frequencies, evenly spread."""
     good = np.flatnonzero(np.nan_to_num(transfer.of(actuator, "coherence")) > _COHERENT)
     if not len(good):
-        console.print("no frequency is coherent enough for a transfer function")
+        console.print("transfer function: not shown, no frequency is coherent enough")
         return
     rows = []
     for i in sorted(set(good[np.linspace(0, len(good) - 1, _FREQUENCIES).astype(int)].tolist())):
@@ -190,5 +190,5 @@ def _shown_as(column: Column) -> tuple[str, float]:
 
 
 def _number(value: float, digits: int = 4) -> str:
-    # what is smaller is rounding, and hides what is not
+    # smaller values are rounding
     return f"{value if abs(value) > 1e-12 else 0.0:.{digits}g}" if math.isfinite(value) else "—"

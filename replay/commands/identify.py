@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +20,7 @@ from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
 from replay.commands import column_selection
 from replay.identification import fit_json
+from replay.tables import report_console
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Channel, Stream
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=0.1,
         metavar="S",
-        help="largest delay that is sought (default 0.1, 1 at most)",
+        help="largest delay that is searched (default 0.1, 1 at most)",
     )
     group.add_argument(
         "--lag",
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit every actuator of every file and print what was found; return 2 if one of them could not be fitted."""
+    """Fit every actuator of every file and print the results; return 2 if one of them could not be fitted."""
     from replay.identification.actuators import check_settings
 
     selection = column_selection(arguments)
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     records, problems = [], []
     for path in arguments.files:
         recording, found = _identified(path, selection, arguments)
-        # a script has them in the JSON as well, and sees by the code that there are some
+        # the JSON has them as well; the exit code shows that there are some
         problems += [problem if str(path) in problem else f"{path}: {problem}" for problem in found.problems]
         if arguments.json:
             records.append(as_json(path, recording, found))
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _identified(
     path: Path, selection: Selection, arguments: argparse.Namespace
 ) -> tuple[Recording | None, Identified]:
-    """Return a record, if it can be read, and what was found of it; what goes wrong is a problem of it alone."""
+    """Return a record, if it can be read, and its fits; an error becomes a problem of this record."""
     from monitor.commands.output import progress_bars
     from replay.formats import open_recording
     from replay.identification.actuators import Identified, identify
@@ -101,14 +101,14 @@ def _identified(
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One parameter.
+class ParameterLabel:
+    """Name and unit of a parameter in tables and in JSON.
 
     Parameters
     ----------
     name, unit : in a table.
-    factor : which a table shows it times.
-    key : in JSON, where it is in SI, or in the unit of the channels.
+    factor : from SI to the unit of the table.
+    key : in JSON, where the value is in SI, or in the unit of the channels.
     """
 
     name: str
@@ -117,24 +117,24 @@ class Shown:
     key: str
 
 
-def shown(name: str, command: Channel, measured: Channel) -> Shown:
-    """Return how a parameter is shown; beta_1 and so on, the polynomial's terms, by what they are."""
+def parameter_label(name: str, command: Channel, measured: Channel) -> ParameterLabel:
+    """Return the label of a parameter; beta_1 and so on, the terms of the polynomial, are offset and drifts."""
     if name in ("delay", "lag"):
-        return Shown(name, "ms", 1e3, f"{name}_s")
+        return ParameterLabel(name, "ms", 1e3, f"{name}_s")
     if name == "gain":
-        return Shown(name, ratio_unit(measured, command), 1.0, name)
+        return ParameterLabel(name, ratio_unit(measured, command), 1.0, name)
     power = int(name.removeprefix("beta_")) - 1
     if not power:
-        return Shown("offset", measured.unit, 1.0, "offset")
+        return ParameterLabel("offset", measured.unit, 1.0, "offset")
     per = f"s^{power}" if power > 1 else "s"
     title = f"drift t^{power}" if power > 1 else "drift"
-    return Shown(title, f"{measured.unit or '1'}/{per}", 1.0, f"drift_per_{per.replace('^', '')}")
+    return ParameterLabel(title, f"{measured.unit or '1'}/{per}", 1.0, f"drift_per_{per.replace('^', '')}")
 
 
 def as_json(path: Path, recording: Recording | None, found: Identified) -> dict[str, Any]:
-    """Return what was identified of one record, or why nothing was; null where there is no value.
+    """Return the fits of one record, or why there are none; null where there is no value.
 
-    A name says the unit where it is one of time; the others are those of the channels.
+    Keys have the unit where it is one of time; other units are those of the channels.
     """
     return {
         "file": str(path),
@@ -147,9 +147,9 @@ def as_json(path: Path, recording: Recording | None, found: Identified) -> dict[
 
 def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
     command, measured = stream.channels[found.pair.command], stream.channels[found.pair.measured]
-    keys = tuple(shown(name, command, measured).key for name in found.fit.names)
-    # what was asked for and is not told has no value, but its name
-    nothing = {shown(name, command, measured).key: None for name in found.not_told}
+    keys = tuple(parameter_label(name, command, measured).key for name in found.fit.names)
+    # a parameter that was requested and is not determined has no value
+    nothing = {parameter_label(name, command, measured).key: None for name in found.undetermined}
     fit = fit_json(replace(found.fit, names=keys))
     errors = dict(zip(keys, found.fit.correlated_standard_errors.tolist(), strict=True))
     intervals = found.fit.intervals().tolist()
@@ -163,7 +163,7 @@ def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
         "correlated_standard_errors": errors | nothing,
         "interval_95": dict(zip(keys, intervals, strict=True)) | nothing,
         "unidentified": [*fit["unidentified"], *nothing],
-        "rivals": [dict(zip(keys, rival, strict=False)) for rival in found.rivals.tolist()],
+        "rivals": [dict(zip(keys, rival, strict=False)) for rival in found.alternatives.tolist()],
         "explained": found.explained,
         "compared": found.compared,
         "left_out": found.left_out,
@@ -172,23 +172,20 @@ def _actuator(found: ActuatorFit, stream: Stream) -> dict[str, Any]:
     }
 
 
-# in a pipe, which has no width of its own
-WIDTH = 110
 _MOST_DIGITS = 7
 _ROUNDING = 1e-12
 
 
 def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> None:
     """Print the parameters of each actuator, times in ms; the errors are for autocorrelated residuals."""
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    console = report_console()
     console.print(Text(printable(str(path)), "bold"))
     for found in fits:
         console.print(_parameters(found, stream))
         unit = stream.channels[found.pair.measured].unit
         console.print(
             f"{found.compared} samples compared; {100.0 * found.explained:.4g} % of the measured variance explained, "
-            f"{f'{found.fit.sigma:.4g} {unit}'.rstrip()} left",
-            markup=False,
+            f"residual {f'{found.fit.sigma:.4g} {unit}'.rstrip()}",
         )
         for warning in found.warnings:
             console.print(Text(f"warning: {warning}"), style="bold red")
@@ -208,14 +205,14 @@ def _parameters(found: ActuatorFit, stream: Stream) -> Table:
     columns = np.column_stack([found.fit.parameters, errors, found.fit.intervals(), white_errors])
     rows = dict(zip(found.fit.names, columns, strict=True))
     for name in ("gain", "delay", "lag", *(name for name in rows if name.startswith("beta_"))):
-        as_what = shown(name, command, measured)
+        label = parameter_label(name, command, measured)
         if name in rows:
-            value, error, low, high, white = (as_what.factor * rows[name]).tolist()
+            value, error, low, high, white = (label.factor * rows[name]).tolist()
             known = error if math.isfinite(error) else white
             row = _number(value, known), _number(error, error), _number(low, known), _number(high, known)
-            table.add_row(as_what.name, Text(as_what.unit), *row, _number(white, white))
-        elif name in found.not_told:
-            table.add_row(as_what.name, Text(as_what.unit), *"—" * 5)
+            table.add_row(label.name, Text(label.unit), *row, _number(white, white))
+        elif name in found.undetermined:
+            table.add_row(label.name, Text(label.unit), *"—" * 5)
     return table
 
 
@@ -223,7 +220,7 @@ def _number(value: float, error: float) -> str:
     """Return a number to the second digit of its error."""
     if not math.isfinite(value):
         return "—"
-    # what is smaller is rounding, and hides what is not
+    # smaller values are rounding
     if abs(value) <= _ROUNDING:
         return "0"
     digits = 4

@@ -1,4 +1,4 @@
-"""`synchroscope replay`: send a recorded run or a simulation as the stream that a rig would send."""
+"""`synchroscope replay`: publish a recorded run or a simulation as a rig would."""
 
 from __future__ import annotations
 
@@ -32,27 +32,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bind", default=None, metavar="URL", help=f"publish here (default: {SIGNALS})")
     parser.add_argument("--connect", default=None, metavar="URL", help="publish to a monitor that binds this")
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="X|max", help="times real time (default 1)")
-    parser.add_argument("--start", type=float, default=0.0, metavar="S", help="begin S seconds after the start")
-    parser.add_argument("--loop", action="store_true", help="begin again at the end, as a restarted rig would")
-    parser.add_argument("--block", type=int, metavar="N", help="samples a message (default: 10 ms of them)")
-    parser.add_argument("--live-time", action="store_true", help="date the samples now, not as recorded")
-    parser.add_argument("--duration", type=float, metavar="S", help="length of a simulation; default its own")
+    parser.add_argument(
+        "--start", type=float, default=0.0, metavar="S", help="start S seconds after the beginning of the record"
+    )
+    parser.add_argument("--loop", action="store_true", help="restart at the end, as a restarted rig would")
+    parser.add_argument("--block", type=int, metavar="N", help="samples per message (default: those of 10 ms)")
+    parser.add_argument(
+        "--live-time", action="store_true", help="use the current time as time stamps, not the recorded times"
+    )
+    parser.add_argument("--duration", type=float, metavar="S", help="length of a simulation (default: its own)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of a simulation, and of the faults")
     parser.add_argument("--faults", default="", metavar="TEXT", help="for example drop=0.01,nan=0.001,restart=20")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a monitor before the first sample")
     parser.add_argument(
-        "--auxiliary", action="store_true", help="a file without actuators: send its columns as they are"
+        "--auxiliary",
+        action="store_true",
+        help="the file has no actuators: publish all columns as auxiliary channels",
     )
     parser.add_argument(
         "--keys",
         metavar="DIR",
         help="with --bind: accept only clients listed in this key folder; with --connect: the folder "
-        "that was handed over",
+        "that the service provided",
     )
     add_insecure_option(parser)
     add_column_options(parser)
     group = parser.add_argument_group("for programs")
-    group.add_argument("--control", action="store_true", help="take requests: pause, seek, speed and the like")
+    group.add_argument("--control", action="store_true", help="accept requests such as pause, seek and speed")
     group.add_argument(
         "--requests",
         metavar="URL",
@@ -60,17 +66,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--paused", action="store_true", help="with --control: start paused")
     group.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
-    group.add_argument("--describe", action="store_true", help="print what the source holds, as JSON, and end")
+    group.add_argument("--describe", action="store_true", help="print a description of the source as JSON, and exit")
     group.add_argument(
-        "--overview", type=int, default=1000, metavar="N", help="with --describe: its columns (default 1000; 0: none)"
+        "--overview",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="with --describe: columns of the overview (default 1000; 0: none)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play until the end, or until told to stop."""
+    """Play until the end, or until a signal stops it."""
     for name in ("paused", "requests"):
         if getattr(arguments, name) and not arguments.control:
-            raise ValueError(f"--{name}: needs --control as well, or nobody could resume it")
+            raise ValueError(f"--{name}: needs --control")
     if arguments.describe:
         return _describe(arguments)
     stop = StopSignals(signal.SIGINT, *([signal.SIGTERM] if arguments.control else []))
@@ -81,13 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
             with stop.interrupting():
                 source, publisher, requests, ready = _set_up(arguments, stack)
                 if requests is None:
-                    _say(ready)
+                    _log(ready)
                     _send_all(source, publisher, arguments.no_wait, stop)
             if requests is not None:
                 from replay.playback.controlled_source import play_controlled
 
                 # not before: a signal to a program that has printed this must not interrupt it
-                _say(ready)
+                _log(ready)
                 play_controlled(source, publisher, requests, arguments.no_wait, stop)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -106,12 +116,12 @@ def _set_up(
 
     if arguments.bind and arguments.connect:
         raise ValueError("--bind and --connect are both given: leave one out")
-    parse_faults(arguments.faults)  # what is wrong with them is told before a long simulation
+    parse_faults(arguments.faults)  # raises before a long simulation
     description, recording = _open(arguments, n_columns=0)
     if recording is None:
         raise ValueError(f"{arguments.source}: {description.problem}")
     for note in recording.notes:
-        _say(f"{arguments.source}: {note}")
+        _log(f"{arguments.source}: {note}")
     player = RecordingPlayer(
         recording,
         speed=arguments.speed,
@@ -124,18 +134,18 @@ def _set_up(
         player.pause()
     source = ControlledSource(player, arguments.faults, arguments.seed)
     stack.callback(source.close)
-    guard = stack.enter_context(open_guard("" if arguments.connect else arguments.keys or "", log=_say))
+    guard = stack.enter_context(open_guard("" if arguments.connect else arguments.keys or "", log=_log))
     publisher = SignalPublisher(
         "" if arguments.connect else arguments.bind or SIGNALS,
         connect=arguments.connect or "",
         reliable=True,
-        # what waits in a queue cannot be taken back by a seek
+        # a seek cannot withdraw queued messages
         queue_seconds=_SHORT_QUEUE if arguments.control else _QUEUE,
         insecure=arguments.insecure,
         security=keys_of(arguments.keys or "") if arguments.connect else guard.keys,
         context=guard.context,
     )
-    # told to stop, it does not wait for those who lag
+    # stopped by a signal, it does not wait for slow subscribers
     stack.callback(publisher.close, 0.0)
     requests = None
     if arguments.control:
@@ -159,7 +169,7 @@ def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: boo
     from monitor.messages.blocks import SignalBlock
 
     if not at_once and not publisher.subscribed:
-        _say("waiting for a monitor to connect ...")
+        _log("waiting for a monitor to connect ...")
         while not publisher.wait_for_subscriber(0.5):
             stop.check()
             if publisher.rejection:
@@ -172,7 +182,7 @@ def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: boo
                 publisher.send(item)
                 sent += len(item)
         publisher.heartbeat_if_idle()
-    _say(f"{sent} samples sent")
+    _log(f"{sent} samples sent")
     publisher.close(_LINGER)
 
 
@@ -182,7 +192,7 @@ def _describe(arguments: argparse.Namespace) -> int:
     if arguments.overview < 0:
         raise ValueError(f"--overview {arguments.overview}: give a number of columns, or 0")
     description, _ = _open(arguments, arguments.overview)
-    # what is not a number becomes null
+    # NaN becomes null
     print(msgspec.json.encode(description).decode())
     return 0
 
@@ -198,7 +208,7 @@ def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, R
             recording = simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
         return describe_recording(recording, "simulation", n_columns), recording
     if not Path(arguments.source).exists():
-        raise ValueError(f"{arguments.source}: no such file, and no simulation ({', '.join(names())})")
+        raise ValueError(f"{arguments.source}: no such file or simulation ({', '.join(names())})")
     selection = column_selection(arguments, auxiliary=arguments.auxiliary)
     return open_described(arguments.source, selection, n_columns)
 
@@ -217,5 +227,5 @@ def _speed(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{problem} or max") from None
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)

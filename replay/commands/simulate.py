@@ -1,4 +1,4 @@
-"""`synchroscope simulate`: an ensemble of a model's realizations, or experiments on it, into files."""
+"""`synchroscope simulate`: write an ensemble of a model's realizations, or synthetic experiments, to files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE|DIR",
-        help="HDF5 file; one that was broken off, FILE.part, is gone on with by the same command",
+        help="HDF5 file; an interrupted simulation, FILE.part, is continued by the same command",
     )
     experiments = parser.add_argument_group("experiments instead of realizations")
     experiments.add_argument("--experiments", type=int, metavar="N", help="write N measured records, CSV, into DIR")
-    experiments.add_argument("--bad", action="store_true", help="experiments that the model describes badly")
+    experiments.add_argument(
+        "--bad", action="store_true", help="experiments with a discrepancy that the model does not have"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.experiments is not None:
         return _experiments(model, arguments)
     if arguments.bad:
-        raise ValueError("--bad: a model has good and bad experiments: give --experiments N as well")
+        raise ValueError("--bad: needs --experiments N")
     with progress_bars() as progress:
         simulate_ensemble(model, arguments.realizations, arguments.seed, arguments.out, progress)
     print(

@@ -1,4 +1,4 @@
-"""`synchroscope study`: the examples of papers, run and laid beside what the papers print."""
+"""`synchroscope study`: the examples of papers, run and compared with the published results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from monitor.commands.output import print_json
 from replay.studies import StudyResult
 
-# every study, where it is, and the options that are its own
+# of every study its package and its own options
 _STUDIES = {
     "tracking": ("tracking", ("case",)),
     "beam": ("reliability", ("realizations", "replicates", "policy")),
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--pictures", type=Path, metavar="DIR", help="draw everything into this folder")
+    parser.add_argument("--pictures", type=Path, metavar="DIR", help="write pictures into this folder")
     tracking = parser.add_argument_group("tracking")
     tracking.add_argument(
         "--case",
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reliability.add_argument("--replicates", type=int, metavar="N", help="of the experiment (default 3)")
     policies = ("literal", "floored", "peak")
     reliability.add_argument(
-        "--policy", choices=policies, help="what the tolerance is a share of (default literal; sandia floored)"
+        "--policy", choices=policies, help="reference of the relative tolerance (default literal; sandia floored)"
     )
     reliability.add_argument("--resampled", type=int, metavar="N", help="bootstrap sets of thermal (default 500)")
     delays = parser.add_argument_group("delays")
@@ -58,35 +58,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         nargs="+",
         metavar="S",
-        help="deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3 0.5477)",
+        help="standard deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3 0.5477)",
     )
     delays.add_argument(
         "--runs", type=int, metavar="N", help="of each example (default 500): a multiple of five, 10 to 20000"
     )
     delays.add_argument(
-        "--priors", action="store_true", default=None, help="sample posteriors, too (needs emcee: the extra bayes)"
+        "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run what was chosen; print tables, or JSON."""
+    """Run a study; print tables or JSON."""
     module, own = _STUDIES[arguments.name]
     for option in sorted({option for _, options in _STUDIES.values() for option in options} - set(own)):
         if getattr(arguments, option) is not None:
-            raise ValueError(f"--{option}: does not belong to the study {arguments.name}")
+            raise ValueError(f"--{option}: is not an option of the study {arguments.name}")
     if arguments.seed < 0:
         raise ValueError(f"--seed {arguments.seed}: must be zero or more")
     folder: Path | None = arguments.pictures
     with _writing(folder):
         if folder:
-            # without it the study would end without its pictures
+            # raises before the study if it is not installed
             import matplotlib  # noqa: F401
 
             folder.mkdir(parents=True, exist_ok=True)
-            # whether there may be pictures at all is known before the study, which takes its time
+            # raises before a long study if the folder is not writable
             TemporaryFile(dir=folder).close()
     found: StudyResult = import_module(f"replay.studies.{module}").run(arguments)
-    # what was found is told before anything is drawn: a disk may be full
+    # results first: the disk may be full
     if arguments.json:
         print_json(found.as_json())
     else:

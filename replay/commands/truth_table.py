@@ -1,4 +1,4 @@
-"""What was injected into a simulated test beside what was indicated: compared, and printed as tables."""
+"""Injected and indicated delays and ratios of a simulated test, compared and printed as tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from monitor.messages.headline import HEADLINE, LABELS
 from monitor.recording import RunReader
 from replay.formats.base import RecordingError
 
-_STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that is none
+_STILL = 1e-9  # smaller changes of a delay [s] or a ratio from sample to sample are rounding
 _READ_BLOCK = 1 << 16
 _INDICATORS = (HEADLINE, "fdb", "paei")
 _DEFAULT_WINDOW = 2.0
@@ -37,13 +37,13 @@ class Tracking:
 
 @dataclass(frozen=True, slots=True)
 class TruthInterval:
-    """A part of the run between two changes of an actuator.
+    """The interval of a run between two changes of an actuator.
 
-    ``start`` and ``stop`` in s since the first sample; ``slides`` when the actuator changed all the time.
+    ``start`` and ``stop`` are in s since the first sample; ``slides`` is set when the actuator changes continuously.
     `indicated` has the indicators that were computed, by the prefix of their results, the headline first.
     All values are medians over the part in which every window lies between the changes, and the injected ones
-    are means over those windows; NaN where that part is shorter than a window. An indicator that has no value in
-    some of them is compared where it has one.
+    are means over those windows; NaN where that part is shorter than a window. Windows in which an indicator has no
+    value are left out for it.
     """
 
     actuator: str
@@ -55,12 +55,12 @@ class TruthInterval:
 
 
 def compare_with_truth(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple[TruthInterval, ...]:
-    """Compare, for every actuator and every part of a run file of a simulation.
+    """Compare injected and indicated values, for every actuator and interval of the run file of a simulation.
 
     Parameters
     ----------
-    path : a run in which ``<actuator>.true_delay`` and ``.true_ratio`` were recorded too.
-    ramp : s in which the load grew to its size, left out at the start.
+    path : run file that includes ``<actuator>.true_delay`` and ``.true_ratio``.
+    ramp : s, duration of the load's ramp, left out at the start.
 
     Raises
     ------
@@ -72,13 +72,13 @@ def compare_with_truth(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple
         columns = reader.result_stream.columns if reader.result_stream else ()
         pairs = [pair for pair in reader.stream.pairs if f"{pair.actuator}.true_delay" in names]
         if not (pairs and columns and reader.n_samples):
-            raise RecordingError(f"{path}: has no truth to compare with, or no results: record a simulation")
+            raise RecordingError(f"{path}: has no injected truth to compare with, or no results: record a simulation")
         index, samples = _signals(reader)
         epochs, result_index, _, results = reader.results()
         rate = reader.stream.sample_rate
         window = float(reader.settings.get("indicators", {}).get("window", _DEFAULT_WINDOW))
         first = epochs == epochs[0]
-    # the sample at which each row of results stands
+    # the sample of each row of results
     rows = np.minimum(np.searchsorted(index, result_index[first]), len(index) - 1)
     found = {(column.actuator, column.name): results[first, i] for i, column in enumerate(columns)}
     intervals: list[TruthInterval] = []
@@ -95,15 +95,15 @@ def compare_with_truth(path: str | os.PathLike[str], ramp: float = 0.0) -> tuple
             settled = start + n_window + (round(ramp * rate) if start == 0 else 0)
             inside = (rows >= settled) & (rows < stop) if stop - settled >= n_window else np.zeros(len(rows), bool)
             middle = _median(injected[inside])
-            # where it slides, a median over fewer windows is that of other delays
+            # where it slides, a median over fewer windows is that of different delays
             off = {name: _median((values - injected)[inside]) for name, values in indicated.items()}
-            told = {name: Tracking(middle.delay + by.delay, middle.ratio + by.ratio) for name, by in off.items()}
-            intervals.append(TruthInterval(pair.actuator, start / rate, stop / rate, slides, middle, told))
+            medians = {name: Tracking(middle.delay + by.delay, middle.ratio + by.ratio) for name, by in off.items()}
+            intervals.append(TruthInterval(pair.actuator, start / rate, stop / rate, slides, middle, medians))
     return tuple(intervals)
 
 
 def _signals(reader: RunReader) -> tuple[NDArray[np.int64], Samples]:
-    """Return number and values of the samples of the first epoch."""
+    """Return indices and values of the samples of the first epoch."""
     numbers: list[NDArray[np.int64]] = []
     samples: list[Samples] = []
     for block in reader.signal_blocks(_READ_BLOCK, jitter=float("inf")):
@@ -114,7 +114,7 @@ def _signals(reader: RunReader) -> tuple[NDArray[np.int64], Samples]:
 
 
 def _trailing_mean(truth: Samples, n_window: int) -> Samples:
-    """Return the mean over the window that ends at each sample; before the first full one, over what there is."""
+    """Return the mean over the window that ends at each sample; the first windows are shorter."""
     sums = np.vstack([np.zeros(truth.shape[1]), np.cumsum(truth, axis=0)])
     stop = np.arange(1, len(truth) + 1)
     start = np.maximum(stop - n_window, 0)
@@ -122,7 +122,7 @@ def _trailing_mean(truth: Samples, n_window: int) -> Samples:
 
 
 def _intervals(truth: Samples, n_window: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield first sample, end and whether it slides; changes that are over within a window only divide."""
+    """Yield start, stop and whether it slides; a change shorter than a window only separates two intervals."""
     moving = np.append(False, (np.abs(np.diff(truth, axis=0)) > _STILL).any(axis=1))
     edges = [0, *(np.flatnonzero(np.diff(moving)) + 1).tolist(), len(truth)]
     for start, stop in itertools.pairwise(edges):
@@ -145,7 +145,7 @@ _NAME = 8  # characters of an actuator's
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """A table: its title, the attribute of `Tracking`, how it is written and how a difference is."""
+    """A table: title, attribute of `Tracking`, factor and format, and the factor of differences."""
 
     title: str
     name: str
@@ -167,19 +167,19 @@ def print_truth(record: Path, ramp: float, console: Console) -> None:
     Parameters
     ----------
     record : run file of a simulated test.
-    ramp : s in which its load grew.
+    ramp : s, duration of the load's ramp.
     """
     print_intervals(compare_with_truth(record, ramp), console)
 
 
 def print_intervals(intervals: Sequence[TruthInterval], console: Console) -> None:
-    """Print the tables of what was injected and indicated in these parts of a run."""
+    """Print the tables of injected and indicated values in these intervals of a run."""
     for quantity in _QUANTITIES:
         console.print(Text(quantity.title, style="bold"))
         console.print(_table(intervals, quantity))
         console.print()
     if any(math.isnan(interval.injected.delay) for interval in intervals):
-        console.print(Text(f"{_DASH}  this part of the run is too short for a window to settle in it", style="dim"))
+        console.print(Text(f"{_DASH}  this part of the run is shorter than a window", style="dim"))
 
 
 def _table(intervals: Sequence[TruthInterval], quantity: _Quantity) -> Table:
@@ -211,5 +211,5 @@ def _number(value: float, form: str) -> str:
     if not math.isfinite(value):
         return _DASH
     text = f"{value:{form}}"
-    # nothing is ever "-0.00"
+    # no "-0.00"
     return text.replace("-", "+" if form.startswith("+") else "") if not float(text) else text

@@ -1,4 +1,4 @@
-"""`synchroscope validate`: how probable it is that a user's model describes the user's measurements."""
+"""`synchroscope validate`: reliability of a user's model, the probability that it agrees with measurements."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tolerance",
         required=True,
         metavar="8%|ABS|FILE",
-        help="how far the model may be off: a share, a number in the response's unit, or a table over time",
+        help="allowable error of the model: a percentage, a number in the response's unit, or a table over time",
     )
     policies = ("literal", "floored", "peak", "absolute")
     parser.add_argument(
         "--policy",
         choices=policies,
         help="reference of a relative tolerance: the measurement at that instant (literal; the default), the same "
-        "but never less than its rms (floored), or its peak; absolute: a number in the response's unit, no share",
+        "but not less than its rms (floored), or its peak; absolute: a number in the response's unit",
     )
     parser.add_argument(
         "--align",
@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("common", "each"),
         const="common",
         default="no",
-        help="shift the records in time to where they correlate best with the model's mean: all of a site alike "
-        "(common; the default of --align), or each by its own lag; without --align the lag is only told",
+        help="shift the records in time to the maximum of their correlation with the model's mean: all of a site by "
+        "their mean lag (common; the default of --align), or each by its own; by default the lag is only reported",
     )
     parser.add_argument(
         "--resample", action="store_true", help="interpolate records that have no samples at the model's instants"
@@ -64,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--joint",
         action="store_true",
-        help="several sites: count the realizations that are within at all sites, instead of multiplying the sites' "
-        "reliabilities",
+        help="several sites: count the realizations that are within the tolerance at all sites, instead of "
+        "multiplying the sites' reliabilities",
     )
     parser.add_argument(
         "--window",
@@ -89,12 +89,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", metavar="NAME", help="time column of the records, by name or number")
     parser.add_argument("--response", metavar="NAME", help="response column of the records, by name or number")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it into this file (.png, .svg, .pdf)")
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="write a picture to this file (.png, .svg, .pdf)"
+    )
     add_limit_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Judge, print, and draw where asked."""
+    """Validate, print the result, and draw a picture if requested."""
     from monitor.commands.output import print_json, progress_bars
     from replay.commands.validate_report import as_json, print_validation
     from replay.validation.tolerance_choice import read_tolerance
@@ -139,7 +141,7 @@ def _sites(arguments: argparse.Namespace, progress: Progress) -> list[Site]:
 
     models, measured = arguments.model, arguments.measured
     if len(models) == 1:
-        # --measured a --measured b is what --measured a b is
+        # --measured a --measured b means the same as --measured a b
         measured = [[path for group in measured for path in group]]
     if len(models) != len(measured):
         raise ValueError(f"{len(models)} --model and {len(measured)} --measured: give one --measured for each site")

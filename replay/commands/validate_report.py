@@ -1,17 +1,17 @@
-"""A validation as JSON and as tables."""
+"""Report of a validation as JSON, tables and a picture."""
 
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from replay.tables import report_console
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def as_json(found: Validation) -> dict[str, Any]:
-    """Return the reliabilities over time, and what stands beside them; null where a value is not known."""
+    """Return the reliabilities over time, the decision and the measures of each record; null where unknown."""
     shifts = [shift for site in found.sites for shift in site.shifts]
     return {
         "time": found.time,
         **reliability_json(found.reliability),
-        # each replicate has its own where they differ
+        # where they differ, each replicate has its own
         "shift_s": shifts[0] if len(set(shifts)) == 1 else None,
         "tolerance": found.tolerance,
-        "judged": found.judged,
+        "judged": found.n_assessed,
         "decision": {"verdict": found.decision.verdict.name.lower(), "reason": found.decision.reason},
         "sites": [_site(site) for site in found.sites],
         "notes": list(found.notes),
@@ -74,7 +74,7 @@ def _site(result: SiteResult) -> dict[str, Any]:
 
 
 def _at_end(reliability: Reliability) -> dict[str, Any]:
-    """Return the values at the last instant that was judged, and their standard errors."""
+    """Return the values at the last assessed instant, and their standard errors."""
     last = reliability.final_values()
     values = {name: value for name, (value, _) in last.items()}
     return values | {"standard_error": {name: error for name, (_, error) in last.items()}}
@@ -89,10 +89,9 @@ _VERDICTS = {
 
 def print_validation(found: Validation) -> None:
     """Print the reliabilities at the end, and the measures of each replicate."""
-    # names of files may have brackets
-    console = Console(width=None if sys.stdout.isatty() else 110, markup=False, highlight=False)
+    console = report_console()
     console.print(
-        f"{found.judged} instants from {found.time[0]:g} to {found.time[-1]:g} s; tolerance {found.tolerance}"
+        f"{found.n_assessed} instants from {found.time[0]:g} to {found.time[-1]:g} s; tolerance {found.tolerance}"
     )
     console.print(_reliabilities(found.reliability))
     for site in found.sites:
@@ -101,7 +100,7 @@ def print_validation(found: Validation) -> None:
         console.print(_measures(site))
         if math.isfinite(site.area):
             text = f"area metric {site.area:.4g} {site.site.model.unit}".rstrip()
-            console.print(f"{text} on the average, u-pooling area {site.u_area:.3f} (0: perfect, 0.5: worst)")
+            console.print(f"{text} on average, u-pooling area {site.u_area:.3f} (0: perfect, 0.5: worst)")
     word, style = _VERDICTS[found.decision.verdict.name]
     console.print(Text.assemble("decision: ", (word, style), f" - {found.decision.reason}"))
 
@@ -124,7 +123,7 @@ def _reliabilities(reliability: Reliability) -> Table:
 
 
 def _alone(result: SiteResult) -> Table:
-    """Return what each replicate says, and the site's replicates together."""
+    """Return the reliabilities of each replicate, and of the site's replicates together."""
     from monitor.reliability.curves import NAMES
 
     title = f"{result.site.model.name}: reliability at the end, by each record"
@@ -142,7 +141,10 @@ def _alone(result: SiteResult) -> Table:
 def _measures(result: SiteResult) -> Table:
     model = result.site.model
     table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, title=f"{model.name}: its mean beside each record", title_justify="left"
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        title=f"{model.name}: its mean compared with each record",
+        title_justify="left",
     )
     for name in ("record", "lag [ms]", "shifted [ms]", "S&G M", "S&G P", "Russell C", "rms error", "warped"):
         table.add_column(name, justify="left" if name == "record" else "right")
@@ -170,7 +172,7 @@ _LONGEST = 90  # characters that a title has room for
 
 
 def draw(found: Validation, path: Path) -> None:
-    """Write the picture into a file of the kind that its name says."""
+    """Write a picture of responses and reliabilities; the suffix chooses the format."""
     from matplotlib.figure import Figure
 
     rows = len(found.sites) + 1
@@ -186,7 +188,7 @@ def draw(found: Validation, path: Path) -> None:
 
 
 def draw_responses(axis: Axes, result: SiteResult) -> None:
-    """Draw the model's mean and band, and the measurements over it."""
+    """Draw the model's mean and band, and the measurements."""
     from monitor.reliability.ensemble import Ensemble
 
     model = result.site.model

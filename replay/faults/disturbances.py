@@ -26,7 +26,7 @@ class Disturbance(Protocol):
         ...
 
 
-class Passing:
+class UnbufferedDisturbance:
     """Holds nothing back."""
 
     def flush(self) -> Sequence[SignalBlock]:
@@ -67,7 +67,7 @@ class SampleCount:
         return start
 
 
-class DelayStep(Passing):
+class DelayStep(UnbufferedDisturbance):
     """Lets the measured channels lag by `delay` seconds from `time` seconds on.
 
     Samples between samples are interpolated linearly; before the first sample that is known, the first is held.
@@ -81,7 +81,7 @@ class DelayStep(Passing):
         self._history: Samples | None = None
         self._next = 0
 
-    def again(self, time: float, delay: float) -> None:
+    def retrigger(self, time: float, delay: float) -> None:
         """Lag by `delay` instead, from `time` seconds after the next sample that comes; what is known stays known."""
         self._time, self._delay, self._zero = time, delay, self._count.end
 
@@ -124,7 +124,7 @@ class DelayStep(Passing):
 Generator = np.random.Generator
 
 
-class Drop(Passing):
+class Drop(UnbufferedDisturbance):
     """Loses blocks."""
 
     def __init__(self, probability: float, rng: Generator) -> None:
@@ -136,7 +136,7 @@ class Drop(Passing):
         return () if lost and not block.last else (block,)
 
 
-class Duplicate(Passing):
+class Duplicate(UnbufferedDisturbance):
     """Sends blocks twice."""
 
     def __init__(self, probability: float, rng: Generator) -> None:
@@ -173,7 +173,7 @@ class Reorder:
         return () if held is None else (held,)
 
 
-class Jitter(Passing):
+class Jitter(UnbufferedDisturbance):
     """Puts the times of blocks off by up to `width` seconds, either way."""
 
     def __init__(self, width: float, rng: Generator) -> None:
@@ -184,7 +184,7 @@ class Jitter(Passing):
         return (replace(block, time=block.time + self._rng.uniform(-self._width, self._width)),)
 
 
-class MissingValues(Passing):
+class MissingValues(UnbufferedDisturbance):
     """Turns samples of the measured channels into NaN."""
 
     def __init__(self, probability: float, rng: Generator) -> None:
@@ -199,7 +199,7 @@ class MissingValues(Passing):
         return (replace(block, samples=samples),)
 
 
-class Gap(Passing):
+class Gap(UnbufferedDisturbance):
     """Cuts out the samples of `length` seconds from `time` seconds on."""
 
     def __init__(self, time: float, length: float) -> None:
@@ -219,7 +219,7 @@ class Gap(Passing):
         return tuple(part for part in (before, after) if len(part) or part.last)
 
 
-class Restart(Passing):
+class Restart(UnbufferedDisturbance):
     """Restarts the publisher `time` seconds after the first sample, and again as often as it is told to.
 
     What it has restarted stays so: epochs never fall again.
@@ -233,7 +233,7 @@ class Restart(Passing):
         self._zero = 0  # the index of that epoch that is sent as 0
         self._renamed: Stream | None = None
 
-    def again(self, time: float | None) -> None:
+    def retrigger(self, time: float | None) -> None:
         """Restart once more, `time` seconds after the next sample that comes; not again when None."""
         self._time, self._count = time, SampleCount()
 

@@ -116,11 +116,11 @@ class FaultySource:
         self._changes = 0
         self._restart = Restart(faults.restart)
         self.faults = faults
-        self._chain = self._line_up(faults, {})
+        self._chain = self._build_chain(faults, {})
         self._held: list[SignalBlock | Event] = []
         self._flushed = False
 
-    def change(self, faults: Faults) -> None:
+    def set_faults(self, faults: Faults) -> None:
         """Let the samples from now on suffer `faults`; the times of those that are new count from now.
 
         A fault that stays as it was goes on undisturbed. A gap or a restart comes anew whenever it is told; a restart
@@ -128,8 +128,8 @@ class FaultySource:
         """
         self._held += self._flush()
         self._changes += 1
-        self._restart.again(faults.restart)
-        self._chain = self._line_up(faults, self._chain)
+        self._restart.retrigger(faults.restart)
+        self._chain = self._build_chain(faults, self._chain)
         self.faults = faults
 
     @property
@@ -139,7 +139,7 @@ class FaultySource:
 
     def receive(self, timeout: float) -> Sequence[SignalBlock | Event]:
         """Return what is left of what has arrived; empty also when all of it was lost."""
-        given = self.spoil(self._source.receive(0.0 if self._held else timeout))
+        given = self.apply_faults(self._source.receive(0.0 if self._held else timeout))
         if not self._source.ended:
             self._flushed = False  # it may have ended and been wound back
         elif not self._flushed:
@@ -147,11 +147,11 @@ class FaultySource:
             given += self._flush()
         return given
 
-    def spoil(self, items: Sequence[SignalBlock | Event]) -> list[SignalBlock | Event]:
+    def apply_faults(self, items: Sequence[SignalBlock | Event]) -> list[SignalBlock | Event]:
         """Return what becomes of `items`, which go on where the source has stopped."""
         given, self._held = self._held, []
         for item in items:
-            given += _through(self._chain.values(), item) if isinstance(item, SignalBlock) else [item]
+            given += _apply_chain(self._chain.values(), item) if isinstance(item, SignalBlock) else [item]
         return given
 
     @property
@@ -170,10 +170,10 @@ class FaultySource:
         chain = tuple(self._chain.values())
         for place, disturbance in enumerate(chain):
             for block in disturbance.flush():
-                given += _through(chain[place + 1 :], block)
+                given += _apply_chain(chain[place + 1 :], block)
         return given
 
-    def _line_up(self, faults: Faults, before: Mapping[str, Disturbance]) -> dict[str, Disturbance]:
+    def _build_chain(self, faults: Faults, before: Mapping[str, Disturbance]) -> dict[str, Disturbance]:
         """Line up the faults that are wanted: of samples first, of the publisher next, of the network last.
 
         Each draws from a generator of its own, so that one more fault does not change what the others do.
@@ -190,7 +190,7 @@ class FaultySource:
                 chain[name] = earlier
             elif isinstance(earlier, DelayStep):
                 # a lag that changes goes on from what was measured before
-                earlier.again(*value)
+                earlier.retrigger(*value)
                 chain[name] = earlier
             else:
                 entropy = [self._seed, place, self._changes][: 3 if self._changes else 2]
@@ -198,7 +198,7 @@ class FaultySource:
         return chain
 
 
-def _through(chain: Iterable[Disturbance], block: SignalBlock) -> list[SignalBlock]:
+def _apply_chain(chain: Iterable[Disturbance], block: SignalBlock) -> list[SignalBlock]:
     blocks = [block]
     for disturbance in chain:
         blocks = [changed for each in blocks for changed in disturbance.apply(each)]

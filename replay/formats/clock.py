@@ -21,7 +21,7 @@ _OVERRIDE = "give --rate HZ to take the samples as evenly spaced"
 
 
 @dataclass(frozen=True, eq=False)
-class Clock:
+class SampleTiming:
     """When the samples were taken.
 
     Parameters
@@ -64,7 +64,7 @@ def is_increasing(times: Samples) -> bool:
         return bool(np.all(np.diff(times) > 0.0))
 
 
-def read_clock(times: Samples, scale: float, line: Callable[[int], int]) -> Clock:
+def read_timing(times: Samples, scale: float, line: Callable[[int], int]) -> SampleTiming:
     """Return the rate and the sample numbers behind written times.
 
     Parameters
@@ -114,7 +114,7 @@ def read_clock(times: Samples, scale: float, line: Callable[[int], int]) -> Cloc
         row = int(np.flatnonzero(np.diff(index) > 1)[0]) + 1
         found = f"{gaps} gaps" if gaps > 1 else "a gap"
         notes.append(f"{missing} missing samples in {found}, the first before line {line(row)}")
-    return Clock(rate, float(times[0]) * scale, index if missing else None, tuple(notes))
+    return SampleTiming(rate, float(times[0]) * scale, index if missing else None, tuple(notes))
 
 
 def _quantum(times: Samples) -> float:

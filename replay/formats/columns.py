@@ -34,7 +34,7 @@ _MAX_NAME = 120  # what a message can carry, less a little
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column: its number from 0, its name, its unit, and its header as it is written."""
 
     position: int
@@ -53,9 +53,9 @@ class Column:
         return _plain(re.sub(r"[_.\-]", "", self.stem)) in _TIME_NAMES
 
 
-def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tuple[Column, ...]:
+def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tuple[TableColumn, ...]:
     """Name `width` columns after a header and a row of units, each of which may be empty."""
-    columns: list[Column] = []
+    columns: list[TableColumn] = []
     taken: set[str] = set()
     for position in range(width):
         text = header[position] if header else ""
@@ -68,7 +68,7 @@ def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tup
             count += 1
             name = f"{base}_{count}"
         taken.add(name)
-        columns.append(Column(position, name, "" if unit == "-" else unit, text))
+        columns.append(TableColumn(position, name, "" if unit == "-" else unit, text))
     return tuple(columns)
 
 
@@ -77,7 +77,7 @@ def is_unit(text: str) -> bool:
     return _bare(text) in _UNITS or _bare(text).lower() in SECONDS or not _bare(text)
 
 
-def find_column(columns: Sequence[Column], text: str) -> Column:
+def find_column(columns: Sequence[TableColumn], text: str) -> TableColumn:
     """Return the column that a user means: its header, whatever its case and spaces, or its number from 1.
 
     Raises
@@ -97,7 +97,7 @@ def find_column(columns: Sequence[Column], text: str) -> Column:
     raise RecordingError(f"no column {text!r}; there are {listing(columns)}")
 
 
-def references(columns: Sequence[Column]) -> dict[Column, str]:
+def references(columns: Sequence[TableColumn]) -> dict[TableColumn, str]:
     """Return by what text `find_column` finds each column: its name, or its number where names are alike."""
     found = {}
     for column in columns:
@@ -109,7 +109,7 @@ def references(columns: Sequence[Column]) -> dict[Column, str]:
     return found
 
 
-def listing(columns: Sequence[Column], most: int = 24) -> str:
+def listing(columns: Sequence[TableColumn], most: int = 24) -> str:
     """Return the columns' names in one line, the first `most` of them."""
     names = ", ".join(c.name for c in columns[:most])
     return names if len(columns) <= most else f"{names} and {len(columns) - most} more"

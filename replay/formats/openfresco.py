@@ -10,9 +10,9 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Role
 from replay.formats.base import ArrayRecording, Format, Inspection, RecordingError, Selection
-from replay.formats.columns import Column
+from replay.formats.columns import TableColumn
 from replay.formats.table import Table, read_table
-from replay.formats.text import choose_time, clock_of, file_columns, is_text, recording
+from replay.formats.text import choose_time, file_columns, is_text, recording, sample_timing
 
 _KIND = re.compile(r"ctrl|daq")
 _OTHER = {"ctrl": "daq", "daq": "ctrl"}
@@ -74,7 +74,7 @@ def _pair(own: Table, other: Table, selection: Selection) -> ArrayRecording:
     try:
         time = choose_time(command, selection)
         _check_fit(command, measured, time)
-        clock = clock_of(command, time, selection)
+        timing = sample_timing(command, time, selection)
     except RecordingError as problem:
         raise RecordingError(f"{command.path}: {problem}") from None
     channels: list[Channel] = []
@@ -84,10 +84,10 @@ def _pair(own: Table, other: Table, selection: Selection) -> ArrayRecording:
         for role, table in ((Role.COMMAND, command), (Role.MEASURED, measured)):
             channels.append(Channel(f"{name}.{role}", role, table.columns[position].unit, name))
     both = np.stack((command.values[:, positions], measured.values[:, positions]), axis=2)
-    return recording(command.path.stem, tuple(channels), both.reshape(rows, -1), clock, tuple(notes))
+    return recording(command.path.stem, tuple(channels), both.reshape(rows, -1), timing, tuple(notes))
 
 
-def _check_fit(command: Table, measured: Table, time: Column | None) -> None:
+def _check_fit(command: Table, measured: Table, time: TableColumn | None) -> None:
     ours, theirs = len(command.columns), len(measured.columns)
     if ours != theirs:
         raise RecordingError(f"{ours} columns, but {theirs} in {measured.path.name}")

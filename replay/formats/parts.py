@@ -92,7 +92,7 @@ class RecordingPart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Segment:
+class GapFreeSegment:
     """Command and measured signal, (n, 2), without a gap.
 
     Parameters
@@ -107,19 +107,19 @@ class Segment:
     left_out: int
 
 
-def longest_segment(recording: Recording, pair: Pair) -> Segment:
+def longest_gap_free_segment(recording: Recording, pair: Pair) -> GapFreeSegment:
     """Return the longest segment without a gap; one of no samples where there is none."""
     pieces = list(_pieces(recording, pair))
     both = np.concatenate([np.empty((0, 2)), *(samples for _, samples in pieces)])
     good = _longest((np.abs(both) < LARGEST_SAMPLE).all(axis=1))
     samples = both[good]
     if not len(samples):
-        return Segment(samples, 0, len(both))
+        return GapFreeSegment(samples, 0, len(both))
     # the piece in which it begins, and how many samples before it the pieces hold
     before = np.cumsum([0, *(len(each) for _, each in pieces)])
     piece = int(np.searchsorted(before, good.start, side="right")) - 1
     start = pieces[piece][0] - pieces[0][0] + good.start - int(before[piece])
-    return Segment(samples, start, len(both) - len(samples))
+    return GapFreeSegment(samples, start, len(both) - len(samples))
 
 
 def _pieces(recording: Recording, pair: Pair) -> Iterator[tuple[int, Samples]]:

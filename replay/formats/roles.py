@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from monitor.messages.blocks import Channel, Role
 from replay.formats.base import RecordingError, Selection
-from replay.formats.columns import Column, find_column, listing, words
+from replay.formats.columns import TableColumn, find_column, listing, words
 
 _COMMAND = words(
     "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
@@ -29,12 +29,14 @@ class Actuator:
     """The columns of one actuator."""
 
     name: str
-    command: Column
-    measured: Column
-    force: Column | None = None
+    command: TableColumn
+    measured: TableColumn
+    force: TableColumn | None = None
 
 
-def choose_actuators(columns: Sequence[Column], selection: Selection) -> tuple[tuple[Actuator, ...], tuple[str, ...]]:
+def choose_actuators(
+    columns: Sequence[TableColumn], selection: Selection
+) -> tuple[tuple[Actuator, ...], tuple[str, ...]]:
     """Return the actuators, as the user names their columns or as the columns' names tell, and notes.
 
     Raises
@@ -63,7 +65,7 @@ def choose_actuators(columns: Sequence[Column], selection: Selection) -> tuple[t
     return tuple(Actuator(a.name, a.command, a.measured, f) for a, f in zip(actuators, forces, strict=True)), notes
 
 
-def as_channels(columns: Sequence[Column], actuators: Sequence[Actuator]) -> tuple[Channel, ...]:
+def as_channels(columns: Sequence[TableColumn], actuators: Sequence[Actuator]) -> tuple[Channel, ...]:
     """Return a channel a column; what belongs to no actuator is auxiliary.
 
     Raises
@@ -88,7 +90,7 @@ def as_channels(columns: Sequence[Column], actuators: Sequence[Actuator]) -> tup
     )
 
 
-def _read_name(column: Column) -> tuple[Role | None, str]:
+def _read_name(column: TableColumn) -> tuple[Role | None, str]:
     """Return what the words of a name say, and the rest of the name."""
     compact = _COMPACT.match(column.stem.lower())
     if compact:
@@ -104,8 +106,8 @@ def _read_name(column: Column) -> tuple[Role | None, str]:
     return None, column.stem
 
 
-def _guess(columns: Sequence[Column]) -> tuple[Actuator, ...]:
-    found: dict[Role, dict[str, list[Column]]] = {Role.COMMAND: {}, Role.MEASURED: {}}
+def _guess(columns: Sequence[TableColumn]) -> tuple[Actuator, ...]:
+    found: dict[Role, dict[str, list[TableColumn]]] = {Role.COMMAND: {}, Role.MEASURED: {}}
     for column in columns:
         role, rest = _read_name(column)
         if role is not None:
@@ -132,8 +134,8 @@ def _guess(columns: Sequence[Column]) -> tuple[Actuator, ...]:
 
 
 def _plain_measurements(
-    columns: Sequence[Column], commands: Mapping[str, Sequence[Column]]
-) -> list[tuple[Column, Column]]:
+    columns: Sequence[TableColumn], commands: Mapping[str, Sequence[TableColumn]]
+) -> list[tuple[TableColumn, TableColumn]]:
     """Pair commands with columns that only name a motion in the same unit, as test machines write the measured one.
 
     ``Axial Disp. Command (mm)`` belongs to ``Axial Displacement (mm)``, a single command to a single displacement.
@@ -157,10 +159,10 @@ def _motion(name: str) -> tuple[str, ...]:
     return tuple(_DISPLACEMENT if word in _DISPLACEMENTS else word for word in plain)
 
 
-def _guess_forces(actuators: tuple[Actuator, ...], columns: Sequence[Column]) -> tuple[Actuator, ...]:
+def _guess_forces(actuators: tuple[Actuator, ...], columns: Sequence[TableColumn]) -> tuple[Actuator, ...]:
     """Give each actuator the one force that bears its name, or the only one to the only actuator."""
     taken = {c.position for a in actuators for c in (a.command, a.measured)}
-    forces: list[tuple[str, Column]] = []
+    forces: list[tuple[str, TableColumn]] = []
     for column in columns:
         rest = _read_name(column)[1] if column.position not in taken else ""
         parts = _WORD.findall(rest)
@@ -181,7 +183,7 @@ def _rest(actuator: Actuator) -> str:
     return _read_name(actuator.command)[1].lower()
 
 
-def _pair_name(command: Column, measured: Column) -> str:
+def _pair_name(command: TableColumn, measured: TableColumn) -> str:
     """Return what the two names share, else what the command's says beside "command"."""
     rest, other = _read_name(command)[1], _read_name(measured)[1]
     if rest.lower() == other.lower() and rest.isdecimal():
@@ -189,5 +191,5 @@ def _pair_name(command: Column, measured: Column) -> str:
     return rest or "actuator"
 
 
-def _distinct(names: Sequence[str], commands: Sequence[Column]) -> list[str]:
+def _distinct(names: Sequence[str], commands: Sequence[TableColumn]) -> list[str]:
     return [name if names.count(name) == 1 else command.name for name, command in zip(names, commands, strict=True)]

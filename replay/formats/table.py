@@ -14,7 +14,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
 from replay.formats.base import RecordingError
-from replay.formats.columns import Column, read_columns
+from replay.formats.columns import TableColumn, read_columns
 from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, number, split
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
@@ -35,7 +35,7 @@ class Table:
 
     path: Path
     layout: Layout
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     values: Samples
     notes: tuple[str, ...]
 
@@ -124,7 +124,7 @@ def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
                 yield line_number, split(line, layout.delimiter)
 
 
-def _read_carefully(path: Path, layout: Layout, columns: tuple[Column, ...]) -> tuple[Samples, tuple[str, ...]]:
+def _read_carefully(path: Path, layout: Layout, columns: tuple[TableColumn, ...]) -> tuple[Samples, tuple[str, ...]]:
     """Read row by row, name the first bad cell, and forgive a last line that was cut short."""
     values = array("d")
     fault = ""

@@ -16,8 +16,8 @@ from replay.formats.base import (
     RecordingError,
     Selection,
 )
-from replay.formats.clock import Clock, check_times, is_increasing, is_step_index, read_clock
-from replay.formats.columns import SECONDS, Column, find_column, references
+from replay.formats.clock import SampleTiming, check_times, is_increasing, is_step_index, read_timing
+from replay.formats.columns import SECONDS, TableColumn, find_column, references
 from replay.formats.roles import Actuator, as_channels, choose_actuators
 from replay.formats.table import Table, read_table
 
@@ -33,8 +33,8 @@ def is_text(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG
 class _Choice:
     """Which columns are what."""
 
-    time: Column | None
-    signals: tuple[Column, ...]
+    time: TableColumn | None
+    signals: tuple[TableColumn, ...]
     actuators: tuple[Actuator, ...]
     notes: tuple[str, ...]
 
@@ -86,12 +86,12 @@ def _choose(table: Table, selection: Selection) -> _Choice:
 
 def _read(table: Table, choice: _Choice, selection: Selection) -> ArrayRecording:
     channels = as_channels(choice.signals, choice.actuators)
-    clock = clock_of(table, choice.time, selection)
+    timing = sample_timing(table, choice.time, selection)
     samples = table.values[:, [c.position for c in choice.signals]]
-    return recording(table.path.stem, channels, samples, clock, (*table.notes, *choice.notes))
+    return recording(table.path.stem, channels, samples, timing, (*table.notes, *choice.notes))
 
 
-def _as_selection(choice: _Choice, found: dict[Column, str], selection: Selection) -> Selection:
+def _as_selection(choice: _Choice, found: dict[TableColumn, str], selection: Selection) -> Selection:
     """Return the choice as a user would have to say it; forces only where every actuator has one."""
     forces = tuple(found[a.force] for a in choice.actuators if a.force is not None)
     return Selection(
@@ -105,15 +105,15 @@ def _as_selection(choice: _Choice, found: dict[Column, str], selection: Selectio
 
 
 def recording(
-    rig: str, channels: tuple[Channel, ...], samples: np.ndarray, clock: Clock, notes: tuple[str, ...]
+    rig: str, channels: tuple[Channel, ...], samples: np.ndarray, timing: SampleTiming, notes: tuple[str, ...]
 ) -> ArrayRecording:
     """Put the parts of a recording together."""
     rig = "".join(c for c in rig if c.isprintable())[:120]
-    stream = Stream(rig, 0, clock.sample_rate, channels)
-    return ArrayRecording(stream, samples, clock.start, (*notes, *clock.notes), clock.index)
+    stream = Stream(rig, 0, timing.sample_rate, channels)
+    return ArrayRecording(stream, samples, timing.start, (*notes, *timing.notes), timing.index)
 
 
-def choose_time(table: Table, selection: Selection) -> Column | None:
+def choose_time(table: Table, selection: Selection) -> TableColumn | None:
     """Return the column of times: the user's, one named so, or a first one without a name that rises."""
     if selection.time is not None:
         return find_column(table.columns, selection.time)
@@ -124,7 +124,7 @@ def choose_time(table: Table, selection: Selection) -> Column | None:
     return table.columns[0] if not table.layout.header and is_increasing(first) else None
 
 
-def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
+def sample_timing(table: Table, time: TableColumn | None, selection: Selection) -> SampleTiming:
     """Return the sample rate and numbers, from the rate that the user gives or from the column of times.
 
     Raises
@@ -132,7 +132,7 @@ def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
     RecordingError : neither tells, or the times are uneven.
     """
     if selection.rate is not None:
-        return Clock(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as asked",))
+        return SampleTiming(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as asked",))
     if time is None:
         raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
     unit = time.unit.strip().lower()
@@ -144,10 +144,12 @@ def clock_of(table: Table, time: Column | None, selection: Selection) -> Clock:
     check_times(times, table.line)
     if not unit and is_step_index(times):
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
-    clock = read_clock(times, SECONDS.get(unit, 1.0), table.line)
+    timing = read_timing(times, SECONDS.get(unit, 1.0), table.line)
     if not table.layout.header and selection.time is None:
-        return Clock(clock.sample_rate, clock.start, clock.index, (f"{time.name} is the time in s", *clock.notes))
-    return clock
+        return SampleTiming(
+            timing.sample_rate, timing.start, timing.index, (f"{time.name} is the time in s", *timing.notes)
+        )
+    return timing
 
 
 _PATTERNS = ("*.csv", "*.txt", "*.out", "*.dat", "*.tsv", "*.asc")

@@ -10,9 +10,9 @@ import numpy as np
 
 from monitor.messages.blocks import Pair, Samples
 from replay.formats import Recording
-from replay.formats.parts import Segment, longest_segment
+from replay.formats.parts import GapFreeSegment, longest_gap_free_segment
 from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import Fit, fit, restated
+from sim.identification.fit import Fit, fit, reparameterized
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy, Regression
 
@@ -33,14 +33,14 @@ def _longest_delay(n: int, dt: float, with_lag: bool) -> float:
     return (n - _COMPARED) * dt / (4.0 if with_lag else 2.0)
 
 
-def fitted_segment(recording: Recording, pair: Pair, max_delay: float, with_lag: bool) -> Segment:
+def fitted_segment(recording: Recording, pair: Pair, max_delay: float, with_lag: bool) -> GapFreeSegment:
     """Return the longest segment without a gap.
 
     Raises
     ------
     ValueError : there are too few samples, or one of the two stands still.
     """
-    segment = longest_segment(recording, pair)
+    segment = longest_gap_free_segment(recording, pair)
     n, dt = len(segment.samples), 1.0 / recording.stream.sample_rate
     if n < _FEWEST:
         raise ValueError(
@@ -143,7 +143,7 @@ class ActuatorRegression:
         return PolynomialDiscrepancy(self.actuator, (time - middle) / half, self.n_drift)
 
     def fitted(self, starts: Samples | None = None) -> tuple[Fit, Samples]:
-        """Return the best fit, inside, and the parameters of others that are as good, (n_rivals, p).
+        """Return the best fit, inside, and the parameters of others that are as good, (n_alternatives, p).
 
         Parameters
         ----------
@@ -152,9 +152,9 @@ class ActuatorRegression:
         if starts is None:
             starts = self.actuator.starts(self.measured)
             starts = np.hstack([starts, np.zeros((len(starts), self.n_drift))])
-        return chosen_and_rivals(self.model, self.observed, fit(self.model, self.observed, starts))
+        return select_fit(self.model, self.observed, fit(self.model, self.observed, starts))
 
-    def told(self, found: Fit) -> Fit:
+    def in_record_units(self, found: Fit) -> Fit:
         """Return a fit with the offset and the drift of the signals themselves, from the record's beginning on."""
         p = len(self.actuator.names)
         matrix, shift = np.eye(p + self.n_drift), np.zeros(p + self.n_drift)
@@ -165,9 +165,9 @@ class ActuatorRegression:
         if self.n_drift:
             matrix[p, self.model.names.index("gain")] = -self._means[0]
             shift[p] = self._means[1]
-        return restated(found, matrix, shift)
+        return reparameterized(found, matrix, shift)
 
-    def least_without_a_lag(self, found: Fit) -> float:
+    def sum_of_squares_without_lag(self, found: Fit) -> float:
         """Return the least sum of squares over the same samples if the lag is held at zero."""
         lag, delay = (self.model.names.index(name) for name in ("lag", "delay"))
         start, upper = found.parameters[None].copy(), self.model.upper.copy()
@@ -176,8 +176,8 @@ class ActuatorRegression:
         return float(minimize(self.model, self.observed[None], start, upper=upper).sum_of_squares[0])
 
 
-def chosen_and_rivals(model: Regression, observed: Samples, best: Fit) -> tuple[Fit, Samples]:
-    """Return the fit to give among those as good as the least, and the parameters of the others, (n_rivals, p).
+def select_fit(model: Regression, observed: Samples, best: Fit) -> tuple[Fit, Samples]:
+    """Return the fit to give among those as good as the least, and the parameters of the others, (n_alternatives, p).
 
     It is that with a gain over zero and the shortest delay. One that came to rest stands for a start that stalled
     beside it, where rounding hides the last steps.
@@ -188,11 +188,11 @@ def chosen_and_rivals(model: Regression, observed: Samples, best: Fit) -> tuple[
         return best, equal
     gain, delay = equal[:, best.names.index("gain")], equal[:, best.names.index("delay")]
     order = np.lexsort((np.abs(delay), gain <= 0.0))
-    chosen, rivals = equal[order[0]], equal[order[1:]]
+    chosen, alternatives = equal[order[0]], equal[order[1:]]
     if best.converged and np.array_equal(chosen, best.parameters):
-        return best, rivals
+        return best, alternatives
     again = fit(model, observed, chosen)
-    return replace(again, minima=best.minima, minima_at=best.minima_at), rivals
+    return replace(again, minima=best.minima, minima_at=best.minima_at), alternatives
 
 
 # what a lag does, less what gain, delay and drift do as well, as a share of its square: of one frequency rounding
@@ -204,35 +204,35 @@ _LEAST_GAIN = 9.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class ChosenFit:
     """A fit, inside, of one of two regressions.
 
     Parameters
     ----------
-    rivals : (n_rivals, p), parameters that fit as well.
+    alternatives : (n_alternatives, p), parameters that fit as well.
     why_no_lag : where one was asked for, and is not given.
     """
 
     regression: ActuatorRegression
     fit: Fit
-    rivals: Samples
+    alternatives: Samples
     why_no_lag: str = ""
 
 
-def with_a_lag_if_seen(plain: Chosen) -> Chosen:
+def fit_lag_if_present(plain: ChosenFit) -> ChosenFit:
     """Return the fit with a lag if the record shows one, else the one without, and why."""
     regression = replace(plain.regression, with_lag=True)
-    if not tells_lag_from_delay(regression, plain.fit):
+    if not lag_is_identifiable(regression, plain.fit):
         return replace(plain, why_no_lag="the motion has a single frequency, which does not tell delay and lag apart")
-    found, rivals = regression.fitted()
+    found, alternatives = regression.fitted()
     if not found.converged:
         return replace(plain, why_no_lag="the search for one found no end")
-    if not lag_is_seen(regression, found):
+    if not lag_is_significant(regression, found):
         return replace(plain, why_no_lag="none is seen: with one the fit is no better")
-    return Chosen(regression, found, rivals)
+    return ChosenFit(regression, found, alternatives)
 
 
-def tells_lag_from_delay(regression: ActuatorRegression, plain: Fit) -> bool:
+def lag_is_identifiable(regression: ActuatorRegression, plain: Fit) -> bool:
     """Return whether a lag does what gain, delay and drift do not do as well: a matter of the motion.
 
     Parameters
@@ -250,7 +250,7 @@ def tells_lag_from_delay(regression: ActuatorRegression, plain: Fit) -> bool:
     return bool(np.sum((own - others @ weights) ** 2) > _LEAST_OF_ITS_OWN)
 
 
-def lag_is_seen(regression: ActuatorRegression, found: Fit) -> bool:
+def lag_is_significant(regression: ActuatorRegression, found: Fit) -> bool:
     """Return whether a fit with a lag is better than without one by more than chance."""
     place = found.names.index("lag")
     variance = found.sigma**2
@@ -258,4 +258,4 @@ def lag_is_seen(regression: ActuatorRegression, found: Fit) -> bool:
     # autocorrelated errors take a lag for what is none more often
     if np.isfinite(white) and correlated > white:
         variance *= correlated / white
-    return regression.least_without_a_lag(found) - found.sum_of_squares > _LEAST_GAIN * variance
+    return regression.sum_of_squares_without_lag(found) - found.sum_of_squares > _LEAST_GAIN * variance

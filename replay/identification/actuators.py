@@ -9,7 +9,12 @@ import numpy as np
 from monitor.messages.blocks import Pair, Samples
 from replay import Progress, silent
 from replay.formats import Recording
-from replay.identification.actuator_regression import ActuatorRegression, Chosen, fitted_segment, with_a_lag_if_seen
+from replay.identification.actuator_regression import (
+    ActuatorRegression,
+    ChosenFit,
+    fit_lag_if_present,
+    fitted_segment,
+)
 from replay.identification.diagnostics import notes_on, warnings_of
 from sim.actuator import LONGEST
 from sim.identification.fit import Fit
@@ -27,23 +32,23 @@ class ActuatorFit:
     pair : its channels.
     fit : of gain (measured over command), delay and lag [s], and the polynomial beside, in s from the beginning of
         the record on.
-    rivals : (n_rivals, p), gain, delay and lag that fit as well, of a motion that repeats itself.
+    alternatives : (n_alternatives, p), gain, delay and lag that fit as well, of a motion that repeats itself.
     compared, left_out : samples; left out are those without an unbroken record around them.
     explained : the share of the measured signal's variance.
     warnings : why not to trust the estimates.
     notes : what was taken for granted, and what the residuals say.
-    not_told : parameters that were asked for, and that the record does not tell.
+    undetermined : parameters that were asked for, and that the record does not tell.
     """
 
     pair: Pair
     fit: Fit
-    rivals: Samples
+    alternatives: Samples
     compared: int
     left_out: int
     explained: float
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
-    not_told: tuple[str, ...] = ()
+    undetermined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +109,18 @@ def _identify(recording: Recording, pair: Pair, max_delay: float, with_lag: bool
     command, measured = np.ascontiguousarray(segment.samples.T)
     dt = 1.0 / recording.stream.sample_rate
     plain = ActuatorRegression(command, measured, segment.start, dt, max_delay, False, n_drift)
-    chosen = Chosen(plain, *plain.fitted())
+    chosen = ChosenFit(plain, *plain.fitted())
     # without a lag, which of one frequency would leave every gain possible
-    _refuse(chosen.fit, max_delay)
+    _check_fit(chosen.fit, max_delay)
     if with_lag:
-        chosen = with_a_lag_if_seen(chosen)
+        chosen = fit_lag_if_present(chosen)
     regression, observed = chosen.regression, chosen.regression.observed
     explained = 1.0 - chosen.fit.sum_of_squares / float(np.sum((observed - observed.mean()) ** 2))
     channels = recording.stream.channels[pair.command], recording.stream.channels[pair.measured]
     return ActuatorFit(
         pair,
-        regression.told(chosen.fit),
-        chosen.rivals,
+        regression.in_record_units(chosen.fit),
+        chosen.alternatives,
         len(observed),
         segment.left_out,
         explained,
@@ -125,7 +130,7 @@ def _identify(recording: Recording, pair: Pair, max_delay: float, with_lag: bool
     )
 
 
-def _refuse(fitted: Fit, max_delay: float) -> None:
+def _check_fit(fitted: Fit, max_delay: float) -> None:
     """Raise ValueError where estimates would mean nothing."""
     if not fitted.converged:
         raise ValueError("the search found no end, and what it left would mean nothing")

@@ -10,11 +10,11 @@ import numpy as np
 from monitor.messages.blocks import Channel, Samples, units_differ
 from replay.identification.actuator_regression import (
     ActuatorRegression,
-    Chosen,
+    ChosenFit,
     enough_for,
     frozen_samples,
-    lag_is_seen,
-    tells_lag_from_delay,
+    lag_is_identifiable,
+    lag_is_significant,
 )
 from sim.actuator import LONGEST
 from sim.identification.actuator_response import ActuatorResponse, delay_correlation
@@ -33,7 +33,7 @@ _CERTAIN = 4.0
 _ROUNDING = 1e-9
 
 
-def warnings_of(chosen: Chosen, explained: float, channels: tuple[Channel, Channel]) -> tuple[str, ...]:
+def warnings_of(chosen: ChosenFit, explained: float, channels: tuple[Channel, Channel]) -> tuple[str, ...]:
     """Return why not to trust the estimates.
 
     Parameters
@@ -46,7 +46,7 @@ def warnings_of(chosen: Chosen, explained: float, channels: tuple[Channel, Chann
     return (
         *_no_lag(chosen.why_no_lag),
         *(_at_bound(name, actuator) for name in fitted.bounded),
-        *_rivals(fitted, chosen.rivals),
+        *_alternatives(fitted, chosen.alternatives),
         *_unidentified(fitted),
         *_gain(fitted.of("gain"), channels),
         *_lead(chosen),
@@ -56,7 +56,7 @@ def warnings_of(chosen: Chosen, explained: float, channels: tuple[Channel, Chann
     )
 
 
-def notes_on(chosen: Chosen, n_samples: int, unit: str) -> tuple[str, ...]:
+def notes_on(chosen: ChosenFit, n_samples: int, unit: str) -> tuple[str, ...]:
     """Return what was taken for granted, what the residuals say, and what would make them smaller.
 
     Parameters
@@ -92,11 +92,11 @@ def _no_lag(why: str) -> Iterator[str]:
         yield f"lag: {why}; given is the fit without, whose delay is both together and whose ± hold if there is none"
 
 
-def _lead(chosen: Chosen) -> Iterator[str]:
+def _lead(chosen: ChosenFit) -> Iterator[str]:
     fitted, place = chosen.fit, chosen.fit.names.index("delay")
     delay, error = fitted.of("delay"), np.fmax(fitted.standard_errors, fitted.correlated_standard_errors)[place]
     # of a motion that repeats itself a lead may be a delay of nearly a cycle
-    late = any(each[0] > 0.0 and each[place] > 0.0 for each in chosen.rivals)
+    late = any(each[0] > 0.0 and each[place] > 0.0 for each in chosen.alternatives)
     if delay + _CERTAIN * np.nan_to_num(error) < -max(_LONG_LEAD, chosen.regression.dt) and not late:
         yield f"a lead of {-1e3 * delay:.4g} ms: an actuator is late; are command and measured signal swapped?"
 
@@ -108,11 +108,11 @@ def _at_bound(name: str, actuator: ActuatorResponse) -> str:
     )
 
 
-def _rivals(fitted: Fit, rivals: Samples) -> Iterator[str]:
+def _alternatives(fitted: Fit, alternatives: Samples) -> Iterator[str]:
     # where the data do not tell delay and lag apart, a different pair of them says nothing
-    if len(rivals) and not fitted.unidentified:
+    if len(alternatives) and not fitted.unidentified:
         gain, delay = fitted.names.index("gain"), fitted.names.index("delay")
-        others = ", ".join(f"{1e3 * each[delay]:.4g} ms (gain {each[gain]:.3g})" for each in rivals)
+        others = ", ".join(f"{1e3 * each[delay]:.4g} ms (gain {each[gain]:.3g})" for each in alternatives)
         yield f"the motion repeats itself, other delays fit as well: {others}; given is the shortest of positive gain"
 
 
@@ -160,7 +160,7 @@ def _frozen(actuator: ActuatorResponse, measured: Samples) -> Iterator[str]:
 _CURE = 0.8
 
 
-def suggestions(chosen: Chosen, unit: str) -> Iterator[str]:
+def suggestions(chosen: ChosenFit, unit: str) -> Iterator[str]:
     """Say which option would make what is left by a fit smaller.
 
     Parameters
@@ -180,13 +180,13 @@ def suggestions(chosen: Chosen, unit: str) -> Iterator[str]:
         return
     more = replace(regression, with_lag=True)
     # few samples are explained by anything
-    if len(more.observed) < 0.5 * len(regression.observed) or not tells_lag_from_delay(more, found):
+    if len(more.observed) < 0.5 * len(regression.observed) or not lag_is_identifiable(more, found):
         return
     lags = np.array([0.2, 0.6]) * max(found.of("delay"), 2.0 * dt)
     gain, delay = at
     trial = _tried(more, np.column_stack([np.full(2, gain), delay - lags, lags]))
-    before = float(np.sqrt(more.least_without_a_lag(trial) / trial.degrees_of_freedom))
-    if trial.converged and trial.sigma < _CURE * before and lag_is_seen(more, trial):
+    before = float(np.sqrt(more.sum_of_squares_without_lag(trial) / trial.degrees_of_freedom))
+    if trial.converged and trial.sigma < _CURE * before and lag_is_significant(more, trial):
         yield _words("a lag", "--lag", before, trial.sigma, unit)
 
 

@@ -72,7 +72,7 @@ class ControlledSource:
             case SpeedRequest(speed=speed):
                 player.speed = inf if speed == "max" else speed
             case FaultsRequest(text=text):
-                self._faulty.change(parse_faults(text))
+                self._faulty.set_faults(parse_faults(text))
                 self._faults = text
             case LoopRequest(loop=loop):
                 player.loop = loop
@@ -114,7 +114,7 @@ class ControlledSource:
 
     def finish(self) -> list[SignalBlock | Event]:
         """End the stream here, and return what is left of it, with its last block."""
-        return self._faulty.spoil(self._player.finish())
+        return self._faulty.apply_faults(self._player.finish())
 
     def close(self) -> None:
         """Close the recording."""

@@ -14,7 +14,7 @@ _ROUNDING = 1e-6  # of a sample
 
 
 class PlaybackCursor:
-    """One way through a recording, read ahead so that the last sample is known.
+    """One way through a recording, read next_position so that the last sample is known.
 
     Places within it are in s from its first sample. A restart within the recording is passed on as one.
 
@@ -53,29 +53,29 @@ class PlaybackCursor:
         return self._chunk is None
 
     @property
-    def joined(self) -> int:
+    def available(self) -> int:
         """Samples that one block can take."""
         return 0 if self._chunk is None else len(self._chunk) - self._row
 
     @property
-    def reached(self) -> float:
+    def position(self) -> float:
         """The place after the newest sample that is taken."""
         return self._sent / self._rate
 
     @property
-    def ahead(self) -> float:
+    def next_position(self) -> float:
         """The place of the next sample."""
         return self._number / self._rate
 
-    def due(self, count: int) -> float:
+    def position_of(self, count: int) -> float:
         """Return the place of the last of the next `count` samples."""
         return (self._number + count - 1) / self._rate
 
-    def before(self, place: float) -> int:
+    def count_before(self, place: float) -> int:
         """Return how many of the samples that one block can take are before `place`."""
-        return ceil(min(max(place * self._rate - _ROUNDING - self._number, 0.0), self.joined))
+        return ceil(min(max(place * self._rate - _ROUNDING - self._number, 0.0), self.available))
 
-    def take(self, count: int, date: Callable[[], float] | None, *, mark_last: bool) -> SignalBlock:
+    def read(self, count: int, date: Callable[[], float] | None, *, mark_last: bool) -> SignalBlock:
         """Return the next `count` samples under this pass's epoch and numbers; with 0, the end of the stream here."""
         chunk, row, stream = self._chunk, self._row, self._stream
         assert chunk is not None
@@ -84,7 +84,7 @@ class PlaybackCursor:
             self._shift = 0.0 if date is None else date() - time
         if count:
             self._sent = self._number + count
-            self._pass_by(chunk, row + count)
+            self._advance(chunk, row + count)
         last = mark_last and (self.done or not count)
         return SignalBlock(stream, index, time + self._shift, chunk.samples[row : row + count], last)
 
@@ -101,7 +101,7 @@ class PlaybackCursor:
     def _next(self) -> SignalBlock | None:
         return next((chunk for chunk in self._chunks if len(chunk)), None)
 
-    def _pass_by(self, chunk: SignalBlock, row: int) -> None:
+    def _advance(self, chunk: SignalBlock, row: int) -> None:
         self._row = row
         if row < len(chunk):
             return

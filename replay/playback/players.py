@@ -74,7 +74,7 @@ class RecordingPlayer:
         self._ended = False
         self._base = 0.0  # position of the pacer at the first sample of this pass
         self._sought = 0.0  # position of the pacer up to which a seek wants samples at once
-        self._pass = PlaybackCursor(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
+        self._cursor = PlaybackCursor(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
 
     def receive(self, timeout: float) -> list[SignalBlock | Event]:
         """Return the blocks that are due; wait up to `timeout` seconds for the first."""
@@ -88,11 +88,11 @@ class RecordingPlayer:
             if not count:
                 break
             samples += count
-            due.append(self._pass.take(count, self._date, mark_last=not self.loop))
-            if self._pass.done:
-                self._turn()
+            due.append(self._cursor.read(count, self._date, mark_last=not self.loop))
+            if self._cursor.done:
+                self._end_pass()
             if self.speed == inf and not self._paused:
-                self._pacer.seek(max(self._base + self._pass.reached, self._sought))
+                self._pacer.seek(max(self._base + self._cursor.position, self._sought))
         return due
 
     @property
@@ -108,7 +108,7 @@ class RecordingPlayer:
     @property
     def epoch(self) -> int:
         """Of the next block."""
-        return self._pass.epoch
+        return self._cursor.epoch
 
     @property
     def duration(self) -> float:
@@ -124,7 +124,7 @@ class RecordingPlayer:
     def position(self) -> float:
         """Seconds from the recording's first sample to where the player is: all samples before are out."""
         clock = self._pacer.position - self._base
-        return self._pass.origin + max(self._pass.reached, min(clock, self._pass.ahead))
+        return self._cursor.origin + max(self._cursor.position, min(clock, self._cursor.next_position))
 
     @property
     def speed(self) -> float:
@@ -133,14 +133,14 @@ class RecordingPlayer:
 
     @speed.setter
     def speed(self, speed: float) -> None:
-        self._forget_delay()
+        self._drop_backlog()
         self._pacer.speed = speed
 
     def pause(self) -> None:
         """Let time stand here until `resume`."""
         self._paused = True
         self._pacer.pause()
-        self._forget_delay()
+        self._drop_backlog()
 
     def resume(self) -> None:
         """Go on from where time stands."""
@@ -178,9 +178,9 @@ class RecordingPlayer:
         if seconds > self.duration:
             raise RecordingError(f"nothing to play from {seconds:g} s on: the recording ends before")
         begin = max(seconds - lead, 0.0) if seconds >= 0.0 else seconds
-        sought = PlaybackCursor(self._recording, self._length, begin, self._pass.epoch + 1)
-        self._pass.close()
-        self._pass = sought
+        sought = PlaybackCursor(self._recording, self._length, begin, self._cursor.epoch + 1)
+        self._cursor.close()
+        self._cursor = sought
         self._ended = False
         self._sought = self._base + max(seconds - sought.origin, 0.0)
         self._pacer.seek(self._sought)
@@ -190,12 +190,12 @@ class RecordingPlayer:
         if self._ended:
             return []
         self._ended = True
-        return [self._pass.take(0, self._date, mark_last=True)]
+        return [self._cursor.read(0, self._date, mark_last=True)]
 
     def close(self) -> None:
         """Let go of the recording."""
         self._ended = True
-        self._pass.close()
+        self._cursor.close()
 
     @property
     def _length(self) -> int:
@@ -205,24 +205,24 @@ class RecordingPlayer:
 
     def _due(self, timeout: float) -> int:
         """Return how many samples come now, 0 when none; wait up to `timeout` seconds for them."""
-        most = min(self._length, self._pass.joined)
+        most = min(self._length, self._cursor.available)
         if not self._paused:
-            return most if self._pacer.wait(self._base + self._pass.due(most), timeout) else 0
-        count = min(most, self._pass.before(self._pacer.position - self._base))
+            return most if self._pacer.wait(self._base + self._cursor.position_of(most), timeout) else 0
+        count = min(most, self._cursor.count_before(self._pacer.position - self._base))
         if not count:
             self._pacer.wait(inf, timeout)
         return count
 
-    def _forget_delay(self) -> None:
+    def _drop_backlog(self) -> None:
         """Put the clock back to the next block where that is overdue: no burst makes up for it."""
         if not self._ended:
-            due = self._base + self._pass.due(min(self._length, self._pass.joined))
+            due = self._base + self._cursor.position_of(min(self._length, self._cursor.available))
             self._pacer.seek(min(self._pacer.position, max(due, self._sought)))
 
-    def _turn(self) -> None:
-        self._pass.close()
+    def _end_pass(self) -> None:
+        self._cursor.close()
         if self.loop:
-            self._base += self._pass.reached
-            self._pass = PlaybackCursor(self._recording, self._length, self._start, self._pass.epoch + 1)
+            self._base += self._cursor.position
+            self._cursor = PlaybackCursor(self._recording, self._length, self._start, self._cursor.epoch + 1)
         else:
             self._ended = True

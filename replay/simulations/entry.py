@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from replay.formats.base import Recording
 
 HYBRID_TESTS = "Hybrid tests"
-JUDGED_MODELS = "Models that are judged"
+MODEL_VALIDATION = "Models that are judged"
 PAPER_CASES = "Cases of the paper on tracking indicators"
 
 Build = Callable[[float, int], Recording]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ExperimentModel:
     """The model that an experiment belongs to, and how it is judged.
 
     Parameters
@@ -53,4 +53,4 @@ class Simulation:
     build: Build
     group: str = HYBRID_TESTS
     faulty: bool = False
-    judged: Judged | None = None
+    model: ExperimentModel | None = None

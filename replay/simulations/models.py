@@ -15,7 +15,7 @@ import numpy as np
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay import Progress, silent
 from replay.formats.base import ArrayRecording, Recording
-from replay.simulations.entry import JUDGED_MODELS, Judged, Simulation
+from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
 from sim.ensemble import BLOCK, EnsembleModel, Experiment, realization_block
 
 _HOMES = {
@@ -122,10 +122,10 @@ _EXPERIMENTS = {
 }
 # a response that swings through zero leaves nothing within a share of itself: its share is of the rms as well
 _LIMITS = "accumulated=0.7:0.85", "first_passage=0.05:0.3"
-_JUDGED = {
-    "beam": Judged("beam", "deflection", "16%", "literal", _LIMITS, 100_000),
-    "sandia": Judged("sandia", "acceleration", "16%", "floored", _LIMITS, 10_000),
-    "thermal": Judged("thermal", "temperature", "15%", "literal", _LIMITS, 10_000),
+_MODELS = {
+    "beam": ExperimentModel("beam", "deflection", "16%", "literal", _LIMITS, 100_000),
+    "sandia": ExperimentModel("sandia", "acceleration", "16%", "floored", _LIMITS, 10_000),
+    "thermal": ExperimentModel("thermal", "temperature", "15%", "literal", _LIMITS, 10_000),
 }
 
 
@@ -166,9 +166,9 @@ def _both(model: str) -> tuple[Simulation, Simulation]:
             f"{specimen}, which its model describes {'badly' if bad else 'well'}",
             lasts,
             partial(_experiment, model, bad),
-            JUDGED_MODELS,
+            MODEL_VALIDATION,
             faulty=bad,
-            judged=_JUDGED[model],
+            model=_MODELS[model],
         )
         for bad in (False, True)
     )
@@ -182,7 +182,7 @@ SIMULATIONS = (
         "heated slab, as the paper on the thermal challenge has measured it",
         _EXPERIMENTS["thermal"][0],
         _thermal_paper,
-        JUDGED_MODELS,
-        judged=_JUDGED["thermal"],
+        MODEL_VALIDATION,
+        model=_MODELS["thermal"],
     ),
 )

@@ -78,7 +78,7 @@ def read_model(
     return Prediction(record.time, record.response, deviation, record.unit, str(path), sensor_deviation, errors)
 
 
-def judge(model: Model, tolerance: Tolerance, measured: Samples, window: int) -> Reliability:
+def model_reliability(model: Model, tolerance: Tolerance, measured: Samples, window: int) -> Reliability:
     """Return the reliabilities of a model over all its instants, for measurements (n_times, n_replicates)."""
     instants, n_replicates = np.arange(len(model.time)), measured.shape[1]
     if isinstance(model, Ensemble):

@@ -11,7 +11,7 @@ from monitor.messages.blocks import Channel, Samples, SignalBlock
 from monitor.system.files import check_regular
 from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import check_times
-from replay.formats.columns import SECONDS, Column, find_column, listing
+from replay.formats.columns import SECONDS, TableColumn, find_column, listing
 from replay.formats.run_file import FORMAT
 from replay.formats.table import read_table
 
@@ -75,7 +75,7 @@ def read_record(path: Path, time: str | None = None, response: str | None = None
     return MeasuredRecord(str(path), times, table.values[:, signal.position].copy(), signal.unit, table.notes)
 
 
-def _time_column(columns: tuple[Column, ...], name: str | None) -> Column:
+def _time_column(columns: tuple[TableColumn, ...], name: str | None) -> TableColumn:
     if name is not None:
         return find_column(columns, name)
     named = [column for column in columns if column.is_time]
@@ -85,7 +85,7 @@ def _time_column(columns: tuple[Column, ...], name: str | None) -> Column:
     raise RecordingError(f"no column of times among {listing(columns)}: name it with --time NAME")
 
 
-def _response_column(columns: tuple[Column, ...], clock: Column, name: str | None) -> Column:
+def _response_column(columns: tuple[TableColumn, ...], clock: TableColumn, name: str | None) -> TableColumn:
     if name is not None:
         return find_column(columns, name)
     named = [column for column in columns if column.stem.strip().lower() == RESPONSE]

@@ -26,7 +26,7 @@ from replay.formats.base import RecordingError
 from replay.validation.alignment import has_equal_steps, lag, match
 from replay.validation.area_metric import area_metric
 from replay.validation.history_measures import HistoryComparison, compare_histories
-from replay.validation.model import Model, check_same_time, judge
+from replay.validation.model import Model, check_same_time, model_reliability
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import ToleranceChoice
 
@@ -84,7 +84,7 @@ class SiteResult:
     notes: tuple[str, ...]
 
 
-def judge_site(
+def validate_site(
     site: Site,
     choice: ToleranceChoice,
     *,
@@ -124,13 +124,13 @@ def judge_site(
     if isinstance(model, Ensemble) and model.n_realizations == 1:
         notes.append(f"{model.name}: a single realization: each reliability is 0 or 1, without a standard error")
     area, u_area = _areas(model, measured)
-    reliability = judge(model, tolerance, measured, window)
+    reliability = model_reliability(model, tolerance, measured, window)
     comparisons, alone = [], []
     n_records = len(site.records)
     for j, column in enumerate(measured.T):
         progress(model.name, j, n_records)
         comparisons.append(_compared(column, mean, model.time) if even else None)
-        alone.append(judge(model, tolerance.for_replicate(j), measured[:, [j]], window))
+        alone.append(model_reliability(model, tolerance.for_replicate(j), measured[:, [j]], window))
     progress(model.name, n_records, n_records)
     found = measured, tolerance, reliability, tuple(alone), lags, shifts, tuple(comparisons), area, u_area
     return SiteResult(site, *found, tuple(notes))
@@ -185,7 +185,7 @@ class Validation:
     time : (n_instants,), s, those from the first to the last that was judged.
     reliability : at these, of all sites together.
     sites : each alone.
-    judged : how many of the instants.
+    n_assessed : how many of the instants.
     tolerance : in words.
     decision : at the end.
     notes : what the user should know, a line each.
@@ -194,7 +194,7 @@ class Validation:
     time: Samples
     reliability: Reliability
     sites: tuple[SiteResult, ...]
-    judged: int
+    n_assessed: int
     tolerance: str
     decision: Decision
     notes: tuple[str, ...]
@@ -243,7 +243,7 @@ def validate(
     if joint and "windowed" in (limits or {}):
         raise ValueError("--limit windowed: there is no windowed form of the joint reliability")
     results = tuple(
-        judge_site(site, tolerance, align=align, resample=resample, window=n_window, progress=progress)
+        validate_site(site, tolerance, align=align, resample=resample, window=n_window, progress=progress)
         for site in sites
     )
     together = _together(results, joint)

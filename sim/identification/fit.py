@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from sim.arrays import Flags, Samples
 from sim.identification.covariance import correlated_covariance, information
 from sim.identification.least_squares import Minimum, minimize
-from sim.identification.regression import Regression, own_parameters
+from sim.identification.regression import Regression, original_parameters
 from sim.identification.residual_checks import ResidualChecks, check_residuals
 
 # minima less than so many standard errors apart are the same, if they are as good as each other, too: searches end a
@@ -133,12 +133,12 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
     mean, repeated = observed.mean(axis=0), len(observed)
     found = minimize(regression, np.broadcast_to(mean, (len(starts), len(mean))), starts)
     best = int(np.argmin(found.sum_of_squares))
-    refuse_unfitted(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
+    check_fittable(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
     at = found.parameters[best : best + 1]
     response, sensitivities = regression.evaluate(at)
     residuals = observed - response
     squares = float(np.sum(residuals**2))
-    names, matrix = own_parameters(regression)
+    names, matrix = original_parameters(regression)
     info = information(found.normal[best : best + 1], found.at_bound[best : best + 1], matrix)
     rank = int(info.rank[0])
     degrees = observed.size - rank
@@ -164,7 +164,7 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
     )
 
 
-def refuse_unfitted(observations: int, parameters: int, squares: float) -> None:
+def check_fittable(observations: int, parameters: int, squares: float) -> None:
     """Raise ValueError where observations are too few, or the sum of squares is not finite."""
     if observations <= parameters:
         raise ValueError(
@@ -203,7 +203,7 @@ def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> b
     return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)
 
 
-def restated(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
+def reparameterized(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
     """Return the same fit of parameters = matrix @ fitted + shift.
 
     A parameter is unknown where one that it is made of is, and at a bound where one of them stands there.
@@ -217,13 +217,13 @@ def restated(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
         fit,
         parameters=matrix @ fit.parameters + shift,
         minima_at=fit.minima_at @ matrix.T + shift,
-        covariance=_restated(fit.covariance, matrix),
-        correlated_covariance=_restated(fit.correlated_covariance, matrix),
+        covariance=_reparameterized_covariance(fit.covariance, matrix),
+        correlated_covariance=_reparameterized_covariance(fit.correlated_covariance, matrix),
         at_bound=((matrix != 0.0) & fit.at_bound).any(axis=1),
     )
 
 
-def _restated(covariance: Samples, matrix: Samples) -> Samples:
+def _reparameterized_covariance(covariance: Samples, matrix: Samples) -> Samples:
     variance, part = np.diag(covariance), matrix != 0.0
     known = np.isfinite(variance)
     found = matrix @ np.where(known[:, None] & known, covariance, 0.0) @ matrix.T
@@ -282,8 +282,8 @@ def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:
     """
     observed = np.atleast_2d(observed)
     found = minimize(regression, observed, np.broadcast_to(start, (len(observed), len(regression.names))))
-    refuse_unfitted(observed.shape[1], found.parameters.shape[1], float(found.sum_of_squares.max(initial=0.0)))
-    names, matrix = own_parameters(regression)
+    check_fittable(observed.shape[1], found.parameters.shape[1], float(found.sum_of_squares.max(initial=0.0)))
+    names, matrix = original_parameters(regression)
     info = information(found.normal, found.at_bound, matrix)
     variance = found.sum_of_squares / (observed.shape[1] - info.rank)
     return Fits(

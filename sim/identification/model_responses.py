@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples
-from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, Regression, unbounded
+from sim.identification.regression import PolynomialDiscrepancy, Regression, Reparameterized, unbounded
 from sim.models.delay_equation import PARAMETERS, DelayEquation, solve
 from sim.models.delay_system import DelaySystem
 from sim.models.thermal_population import Specimens
@@ -115,7 +115,7 @@ class SystemResponse:
         return self.build(parameters).solve(float(self.time[-1])).output(self.time).T.ravel()
 
 
-def stable(regression: DelayResponse | PolynomialDiscrepancy, margin: float = MARGIN) -> InCoordinates:
+def stable(regression: DelayResponse | PolynomialDiscrepancy, margin: float = MARGIN) -> Reparameterized:
     """Return the same within q0 + |q1| <= -margin, from which q0 < 0 follows; it is enough whatever the delay.
 
     With q0 and q1 free their coordinates are s = -(q0 + q1) and d = -(q0 - q1), in the same places, each with the
@@ -148,7 +148,7 @@ def stable(regression: DelayResponse | PolynomialDiscrepancy, margin: float = MA
             raise ValueError(f"fit kept stable: with q0 {equation.q0:g} and q1 {equation.q1:g} held, none is stable")
         if free:
             lower[names.index("q1")], upper[names.index("q1")] = -largest, largest
-    return InCoordinates(regression, matrix, tuple(names), lower, upper)
+    return Reparameterized(regression, matrix, tuple(names), lower, upper)
 
 
 def _delay_response(regression: Regression) -> DelayResponse:

@@ -101,7 +101,7 @@ class PolynomialDiscrepancy:
 
 
 @dataclass(frozen=True, eq=False)
-class InCoordinates:
+class Reparameterized:
     """The same response in other coordinates, of which the parameters are linear functions.
 
     Bounds are those of the coordinates: linear inequalities between parameters become simple ones.
@@ -130,16 +130,16 @@ class InCoordinates:
         return response, sensitivities @ self.matrix
 
 
-def own_parameters(regression: Regression) -> tuple[tuple[str, ...], Samples]:
+def original_parameters(regression: Regression) -> tuple[tuple[str, ...], Samples]:
     """Return the names of the parameters themselves and the matrix, (p, p), that makes them of what is fitted.
 
     Coordinates are found wherever they are: around a polynomial, within one, and in other coordinates.
     """
-    if isinstance(regression, InCoordinates):
-        names, matrix = own_parameters(regression.regression)
+    if isinstance(regression, Reparameterized):
+        names, matrix = original_parameters(regression.regression)
         return names, matrix @ regression.matrix
     if isinstance(regression, PolynomialDiscrepancy):
-        inner, block = own_parameters(regression.regression)
+        inner, block = original_parameters(regression.regression)
         matrix = np.eye(len(regression.names))
         matrix[: len(inner), : len(inner)] = block
         return (*inner, *regression.names[len(inner) :]), matrix

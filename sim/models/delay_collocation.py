@@ -106,28 +106,28 @@ _SHORTEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Drive:
+class ForcingSignal:
     """A signal from outside.
 
     Parameters
     ----------
     at : the signal at (n_times,) s, (n_times, width).
-    delays : (n_delays,), s, the beginnings of the delays in which it drives, on the signal's own clock.
+    delays : (n_delays,), s, the beginnings of the delays in which it acts, on the signal's own clock.
     """
 
     at: Callable[[Samples], Samples]
     delays: Samples
 
 
-def refined(edges: Samples, drives: Sequence[Drive], most: int) -> Samples:
-    """Return the edges of the elements in one delay, (n + 1,), with those halved on which a drive is no polynomial.
+def refined(edges: Samples, signals: Sequence[ForcingSignal], most: int) -> Samples:
+    """Return the edges of the elements in one delay, (n + 1,), with those halved on which a signal is no polynomial.
 
     Time is not known better than its rounding, and so neither is a fast signal: less than that is not asked for.
 
     Parameters
     ----------
     edges : (m + 1,), s, from zero.
-    drives : what is looked at, at each element's nodes in every delay.
+    signals : what is looked at, at each element's nodes in every delay.
     most : so many elements are allowed in a delay.
 
     Raises
@@ -135,13 +135,13 @@ def refined(edges: Samples, drives: Sequence[Drive], most: int) -> Samples:
     ValueError : more would be needed.
     """
     pieces, done = np.column_stack([edges[:-1], edges[1:]]), np.empty((0, 2))
-    scales: list[Samples | float] = [0.0] * len(drives)
+    scales: list[Samples | float] = [0.0] * len(signals)
     while len(pieces):
         length = pieces[:, 1] - pieces[:, 0]
         rough = np.zeros(len(pieces), dtype=np.bool_)
-        for i, drive in enumerate(drives):
-            time = drive.delays[:, None, None] + pieces[:, :1] + length[:, None] * PLACES
-            values = drive.at(time.ravel()).reshape(*time.shape, -1)
+        for i, signal in enumerate(signals):
+            time = signal.delays[:, None, None] + pieces[:, :1] + length[:, None] * PLACES
+            values = signal.at(time.ravel()).reshape(*time.shape, -1)
             scales[i] = np.maximum(scales[i], np.abs(values).max(axis=(0, 1, 2)))
             rounding = 4.0 * np.finfo(np.float64).eps * np.abs(time).max(axis=(0, 2)) / length
             allowed = (_TOLERANCE + rounding)[:, None] * scales[i]

@@ -33,7 +33,7 @@ def _ahead(reach: float) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _look(
+def _evaluate(
     equation: Samples,
     history: float,
     anchors: Samples,
@@ -122,7 +122,7 @@ def follow(
         anchors = np.zeros((per_delay * delays[row], 6))
         anchors[0, _X], anchors[0, _BY_INITIAL] = equations[row, 3], 1.0
         for place in range(len(anchors) - 1):
-            _look(equations[row], history, anchors, place, per_delay, length, ahead, shares, out)
+            _evaluate(equations[row], history, anchors, place, per_delay, length, ahead, shares, out)
             if not np.isfinite(out[_X]):
                 anchors[place + 1 :] = np.nan
                 break
@@ -136,7 +136,7 @@ def follow(
             piece = min(floor(since / length), per_delay - 1)
             place = int(interval) * per_delay + piece
             since -= piece * length
-            _look(equations[row], history, anchors, place, per_delay, since, ahead, shares, out)
+            _evaluate(equations[row], history, anchors, place, per_delay, since, ahead, shares, out)
             solution[row, i] = out[_X]
             for j in range(5):
                 change[j, row, i] = out[1 + j]

@@ -11,7 +11,16 @@ from numbers import Real
 import numpy as np
 
 from sim.arrays import Samples
-from sim.models.delay_collocation import DEGREE, PLACES, REACH, DenseSolution, Drive, element, operator, refined
+from sim.models.delay_collocation import (
+    DEGREE,
+    PLACES,
+    REACH,
+    DenseSolution,
+    ForcingSignal,
+    element,
+    operator,
+    refined,
+)
 
 Signal = Callable[[Samples], Samples]
 # a letter is any number
@@ -86,7 +95,9 @@ class DelaySystem:
             overflows; or what the history or the disturbance returns is not of its shape, or not finite.
         """
         end = _positive_seconds("end", end)
-        pattern = refined(self._pattern(end), self._drives(end), self._most // int(np.ceil(end / self.delay)))
+        pattern = refined(
+            self._pattern(end), self._forcing_signals(end), self._most // int(np.ceil(end / self.delay))
+        )
         per_delay, n = len(pattern) - 1, len(self.initial)
         n_elements = int(np.ceil(end / self.delay)) * per_delay
         # an overflow is reported below
@@ -112,14 +123,16 @@ class DelaySystem:
     def _most(self) -> int:
         return _MOST_ELEMENTS // len(self.initial)
 
-    def _drives(self, end: float) -> list[Drive]:
+    def _forcing_signals(self, end: float) -> list[ForcingSignal]:
         """Return what drives from outside: the history in the first delay, the disturbance in all until the end."""
-        drives = []
+        signals = []
         if self.history is not None:
-            drives.append(Drive(self._past, np.array([-self.delay])))
+            signals.append(ForcingSignal(self._past, np.array([-self.delay])))
         if self.disturbance is not None:
-            drives.append(Drive(self._push, np.arange(np.ceil(end / self.delay), dtype=np.float64) * self.delay))
-        return drives
+            signals.append(
+                ForcingSignal(self._push, np.arange(np.ceil(end / self.delay), dtype=np.float64) * self.delay)
+            )
+        return signals
 
     def _past(self, time: Samples) -> Samples:
         if self.a1 is None or self.history is None:

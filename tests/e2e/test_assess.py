@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from monitor.__main__ import main
-from replay.commands.folded_table import print_table
+from replay.tables import print_table
 from sim.excitation import Earthquake
 
 SPREAD = {"median", "mean", "p05", "p95"}

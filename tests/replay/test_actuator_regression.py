@@ -6,7 +6,7 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.identification.actuator_regression import ActuatorRegression, chosen_and_rivals
+from replay.identification.actuator_regression import ActuatorRegression, select_fit
 from replay.identification.actuators import identify
 from sim.identification.actuator_response import ActuatorResponse
 from sim.identification.fit import fit
@@ -26,8 +26,8 @@ MEASURED = 0.9 * motion(TIME - 0.031) + 1e-4 * np.random.default_rng(2).standard
 
 def test_a_search_without_an_end_is_refused(monkeypatch):
     def lost(self, starts=None):
-        found, rivals = ActuatorRegression.converging(self, starts)
-        return replace(found, converged=False), rivals
+        found, alternatives = ActuatorRegression.converging(self, starts)
+        return replace(found, converged=False), alternatives
 
     monkeypatch.setattr(ActuatorRegression, "converging", ActuatorRegression.fitted, raising=False)
     monkeypatch.setattr(ActuatorRegression, "fitted", lost)
@@ -41,8 +41,8 @@ def test_a_start_that_stalled_beside_the_minimum_is_no_failure():
     observed = MEASURED[model.rows]
     found = fit(model, observed, model.starts(MEASURED))
     stalled = replace(found, converged=False, parameters=found.parameters * (1.0 + 1e-9))
-    chosen, rivals = chosen_and_rivals(model, observed, stalled)
-    assert chosen.converged and len(rivals) == 0
+    chosen, alternatives = select_fit(model, observed, stalled)
+    assert chosen.converged and len(alternatives) == 0
     np.testing.assert_allclose(chosen.parameters, found.parameters, rtol=1e-12)
     lost = replace(stalled, minima=(), minima_at=found.minima_at[:0])
-    assert not chosen_and_rivals(model, observed, lost)[0].converged
+    assert not select_fit(model, observed, lost)[0].converged

@@ -8,7 +8,7 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess
-from replay.assessment.change_points import find_course
+from replay.assessment.change_points import segment_series
 from replay.formats import ArrayRecording
 from sim.excitation import Earthquake
 
@@ -28,7 +28,7 @@ def windowed(true, seed, sd=SD):
 
 
 def course(true, seed, sd=SD):
-    return find_course(TIME, windowed(true, seed, sd), np.full(len(TIME), sd), WINDOW, LEAST)
+    return segment_series(TIME, windowed(true, seed, sd), np.full(len(TIME), sd), WINDOW, LEAST)
 
 
 def test_nothing_is_found_where_nothing_changes():
@@ -77,9 +77,9 @@ def test_an_outlier_a_gap_and_a_short_record():
     values = windowed(np.full(len(TIME), 0.02), 3)
     values[1000:1030] += 0.1
     values[2000:2200] = np.nan
-    assert not find_course(TIME, values, np.full(len(TIME), SD), WINDOW, LEAST).changes
-    assert find_course(TIME[:300], values[:300], np.full(300, SD), WINDOW, LEAST).segments == ()
-    assert find_course(TIME, np.full(len(TIME), np.nan), values, WINDOW, LEAST).segments == ()
+    assert not segment_series(TIME, values, np.full(len(TIME), SD), WINDOW, LEAST).changes
+    assert segment_series(TIME[:300], values[:300], np.full(300, SD), WINDOW, LEAST).segments == ()
+    assert segment_series(TIME, np.full(len(TIME), np.nan), values, WINDOW, LEAST).segments == ()
 
 
 def record(motion, delay, gain, noise, seed):
@@ -110,18 +110,18 @@ def headline(motion, seed, delay=lambda t: np.full(len(t), 0.012), gain=lambda t
 def test_records_of_known_delays(motion):
     for seed in range(6):
         steady = headline(motion, seed)
-        assert not steady.delay_course.changes and not steady.ratio_course.changes
+        assert not steady.delay_segments.changes and not steady.ratio_segments.changes
         assert steady.delay_range is None
         found = headline(
             motion, seed, lambda t: np.where(t < 17.0, 0.012, 0.014), lambda t: np.where(t < 23.0, 1, 0.9)
         )
         for (step,), when, values, close in (
-            (found.delay_course.steps, 17.0, (0.012, 0.014), 3e-4),
-            (found.ratio_course.steps, 23.0, (1.0, 1.0 / 0.9), 8e-3),
+            (found.delay_segments.steps, 17.0, (0.012, 0.014), 3e-4),
+            (found.ratio_segments.steps, 23.0, (1.0, 1.0 / 0.9), 8e-3),
         ):
             assert abs(step.time - when) <= step.time_uncertainty
             assert (step.before, step.after) == pytest.approx(values, abs=close)
         assert found.delay_range == pytest.approx((0.012, 0.014), abs=3e-4)
-        (drift,) = headline(motion, seed, lambda t: 0.01 + 2.5e-4 * t).delay_course.drifts
+        (drift,) = headline(motion, seed, lambda t: 0.01 + 2.5e-4 * t).delay_segments.drifts
         expected = [0.01 + 2.5e-4 * time for time in (drift.start, drift.stop)]
         assert (drift.first, drift.last) == pytest.approx(expected, abs=6e-4)

@@ -213,7 +213,7 @@ def taken(source: FaultySource, calls: int) -> list[SignalBlock]:
 def test_the_times_of_faults_by_hand_count_from_then() -> None:
     source = FaultySource(playing(), Faults())
     before = taken(source, 30)
-    source.change(Faults(gap=(0.05, 0.1), delay_step=(0.5, 0.1)))
+    source.set_faults(Faults(gap=(0.05, 0.1), delay_step=(0.5, 0.1)))
     after = taken(source, 70)
     kept = [n for n in range(N) if not 305 <= n < 315]
     np.testing.assert_array_equal(witness(before + after), kept)
@@ -228,7 +228,7 @@ def test_restarts_by_hand_lose_nothing_and_epochs_never_fall(changes: list[tuple
     source = FaultySource(playing(loop=True), Faults())
     blocks = []
     for calls, time in changes:
-        source.change(Faults(restart=time))
+        source.set_faults(Faults(restart=time))
         blocks += taken(source, calls)
     blocks += taken(source, 5)
     np.testing.assert_array_equal(witness(blocks), np.arange(sum(map(len, blocks))) % N)
@@ -246,7 +246,7 @@ def test_restarts_by_hand_lose_nothing_and_epochs_never_fall(changes: list[tuple
 def test_what_was_held_back_comes_when_the_faults_change() -> None:
     source = FaultySource(playing(), Faults(reorder=1.0))
     assert taken(source, 1) == []
-    source.change(Faults())
+    source.set_faults(Faults())
     assert [b.index for b in taken(source, 2)] == [0, 10, 20]
 
 
@@ -287,16 +287,16 @@ def measured_lag(blocks: Sequence[SignalBlock]) -> np.ndarray:
 def test_another_fault_does_not_disturb_a_delay(more: Faults) -> None:
     source = FaultySource(playing(), Faults(delay_step=(0.0, 0.05)))
     taken(source, 3)
-    source.change(replace(more, delay_step=(0.0, 0.05)))
+    source.set_faults(replace(more, delay_step=(0.0, 0.05)))
     first = taken(source, 10)
-    source.change(Faults(delay_step=(0.0, 0.05)))
+    source.set_faults(Faults(delay_step=(0.0, 0.05)))
     np.testing.assert_array_equal(measured_lag(first + taken(source, 10)), 5.0)
 
 
 def test_a_delay_that_stays_is_not_put_off() -> None:
     source = FaultySource(playing(), Faults(delay_step=(0.5, 0.05)))
     before = taken(source, 3)
-    source.change(Faults(delay_step=(0.5, 0.05), jitter=0.001))
+    source.set_faults(Faults(delay_step=(0.5, 0.05), jitter=0.001))
     lags = measured_lag(before + taken(source, 7))
     np.testing.assert_array_equal(lags, np.repeat([0.0, 5.0], 50))
 
@@ -305,7 +305,7 @@ def test_a_delay_that_stays_is_not_put_off() -> None:
 def test_a_delay_that_changes_holds_still_and_never_looks_ahead(then: float) -> None:
     source = FaultySource(playing(), Faults(delay_step=(0.0, 0.05)))
     taken(source, 3)
-    source.change(Faults(delay_step=(0.0, then)))
+    source.set_faults(Faults(delay_step=(0.0, then)))
     measured = np.concatenate([b.samples for b in taken(source, 10)])[:, 1]
     # 24 is the oldest value that a lag of 5 samples has kept at sample 30
     np.testing.assert_allclose(measured, np.maximum(np.arange(30, 130) - 100 * then, 24.0), atol=1e-9)
@@ -314,7 +314,7 @@ def test_a_delay_that_changes_holds_still_and_never_looks_ahead(then: float) -> 
 def test_a_delay_that_changes_later_counts_from_then() -> None:
     source = FaultySource(playing(), Faults(delay_step=(0.0, 0.05)))
     taken(source, 3)
-    source.change(Faults(delay_step=(0.2, 0.1)))
+    source.set_faults(Faults(delay_step=(0.2, 0.1)))
     np.testing.assert_array_equal(measured_lag(taken(source, 4)), np.repeat([0.0, 10.0], 20))
 
 
@@ -324,7 +324,7 @@ def test_what_stays_draws_on_as_if_nothing_had_changed(kept: Faults) -> None:
         source = FaultySource(playing(), kept)
         blocks = taken(source, 30)
         if change:
-            source.change(replace(kept, gap=(100.0, 1.0)))
+            source.set_faults(replace(kept, gap=(100.0, 1.0)))
         return [(b.index, b.time, int(np.isnan(b.samples).sum())) for b in blocks + taken(source, 70)]
 
     assert drawn(change=True) == drawn(change=False)
@@ -334,6 +334,6 @@ def test_a_gap_comes_anew_whenever_it_is_told() -> None:
     source = FaultySource(playing(), Faults())
     blocks = []
     for _ in range(2):
-        source.change(Faults(gap=(0.0, 0.05)))
+        source.set_faults(Faults(gap=(0.0, 0.05)))
         blocks += taken(source, 3)
     np.testing.assert_array_equal(witness(blocks), [*range(5, 30), *range(35, 60)])

@@ -121,7 +121,7 @@ def test_a_repeated_motion_has_the_shortest_delay_of_a_positive_gain():
     delay = float(equivalent_delay(truth, 12.0)) % period
     assert found.fit.of("delay") == pytest.approx(delay, abs=1e-4)
     assert found.fit.of("gain") == pytest.approx(abs(truth), abs=2e-3)
-    gains, delays = found.rivals[:, 0], found.rivals[:, 1]
+    gains, delays = found.alternatives[:, 0], found.alternatives[:, 1]
     turned = np.where(gains < 0.0, period / 2, 0.0)
     apart = (delays - delay - turned + period / 2) % period - period / 2
     np.testing.assert_allclose(apart, 0.0, atol=2e-4)

@@ -86,7 +86,7 @@ def test_one_dead_channel_does_not_take_the_others_along():
 def test_a_good_record_warns_of_nothing():
     found = only()
     assert found.warnings == () and found.notes == ()
-    assert found.fit.bounded == () and len(found.rivals) == 0
+    assert found.fit.bounded == () and len(found.alternatives) == 0
 
 
 @pytest.mark.parametrize(

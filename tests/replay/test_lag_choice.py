@@ -45,7 +45,7 @@ def only(recording, **settings):
 )
 def test_of_one_frequency_delay_and_lag_are_one(frequency, noise, seed, max_delay):
     found = only(record(sine(frequency), noise, seed), with_lag=True, max_delay=max_delay)
-    assert found.not_told == ("lag",) and found.fit.names == ("gain", "delay", "beta_1")
+    assert found.undetermined == ("lag",) and found.fit.names == ("gain", "delay", "beta_1")
     assert found.warnings[0].startswith("lag: the motion has a single frequency, which does not tell delay and lag")
     turn = 2 * np.pi * frequency
     both, size = DELAY + np.arctan(turn * LAG) / turn, GAIN / np.hypot(1.0, turn * LAG)
@@ -56,7 +56,7 @@ def test_of_one_frequency_delay_and_lag_are_one(frequency, noise, seed, max_dela
 
 def test_of_several_frequencies_they_are_two():
     found = only(record(several), with_lag=True)
-    assert found.not_told == () and found.warnings == ()
+    assert found.undetermined == () and found.warnings == ()
     for name, value in (("gain", GAIN), ("delay", DELAY), ("lag", LAG)):
         error = found.fit.correlated_standard_errors[found.fit.names.index(name)]
         assert abs(found.fit.of(name) - value) < 4.0 * error
@@ -64,7 +64,7 @@ def test_of_several_frequencies_they_are_two():
 
 def test_no_lag_is_not_seen():
     found = only(record(several, lag=0.0), with_lag=True)
-    assert found.not_told == ("lag",)
+    assert found.undetermined == ("lag",)
     assert found.warnings == (
         "lag: none is seen: with one the fit is no better; given is the fit without, whose delay is both together "
         "and whose ± hold if there is none",

@@ -5,14 +5,14 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
-from replay.formats.parts import longest_segment
+from replay.formats.parts import longest_gap_free_segment
 
 STREAM = Stream("rig", 1, 100.0, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
 SAMPLES = np.column_stack([np.arange(100.0), -np.arange(100.0)])
 
 
 def found(samples=SAMPLES, index=None):
-    return longest_segment(ArrayRecording(STREAM, samples, index=index), STREAM.pairs[0])
+    return longest_gap_free_segment(ArrayRecording(STREAM, samples, index=index), STREAM.pairs[0])
 
 
 def with_holes(*places):

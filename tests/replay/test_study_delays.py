@@ -155,11 +155,11 @@ def test_the_paper_is_beside(study):
 
 def test_a_typical_run_is_the_first_and_its_profile_holds_the_estimate(study):
     for level in study.levels:
-        for method, typical in level.typical.items():
-            np.testing.assert_allclose(typical.fit.parameters, level.free[method].fits.parameters[0], atol=1e-3)
-            for value, (low, high) in zip(typical.fit.parameters, typical.intervals, strict=True):
+        for method, first_run in level.first_run.items():
+            np.testing.assert_allclose(first_run.fit.parameters, level.free[method].fits.parameters[0], atol=1e-3)
+            for value, (low, high) in zip(first_run.fit.parameters, first_run.intervals, strict=True):
                 assert low < value < high
-            assert len(typical.fit.minima) == 1
+            assert len(first_run.fit.minima) == 1
 
 
 def test_progress_is_told():

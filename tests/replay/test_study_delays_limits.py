@@ -45,8 +45,8 @@ def test_the_ends_of_what_is_allowed(sigma):
     for level in study.levels:
         assert level.free[2].fits.converged.all() and level.kept[2].unstable == 0
         assert np.isfinite(level.free[2].later).all()
-        for typical in level.typical.values():
-            assert all(not np.isnan(end) for interval in typical.intervals for end in interval)
+        for first_run in level.first_run.values():
+            assert all(not np.isnan(end) for interval in first_run.intervals for end in interval)
     if sigma < 1.0:
         assert all(np.abs(level.free[2].bias / level.free[2].bias_error).max() < 4.0 for level in study.levels)
 

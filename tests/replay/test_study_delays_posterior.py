@@ -14,7 +14,7 @@ def test_a_posterior_is_stable_and_between_prior_and_data():
     found = third.posterior.posterior
     assert third.example.is_stable(found.samples).all()
     # the prior holds the disturbance nearer to zero than the data alone
-    assert abs(found.of("omega").mean()) < abs(third.typical[2].fit.of("omega"))
+    assert abs(found.of("omega").mean()) < abs(third.first_run[2].fit.of("omega"))
     np.testing.assert_allclose(
         third.posterior.steady_state, -found.samples[:, 2] / (found.samples[:, 0] + found.samples[:, 1])
     )

@@ -18,7 +18,7 @@ from replay.studies.reliability.study import (
     run_study,
     simulated,
 )
-from replay.validation.model import judge
+from replay.validation.model import model_reliability
 from sim.ensemble import replicates
 from sim.models.beam import StochasticBeam
 
@@ -177,7 +177,7 @@ def test_answers_known_beforehand():
     model = StochasticBeam()
     ensemble = sort_ensemble(model.time, simulated(model, 3000, 7))
     good, bad = (
-        judge(ensemble, Tolerance(TolerancePolicy.LITERAL, 0.16), replicates(model, 30, 7, bad=bad), 50)
+        model_reliability(ensemble, Tolerance(TolerancePolicy.LITERAL, 0.16), replicates(model, 30, 7, bad=bad), 50)
         for bad in (False, True)
     )
     few = sqrt(10.0)

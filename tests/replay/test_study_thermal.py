@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.thermal.compliance import Verdict
+from replay.studies.thermal.compliance import Compliance
 from replay.studies.thermal.study import run_study
-from replay.studies.thermal.validation import JUDGED
+from replay.studies.thermal.validation import VALIDATED
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_tables import LEVELS, configurations, material, validation_runs
 
@@ -41,7 +41,7 @@ def test_answers_known_beforehand(high):
 def test_the_requirement_is_not_met_at_any_level(study):
     assert [each.level for each in study.levels] == list(LEVELS)
     for each in study.levels:
-        assert each.verdict is Verdict.NOT_MET
+        assert each.verdict is Compliance.NOT_MET
         for found in each.failure.values():
             low, high = found.interval
             assert low < found.quadrature < high and found.quadrature > 0.1
@@ -64,7 +64,7 @@ def test_drawn_units_and_the_integral_agree(study):
 
 
 def test_the_heat_equation_fits_all_sixteen_runs(study):
-    found = {which: [run for runs in study.fits[which].values() for run in runs] for which in JUDGED}
+    found = {which: [run for runs in study.fits[which].values() for run in runs] for which in VALIDATED}
     assert [len(runs) for runs in found.values()] == [16, 16]
     assert {run.slope for run in found[DEPENDENT]} == {KNOWN["High"].line.slope}
     assert max(run.rms for run in found[DEPENDENT]) < 0.7

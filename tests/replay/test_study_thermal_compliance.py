@@ -11,9 +11,9 @@ import pytest
 from replay.studies.thermal.compliance import (
     FEWEST,
     BiasCorrection,
+    Compliance,
     FailureProbability,
-    Verdict,
-    decide,
+    assess_compliance,
     failure_probabilities,
     resample,
 )
@@ -101,19 +101,19 @@ def test_resampled_data_are_like_the_data():
 
 def test_a_decision_needs_units_and_data():
     met = FailureProbability(0.001, 0.0005, 0.001, np.full(500, 0.002), {})
-    assert decide(met) is Verdict.MET
-    assert decide(replace(met, standard_error=0.004)) is Verdict.OPEN
-    assert decide(replace(met, bootstrap=np.linspace(0.0, 0.011, 500))) is Verdict.OPEN
+    assert assess_compliance(met) is Compliance.MET
+    assert assess_compliance(replace(met, standard_error=0.004)) is Compliance.OPEN
+    assert assess_compliance(replace(met, bootstrap=np.linspace(0.0, 0.011, 500))) is Compliance.OPEN
     missed = replace(met, value=0.05, bootstrap=np.linspace(0.009, 0.2, 500))
-    assert decide(missed) is Verdict.NOT_MET
-    assert decide(replace(missed, bootstrap=np.linspace(0.0, 0.08, 500))) is Verdict.OPEN
+    assert assess_compliance(missed) is Compliance.NOT_MET
+    assert assess_compliance(replace(missed, bootstrap=np.linspace(0.0, 0.08, 500))) is Compliance.OPEN
 
 
 def test_a_verdict_needs_bootstrap_data_sets():
     """Of 50 sets of a level of which 3.3 % comply, 5 % or more do one time in four: no verdict hangs on that."""
     few = FailureProbability(0.1, 0.002, 0.1, np.full(FEWEST - 1, 0.1), {Family.NORMAL: 0.1})
-    assert decide(few) is Verdict.OPEN
-    assert decide(replace(few, bootstrap=np.full(FEWEST, 0.1))) is Verdict.NOT_MET
+    assert assess_compliance(few) is Compliance.OPEN
+    assert assess_compliance(replace(few, bootstrap=np.full(FEWEST, 0.1))) is Compliance.NOT_MET
     told = statement("Low", dict.fromkeys(Conductivity, few), COOLER, BIAS, 100)
     assert "stays open" in told and "A verdict needs 500 of them." in told
 

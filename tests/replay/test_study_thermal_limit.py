@@ -11,7 +11,7 @@ from scipy.integrate import dblquad, fixed_quad, solve_ivp
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit, temperatures
+from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit_state, temperatures
 from sim.distributions import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_slab import conduction_temperature, series_temperature
@@ -80,13 +80,13 @@ def test_the_representative_share_belongs_to_a_temperature(temperature, expected
 def test_a_capacity_where_the_limit_was_not_sought_is_refused(capacity):
     for sloped in (False, True):
         with pytest.raises(ValueError, match=r"^heat capacity .* the limit is known from 230000 to 600000$"):
-            limit(sloped=sloped).conductivity(np.array([4e5, capacity]), 0.0)
+            limit_state(sloped=sloped).conductivity(np.array([4e5, capacity]), 0.0)
 
 
 @pytest.mark.parametrize("slope", [-2e-5, 6e-5])
 def test_a_slope_where_the_limit_was_not_sought_is_refused(slope):
     with pytest.raises(ValueError, match=r"^slope .* W/\(m K\^2\): the limit is known from -1.5e-05 to 5.5e-05$"):
-        limit(sloped=True).conductivity(np.array([4e5]), slope)
+        limit_state(sloped=True).conductivity(np.array([4e5]), slope)
     with pytest.raises(ValueError, match=r"^slope "):
         by_quadrature(Population(Normal(0.05, 0.005), slope, Normal(4e5, 4e4)))
 
@@ -143,16 +143,16 @@ def test_the_quadrature_is_the_double_integral(which):
 def test_the_limit_is_where_the_front_just_reaches_it():
     generator = np.random.default_rng(2)
     capacity = generator.uniform(2.3e5, 6e5, 60)
-    constant = limit(sloped=False).conductivity(capacity, 0.0)
+    constant = limit_state(sloped=False).conductivity(capacity, 0.0)
     np.testing.assert_allclose(series_temperature(APPLIED, 1000.0, constant, capacity), 900.0, atol=1e-3)
     for slope in (-1.2e-5, 0.0, 2.48e-5, 5e-5):
-        k = limit(sloped=True).conductivity(capacity, slope)
+        k = limit_state(sloped=True).conductivity(capacity, slope)
         found = conduction_temperature(APPLIED, 1000.0, k, slope, capacity, n_cells=128, n_steps=128)
         np.testing.assert_allclose(found, 900.0, atol=0.05)
     # what takes up less is too hot with any conductivity that comes up, and hardly any unit takes up more
     for level in LEVELS:
         population = KNOWN[level].population(CONSTANT)
-        ends = population.conductivity.cdf(limit(sloped=False).conductivity(np.array(CAPACITIES), 0.0))
+        ends = population.conductivity.cdf(limit_state(sloped=False).conductivity(np.array(CAPACITIES), 0.0))
         assert ends[0] > 1.0 - 1e-9 and ends[1] < 0.02
         assert population.heat_capacity.cdf(6e5) > 1.0 - 1e-5
 

@@ -68,7 +68,7 @@ def test_a_fit_is_scipys(name, slope):
 
 def test_reliabilities_are_the_definition(warm_kernels):
     specimens = KNOWN["Medium"].population(CONSTANT).sample(np.random.default_rng(4), 300)
-    found = validation_sites("Medium", specimens).judge(0.1)
+    found = validation_sites("Medium", specimens).reliability(0.1)
     within = {}
     for name, runs in validation_runs("Medium").items():
         model = series_temperature(
@@ -93,7 +93,7 @@ def test_accreditation_has_three_depths(warm_kernels):
     specimens = KNOWN["High"].population(DEPENDENT).sample(np.random.default_rng(4), 200)
     sites = accreditation_sites("High", specimens)
     assert list(sites.ensembles) == ["front", "middle", "back"]
-    found = sites.judge(0.05)
+    found = sites.reliability(0.05)
     runs = accreditation_runs("High")
     for share, name in ((0.0, "front"), (0.5, "middle"), (1.0, "back")):
         model = specimens.temperature(configurations()["accreditation"], runs[name].time[1:], (share,))[:, 0]

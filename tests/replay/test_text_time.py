@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.formats import RecordingError, Selection, open_recording
-from replay.formats.clock import read_clock
+from replay.formats.clock import read_timing
 
 PAIR = Selection(command=("cmd",), measured=("meas",))
 
@@ -33,9 +33,9 @@ def test_rounding_of_half_a_step_or_less_changes_no_sample_number(
     if 10.0**-digits > 0.5 / rate:
         return
     times = np.round(start + np.arange(n) / rate, digits)
-    clock = read_clock(times, 1.0, lambda row: row)
-    assert clock.index is None
-    assert clock.sample_rate == pytest.approx(rate, rel=4 * 10.0**-digits * rate / n)
+    timing = read_timing(times, 1.0, lambda row: row)
+    assert timing.index is None
+    assert timing.sample_rate == pytest.approx(rate, rel=4 * 10.0**-digits * rate / n)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_missing_samples_become_gaps_in_the_numbers(missing: set[int], digits: i
     index = np.array([k + length * (k > 150) for k in range(300) if k not in missing])
     if np.median(np.diff(index)) > 1:
         return
-    clock = read_clock(np.round(index / 1000, digits), 1.0, lambda row: row)
-    assert clock.sample_rate == pytest.approx(1000.0)
-    np.testing.assert_array_equal(clock.index, index)
+    timing = read_timing(np.round(index / 1000, digits), 1.0, lambda row: row)
+    assert timing.sample_rate == pytest.approx(1000.0)
+    np.testing.assert_array_equal(timing.index, index)
 
 
 def test_blocks_stop_at_a_gap_and_carry_the_true_numbers_and_times(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.gaussian import ErrorCorrelation
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
-from replay.validation.model import Prediction, check_same_time, judge, read_model
+from replay.validation.model import Prediction, check_same_time, model_reliability, read_model
 
 TIME = 0.1 * np.arange(11)
 RESPONSE = np.random.default_rng(0).standard_normal((11, 7))
@@ -113,7 +113,7 @@ def test_a_sensor_belongs_to_a_prediction(tmp_path):
 def test_an_ensemble_is_judged_by_the_definition():
     rng = np.random.default_rng(3)
     measured = rng.standard_normal((11, 2))
-    found = judge(sort_ensemble(TIME, RESPONSE), Tolerance(TolerancePolicy.ABSOLUTE, 1.5), measured, 4)
+    found = model_reliability(sort_ensemble(TIME, RESPONSE), Tolerance(TolerancePolicy.ABSOLUTE, 1.5), measured, 4)
     within = np.abs(RESPONSE[:, None, :] - measured[:, :, None]) < 1.5
     np.testing.assert_allclose(found.instantaneous.value, within.mean(axis=(1, 2)), rtol=1e-14)
     np.testing.assert_allclose(
@@ -129,7 +129,7 @@ def test_a_prediction_is_judged_in_closed_form():
     time, mean, deviation = TIME, np.cos(TIME), 0.1 + 0.05 * TIME
     model = Prediction(time, mean, deviation, sensor_deviation=0.12, errors=ErrorCorrelation.INDEPENDENT)
     measured = (mean + 0.1)[:, None]
-    found = judge(model, Tolerance(TolerancePolicy.ABSOLUTE, 0.3), measured, 3)
+    found = model_reliability(model, Tolerance(TolerancePolicy.ABSOLUTE, 0.3), measured, 3)
     spread = [sqrt(d * d + 0.12**2) for d in deviation]
     within = [0.5 * (erf(0.4 / s / sqrt(2.0)) + erf(0.2 / s / sqrt(2.0))) for s in spread]
     np.testing.assert_allclose(found.instantaneous.value, within, rtol=1e-12)

@@ -74,7 +74,7 @@ def test_one_site_is_the_definition(replicates, m, share):
     one = site(0, replicates, m)
     found = validate([one], read_tolerance(f"{100.0 * share}%"))
     assert_all_close(curves(found.reliability), definition(within(one, float(f"{100.0 * share}") / 100.0)))
-    assert found.judged == 201
+    assert found.n_assessed == 201
     np.testing.assert_array_equal(found.time, TIME)
 
 
@@ -120,7 +120,7 @@ def test_an_instant_without_a_sample_is_not_judged_and_the_others_know_nothing_o
     # from the first to the last that was judged
     assert_all_close(curves(found.reliability), [row[2:199] for row in expected])
     np.testing.assert_array_equal(found.time, TIME[2:199])
-    assert found.judged == 196
+    assert found.n_assessed == 196
     assert any("5 of 201 instants are not judged" in note for note in found.notes)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import fit, restated
+from sim.identification.fit import fit, reparameterized
 from sim.identification.regression import PolynomialDiscrepancy
 
 DT, MEAN = 0.004, 0.3
@@ -27,7 +27,7 @@ def fitted(command, time, shift, **settings):
 
 def test_it_is_the_fit_of_the_others():
     direct = fitted(COMMAND, TIME, 0.0)
-    found = restated(fitted(COMMAND - MEAN, TIME - 3.0, 0.25), MATRIX, SHIFT)
+    found = reparameterized(fitted(COMMAND - MEAN, TIME - 3.0, 0.25), MATRIX, SHIFT)
     np.testing.assert_allclose(found.parameters, direct.parameters, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(found.minima_at, direct.minima_at, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(found.covariance, direct.covariance, rtol=1e-6, atol=1e-16)
@@ -35,13 +35,13 @@ def test_it_is_the_fit_of_the_others():
 
 
 def test_what_is_not_known_stays_so():
-    found = restated(fitted(COMMAND - MEAN, TIME - 3.0, 0.25, max_delay=0.02), MATRIX, SHIFT)
+    found = reparameterized(fitted(COMMAND - MEAN, TIME - 3.0, 0.25, max_delay=0.02), MATRIX, SHIFT)
     assert found.bounded == ("delay",)
     assert np.isnan(found.standard_errors[1]) and np.isfinite(found.standard_errors[[0, 2, 3]]).all()
     # the gain is part of the offset, and of nothing else
     covariance = found.covariance.copy()
     covariance[0], covariance[:, 0], covariance[0, 0] = np.nan, np.nan, np.inf
-    lost = restated(replace(found, covariance=covariance), MATRIX, SHIFT)
+    lost = reparameterized(replace(found, covariance=covariance), MATRIX, SHIFT)
     assert lost.unidentified == ("gain", "beta_1")
     assert lost.standard_errors[3] == pytest.approx(found.standard_errors[3])
     assert np.isnan(lost.covariance[0, 3]) and np.isnan(lost.covariance[2, 3])

@@ -9,7 +9,7 @@ from sim.identification.fit import fit, fit_many
 from sim.identification.least_squares import minimize
 from sim.identification.model_responses import DelayResponse, stable
 from sim.identification.profile import profile
-from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, own_parameters
+from sim.identification.regression import PolynomialDiscrepancy, Reparameterized, original_parameters
 from sim.models.delay_equation import DelayEquation
 
 TIME = np.linspace(0.0, 3.0, 61)
@@ -136,9 +136,9 @@ def test_within_the_border_the_constraint_changes_nothing():
 def test_coordinates_are_found_wherever_they_are():
     inside = stable(METHOD_2)
     around = PolynomialDiscrepancy(inside, TIME, 1)
-    twice = InCoordinates(around, 2.0 * np.eye(4), ("a", "b", "c", "d"), np.full(4, -np.inf), np.full(4, np.inf))
+    twice = Reparameterized(around, 2.0 * np.eye(4), ("a", "b", "c", "d"), np.full(4, -np.inf), np.full(4, np.inf))
     for regression, factor in ((around, 1.0), (twice, 2.0)):
-        names, matrix = own_parameters(regression)
+        names, matrix = original_parameters(regression)
         assert names == ("q0", "q1", "omega", "beta_1")
         assert (matrix @ np.array([1.0, 0.5, 3.0, 4.0]) / factor).tolist() == [-0.75, -0.25, 3.0, 4.0]
     observed = observe(DelayEquation(-1.7, 1.2, 0.1))

@@ -10,7 +10,7 @@ from replay.identification import fit_json
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Samples
-    from replay.studies.delays.level import Level, MethodRuns, PosteriorOfRun
+    from replay.studies.delays.level import MethodRuns, NoiseLevel, PosteriorOfRun
     from replay.studies.delays.study import DelayStudy
 
 _BINS = 30
@@ -41,7 +41,7 @@ def as_json(study: DelayStudy) -> dict[str, Any]:
     }
 
 
-def _level(level: Level) -> dict[str, Any]:
+def _level(level: NoiseLevel) -> dict[str, Any]:
     from replay.studies.delays.examples import Method
 
     example = level.example
@@ -57,15 +57,15 @@ def _level(level: Level) -> dict[str, Any]:
         },
     }
     for method, runs in level.free.items():
-        typical, names = level.typical[method], runs.fits.names
+        first_run, names = level.first_run[method], runs.fits.names
         found[f"method_{method}"] = {
-            "one_run": fit_json(typical.fit, typical.intervals) | {"doubts": list(typical.fit.doubts())},
+            "one_run": fit_json(first_run.fit, first_run.intervals) | {"doubts": list(first_run.fit.doubts())},
             "estimates": {name: _estimate(runs, i) for i, name in enumerate(names)},
             **_runs(runs),
             "kept_stable": _runs(level.kept[method]),
         }
     states = level.steady_states
-    one_run = level.typical[Method.DISTURBANCE].fit.parameters
+    one_run = level.first_run[Method.DISTURBANCE].fit.parameters
     found["times_closer_later"] = level.times_closer
     found["repeated"] = {
         name: {"fits": len(level.estimates[name]), "unstable": len(level.estimates[name]) - len(states[name])}
@@ -80,7 +80,7 @@ def _level(level: Level) -> dict[str, Any]:
     return found
 
 
-def _timing(level: Level) -> dict[str, Any]:
+def _timing(level: NoiseLevel) -> dict[str, Any]:
     """Return how long the fits of all runs took."""
     free = {f"method_{method}_s": runs.seconds for method, runs in level.free.items()}
     kept = {f"method_{method}_kept_stable_s": runs.seconds for method, runs in level.kept.items()}

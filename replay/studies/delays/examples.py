@@ -11,7 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from sim.arrays import Flags
 from sim.identification.model_responses import DelayResponse, stable
-from sim.identification.regression import InCoordinates, PolynomialDiscrepancy, Regression
+from sim.identification.regression import PolynomialDiscrepancy, Regression, Reparameterized
 from sim.models.delay_equation import DelayEquation, is_stable, steady_state
 
 # 151 instants on [0, 3 r], as in the paper
@@ -70,7 +70,7 @@ class Example:
         """What Method 2 fits."""
         return DelayResponse(TIME, self.truth, (*self.rates, "omega"))
 
-    def kept_stable(self, method: Method) -> InCoordinates:
+    def kept_stable(self, method: Method) -> Reparameterized:
         """Return what one of the two `METHODS` fits within the stability constraint."""
         return stable(self._compared(method))
 

@@ -156,7 +156,7 @@ class MethodRuns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Typical:
+class FirstRun:
     """The first run of a method, looked at closely.
 
     Parameters
@@ -170,7 +170,7 @@ class Typical:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class NoiseLevel:
     """An example at one level of noise.
 
     Parameters
@@ -178,7 +178,7 @@ class Level:
     example, sigma : which.
     observed : (n_runs, n_times).
     free, kept : every run by method 1 and 2: without the stability constraint, and with it.
-    typical : the first run, by method, without the constraint.
+    first_run : the first run, by method, without the constraint.
     mean_parameters : (n_runs / 5, p), of Method 2: means over five observations each, as in the paper.
     joint : Method 2 of the same five observations fitted together.
     posterior : of the first run of Example 3, with priors and kept stable; None elsewhere.
@@ -189,7 +189,7 @@ class Level:
     observed: Samples
     free: dict[Method, MethodRuns]
     kept: dict[Method, MethodRuns]
-    typical: dict[Method, Typical]
+    first_run: dict[Method, FirstRun]
     mean_parameters: Samples
     joint: Fits
     posterior: PosteriorOfRun | None = None

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import LATER, TIME, Method
-from replay.studies.delays.level import Level, histogram, quartiles
+from replay.studies.delays.level import NoiseLevel, histogram, quartiles
 from replay.studies.delays.study import REPEATS, DelayStudy
 
 _COLOURS = {Method.POLYNOMIAL: "tab:orange", Method.DISTURBANCE: "tab:blue"}
@@ -37,7 +37,7 @@ def draw(study: DelayStudy, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / name for name in figures)
 
 
-def prediction(levels: Sequence[Level]) -> Figure:
+def prediction(levels: Sequence[NoiseLevel]) -> Figure:
     """Return what both methods make of one example, during the observations and later, at each level of noise."""
     figure = Figure(figsize=(11.0, 3.2 * len(levels)), layout="constrained")
     number = levels[0].example.number
@@ -60,7 +60,7 @@ def prediction(levels: Sequence[Level]) -> Figure:
     return figure
 
 
-def _curves(axis: Axes, level: Level, time: Samples) -> None:
+def _curves(axis: Axes, level: NoiseLevel, time: Samples) -> None:
     for method, runs in level.free.items():
         curves = level.example.predict(method, runs.fits.parameters[:_DRAWN], time)
         axis.plot(time, curves.T, color=_COLOURS[method], alpha=0.35, linewidth=0.8)
@@ -68,7 +68,7 @@ def _curves(axis: Axes, level: Level, time: Samples) -> None:
     axis.plot(time, level.example.truth.response(time), "k--", linewidth=1.3, label="truth")
 
 
-def _estimates(levels: list[Level]) -> Figure:
+def _estimates(levels: list[NoiseLevel]) -> Figure:
     names = levels[0].free[Method.DISTURBANCE].fits.names
     number = levels[0].example.number
     figure = Figure(figsize=(11.0, 2.6 * len(levels)), layout="constrained")
@@ -87,7 +87,7 @@ def _estimates(levels: list[Level]) -> Figure:
     return figure
 
 
-def _steady_states(levels: list[Level]) -> Figure:
+def _steady_states(levels: list[NoiseLevel]) -> Figure:
     # four side by side leave no room for their titles
     columns = len(levels) if len(levels) <= 3 else 2
     rows = math.ceil(len(levels) / columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +11,12 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from replay.tables import report_console
+
 if TYPE_CHECKING:
     from monitor.messages.blocks import Samples
     from replay.studies.delays.examples import Method
-    from replay.studies.delays.level import Level
+    from replay.studies.delays.level import NoiseLevel
     from replay.studies.delays.study import DelayStudy
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -32,7 +33,7 @@ _WORDS = ("method 1, a polynomial beside the undisturbed model", "method 2, the 
 
 def print_study(study: DelayStudy) -> None:
     """Print each example: a run beside the paper's, all runs, and what becomes of the prediction."""
-    console = Console(width=None if sys.stdout.isatty() else 118, markup=False, highlight=False)
+    console = report_console()
     console.print(_beginning(study))
     console.print()
     for example_number in sorted({level.example.number for level in study.levels}):
@@ -40,8 +41,8 @@ def print_study(study: DelayStudy) -> None:
         example = levels[0].example
         truth = ", ".join(f"{name} {example.known(name):g}" for name in example.disturbed.names)
         console.print(Text(f"Example {example_number}: {truth}", "bold"))
-        for method, words in zip(levels[0].typical, _WORDS, strict=True):
-            console.print(_typical(levels, method, words))
+        for method, words in zip(levels[0].first_run, _WORDS, strict=True):
+            console.print(_first_run(levels, method, words))
             _print_doubts(console, levels, method)
         console.print(_scatter(levels))
         _print_later(console, levels)
@@ -62,12 +63,12 @@ def _beginning(study: DelayStudy) -> str:
     )
 
 
-def _typical(levels: list[Level], method: Method, words: str) -> Group:
-    example, names = levels[0].example, levels[0].typical[method].fit.names
-    steady = ("steady state",) if method == max(levels[0].typical) else ()
+def _first_run(levels: list[NoiseLevel], method: Method, words: str) -> Group:
+    example, names = levels[0].example, levels[0].first_run[method].fit.names
+    steady = ("steady state",) if method == max(levels[0].first_run) else ()
     found = _table("sigma", *names, *steady)
     for level in levels:
-        run = level.typical[method]
+        run = level.first_run[method]
         cells = zip(run.fit.parameters, run.fit.standard_errors, run.intervals, strict=True)
         state = [_number(example.steady_states(run.fit.parameters[None])[0], ".4f")] if steady else []
         found.add_row(level_of(level.sigma), *(_estimate(*each) for each in cells), *state)
@@ -83,13 +84,13 @@ def _typical(levels: list[Level], method: Method, words: str) -> Group:
     )
 
 
-def _print_doubts(console: Console, levels: list[Level], method: Method) -> None:
+def _print_doubts(console: Console, levels: list[NoiseLevel], method: Method) -> None:
     for level in levels:
-        for doubt in level.typical[method].fit.doubts():
+        for doubt in level.first_run[method].fit.doubts():
             console.print(Text(f"  sigma {level_of(level.sigma)}: {doubt}", "yellow"))
 
 
-def _scatter(levels: list[Level]) -> Group:
+def _scatter(levels: list[NoiseLevel]) -> Group:
     found = _table("sigma", "method", "", "mean", "bias", "bias / ±", "deviation", "fits' ±", "/ dev.", "histogram")
     for level in levels:
         for method, runs in level.free.items():
@@ -117,7 +118,7 @@ def _scatter(levels: list[Level]) -> Group:
     )
 
 
-def _print_later(console: Console, levels: list[Level]) -> None:
+def _print_later(console: Console, levels: list[NoiseLevel]) -> None:
     """Print the tables of one example."""
     console.print(_predictions(levels))
     console.print(_steady_states(levels))
@@ -125,7 +126,7 @@ def _print_later(console: Console, levels: list[Level]) -> None:
         console.print(_posteriors(levels))
 
 
-def _predictions(levels: list[Level]) -> Group:
+def _predictions(levels: list[NoiseLevel]) -> Group:
     from replay.studies.delays.examples import LATER, Method
 
     n_runs = len(levels[0].observed)
@@ -163,7 +164,7 @@ def _predictions(levels: list[Level]) -> Group:
     )
 
 
-def _steady_states(levels: list[Level]) -> Group:
+def _steady_states(levels: list[NoiseLevel]) -> Group:
     from replay.studies.delays.level import quartiles
     from replay.studies.delays.study import REPEATS
 
@@ -205,11 +206,11 @@ def _steady_states(levels: list[Level]) -> Group:
     )
 
 
-def _posteriors(levels: list[Level]) -> Group:
+def _posteriors(levels: list[NoiseLevel]) -> Group:
     from replay.studies.delays.examples import Method
     from replay.studies.delays.level import DISTURBANCE_DEVIATION
 
-    names = levels[0].typical[Method.DISTURBANCE].fit.names
+    names = levels[0].first_run[Method.DISTURBANCE].fit.names
     found = _table("sigma", *names, "steady state")
     for level in levels:
         if level.posterior is not None:

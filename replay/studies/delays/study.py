@@ -14,7 +14,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method
-from replay.studies.delays.level import POSTERIOR_STEPS, Level, MethodRuns, Typical, with_prior
+from replay.studies.delays.level import POSTERIOR_STEPS, FirstRun, MethodRuns, NoiseLevel, with_prior
 from sim.identification.bayesian import require_sampler
 from sim.identification.fit import Fit, Fits, fit, fit_many
 from sim.identification.least_squares import spread_starts
@@ -44,7 +44,7 @@ class DelayStudy:
     bayarri : the hypothesised model alone, fitted to data with a residual, at the last level.
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[NoiseLevel, ...]
     bayarri: Fit
 
 
@@ -138,20 +138,20 @@ class _Experiments:
     ) -> None:
         self._example, self._sigma, self._observed, self._pool, self._count = example, sigma, observed, pool, count
 
-    def level(self) -> Level:
+    def level(self) -> NoiseLevel:
         """Fit everything by both methods, with the constraint and without."""
         example, observed = self._example, self._observed
         free = {method: self._runs(method, kept_stable=False) for method in METHODS}
         kept = {method: self._runs(method, kept_stable=True) for method in METHODS}
         groups = observed.reshape(-1, REPEATS, len(TIME)).mean(axis=1)
         single = free[Method.DISTURBANCE].fits.parameters
-        return Level(
+        return NoiseLevel(
             example,
             self._sigma,
             observed,
             free,
             kept,
-            {method: _typical(example, method, observed[0], self._sigma) for method in free},
+            {method: _first_run(example, method, observed[0], self._sigma) for method in free},
             single.reshape(-1, REPEATS, single.shape[1]).mean(axis=1),
             self._many(example.disturbed, example.start(Method.DISTURBANCE), groups),
         )
@@ -181,10 +181,10 @@ class _Experiments:
         return Fits(found[0].names, *(np.concatenate([getattr(part, name) for part in found]) for name in fields))
 
 
-def _typical(example: Example, method: Method, observed: Samples, sigma: float) -> Typical:
+def _first_run(example: Example, method: Method, observed: Samples, sigma: float) -> FirstRun:
     model, start = example.model(method), example.start(method)
     away = np.where(start == 0.0, 0.5, 1.0)
     starts = np.vstack([start, spread_starts(start - away, start + away, _STARTS - 1)])
     found = fit(model, observed, starts, sigma=sigma)
     intervals = tuple(profile(model, observed, found, name).interval() for name in found.names)
-    return Typical(found, intervals)
+    return FirstRun(found, intervals)

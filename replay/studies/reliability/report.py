@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from replay.tables import report_console
 
 if TYPE_CHECKING:
     from replay.studies.reliability.study import Case, ReliabilityStudy
@@ -53,7 +53,7 @@ def print_study(study: ReliabilityStudy) -> None:
     """Print the cases at the end of the horizon, and how the tolerance decides."""
     from replay.validation.tolerance_choice import OF_WHAT
 
-    console = Console(width=None if sys.stdout.isatty() else 110, markup=False, highlight=False)
+    console = report_console()
     ensemble = study.ensemble
     console.print(
         f"{ensemble.name}: {ensemble.n_realizations} realizations, {study.good.shape[1]} replicates, at "

@@ -105,7 +105,7 @@ def resample(
         yield characterize(Material(data.temperature, *moved), known.representative_temperature)
 
 
-class Verdict(StrEnum):
+class Compliance(StrEnum):
     """Whether the requirement is met."""
 
     MET = "met"
@@ -113,7 +113,7 @@ class Verdict(StrEnum):
     OPEN = "open"
 
 
-def decide(found: FailureProbability) -> Verdict:
+def assess_compliance(found: FailureProbability) -> Compliance:
     """Return the verdict on one assumption, by a rule of ours.
 
     It is given where the share of too hot units is on its side of what is allowed by three standard errors, and so it
@@ -121,13 +121,13 @@ def decide(found: FailureProbability) -> Verdict:
     view: of Low's data sets 3.6 % are on the other side.
     """
     if len(found.bootstrap) < FEWEST:
-        return Verdict.OPEN
+        return Compliance.OPEN
     away = 3.0 * found.standard_error
     if found.value + away < ALLOWED and found.share_complying >= AGREED:
-        return Verdict.MET
+        return Compliance.MET
     if found.value - away > ALLOWED and found.share_complying <= 1.0 - AGREED:
-        return Verdict.NOT_MET
-    return Verdict.OPEN
+        return Compliance.NOT_MET
+    return Compliance.OPEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ _CELLS = 96
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Limit:
+class LimitState:
     """The conductivity under which a specimen is too hot: a polynomial in heat capacity and slope.
 
     Parameters
@@ -67,7 +67,7 @@ class Limit:
 
 
 @cache
-def limit(*, sloped: bool) -> Limit:
+def limit_state(*, sloped: bool) -> LimitState:
     """Return the limit of the application, by eq. 2 or, where slopes matter, by finite volumes."""
     capacities, to_capacity = _nodes(CAPACITIES, _DEGREE_CAPACITY)
     test = configurations()[APPLICATION]
@@ -77,7 +77,7 @@ def limit(*, sloped: bool) -> Limit:
 
     constant = _critical(front_of_constant, np.full(len(capacities), _LEAST), np.full(len(capacities), _MOST))
     if not sloped:
-        return Limit((to_capacity @ (1.0 / constant))[:, None], sloped)
+        return LimitState((to_capacity @ (1.0 / constant))[:, None], sloped)
     slopes, to_slope = _nodes(SLOPES, _DEGREE_SLOPE)
     capacity, slope = (each.ravel() for each in np.meshgrid(capacities, slopes, indexing="ij"))
 
@@ -88,7 +88,7 @@ def limit(*, sloped: bool) -> Limit:
 
     near = np.repeat(constant, len(slopes))
     middle = _critical(front, near / _FACTOR, near * _FACTOR).reshape(len(capacities), len(slopes))
-    return Limit(to_capacity @ (1.0 / middle) @ to_slope.T, sloped)
+    return LimitState(to_capacity @ (1.0 / middle) @ to_slope.T, sloped)
 
 
 def by_quadrature(population: Population, nodes: int = _NODES) -> float:
@@ -103,7 +103,7 @@ def by_quadrature(population: Population, nodes: int = _NODES) -> float:
     ValueError : the choice could change the share by more than 0.001, or the slope is out of the limit's range.
     """
     capacities, weights = population.heat_capacity.nodes(nodes)
-    known, k = limit(sloped=bool(population.slope)), population.conductivity
+    known, k = limit_state(sloped=bool(population.slope)), population.conductivity
     low, high = (np.asarray(capacities < CAPACITIES[0]), np.asarray(capacities > CAPACITIES[1]))
     at_low, at_high = k.cdf(known.conductivity(np.array(CAPACITIES), population.slope)).tolist()
     unresolved = float(weights[low].sum() * (1.0 - at_low) + weights[high].sum() * at_high)

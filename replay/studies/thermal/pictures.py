@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, PercentFormatter
 
 from replay.studies.thermal.study import ThermalStudy
-from replay.studies.thermal.validation import JUDGED
+from replay.studies.thermal.validation import VALIDATED
 from sim.models.thermal_population import Characterization, Conductivity
 from sim.models.thermal_slab import SlabTest
 from sim.models.thermal_tables import (
@@ -139,7 +139,7 @@ def _accreditation(study: ThermalStudy) -> Figure:
 
 def _experiments(axis: Axes, known: Characterization, test: SlabTest, runs: MeasuredRuns, depth: float) -> None:
     """Draw what was measured over what the two models say: an area for k(T), two lines for constant k."""
-    for which in JUDGED:
+    for which in VALIDATED:
         specimens = known.population(which).sample(np.random.default_rng(1), _DRAWN)
         low, high = np.quantile(specimens.temperature(test, runs.time, (depth,))[:, 0], [_TAIL, 1.0 - _TAIL], axis=1)
         colour, words = _COLOURS[which], which.label

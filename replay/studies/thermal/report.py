@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import sqrt
@@ -15,10 +14,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from replay.tables import report_console
+
 if TYPE_CHECKING:
     from replay.studies.thermal.compliance import FailureProbability
     from replay.studies.thermal.study import LevelStudy, ThermalStudy
-    from replay.studies.thermal.validation import Judgement
+    from replay.studies.thermal.validation import ToleranceResult
     from sim.models.thermal_population import Characterization, Conductivity, PropertyFit
 
 
@@ -29,7 +30,7 @@ def print_study(study: ThermalStudy) -> None:
     """Print every table of the paper that holds results beside ours, and the decision at each level of data."""
     from replay.studies.thermal.statement import RULE
 
-    console = Console(width=None if sys.stdout.isatty() else 110, markup=False, highlight=False)
+    console = report_console()
     console.print(_sources() + "\n")
     _show(console, _check(study), _convergence(study), *map(_properties, study.levels), _fits(study))
     validation = {each.level: each.validation for each in study.levels}
@@ -48,7 +49,7 @@ def print_study(study: ThermalStudy) -> None:
         "resampled (each property as it was measured) are by quadrature.\n"
     )
     for level in study.levels:
-        _tell(console, level)
+        _print_statement(console, level)
     console.print(RULE + "\n")
     _show(console, _bias_correction(study))
 
@@ -119,15 +120,15 @@ def _fits(study: ThermalStudy) -> Table:
     return table
 
 
-def _reliability(title: str, levels: Mapping[str, Mapping[Conductivity, tuple[Judgement, ...]]]) -> Table:
+def _reliability(title: str, levels: Mapping[str, Mapping[Conductivity, tuple[ToleranceResult, ...]]]) -> Table:
     """Return first-passage and accumulated reliability of an activity at every level."""
     first = next(iter(levels.values()))
     names = list(next(iter(first.values()))[0].all)
     full = f"{title}: first-passage and accumulated reliability over all instants"
     table = _table(full, "level, model", "within", *names)
     for level, models in levels.items():
-        for which, judgements in models.items():
-            for place, found in enumerate(judgements):
+        for which, reliabilities in models.items():
+            for place, found in enumerate(reliabilities):
                 cells = [
                     " ".join(f"{getattr(curves, metric).value[-1]:.2f}" for metric in _SHOWN)
                     for curves in found.all.values()
@@ -211,7 +212,7 @@ def _show(console: Console, *tables: Table) -> None:
         console.print(table)
 
 
-def _tell(console: Console, level: LevelStudy) -> None:
+def _print_statement(console: Console, level: LevelStudy) -> None:
     """Print the verdict, and under it what it rests on."""
     verdict, *grounds = level.statement.splitlines()
     console.print(Text(verdict, "bold"))
@@ -243,8 +244,8 @@ def as_json(study: ThermalStudy) -> dict[str, Any]:
         },
         "fits": study.fits,
         "characterization": {name: _characterization(each.characterization) for name, each in levels.items()},
-        "validation": {name: _judged(each, "validation") for name, each in levels.items()},
-        "accreditation": {name: _judged(each, "accreditation") for name, each in levels.items()},
+        "validation": {name: _activity(each, "validation") for name, each in levels.items()},
+        "accreditation": {name: _activity(each, "accreditation") for name, each in levels.items()},
         "share_of_model_cooler_at_the_end": {name: each.share_cooler for name, each in levels.items()},
         "failure_probability": {
             name: {which: _failure(found) for which, found in each.failure.items()} for name, each in levels.items()
@@ -277,11 +278,11 @@ def _fit(fit: PropertyFit) -> dict[str, Any]:
     }
 
 
-def _judged(level: LevelStudy, activity: str) -> dict[str, Any]:
-    return {which: [_judgement(each) for each in found] for which, found in getattr(level, activity).items()}
+def _activity(level: LevelStudy, activity: str) -> dict[str, Any]:
+    return {which: [_at_tolerance(each) for each in found] for which, found in getattr(level, activity).items()}
 
 
-def _judgement(found: Judgement) -> dict[str, Any]:
+def _at_tolerance(found: ToleranceResult) -> dict[str, Any]:
     return {
         "tolerance": found.tolerance,
         "first_instant_left_out": True,

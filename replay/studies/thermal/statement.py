@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from monitor.messages.blocks import Samples
-from replay.studies.thermal.compliance import AGREED, FEWEST, BiasCorrection, FailureProbability, Verdict, decide
+from replay.studies.thermal.compliance import (
+    AGREED,
+    FEWEST,
+    BiasCorrection,
+    Compliance,
+    FailureProbability,
+    assess_compliance,
+)
 from sim.models.thermal_population import Conductivity
 from sim.models.thermal_tables import (
     ACCREDITATION,
@@ -19,9 +26,9 @@ from sim.models.thermal_tables import (
 )
 
 _WORDS = {
-    Verdict.MET: "the requirement is met",
-    Verdict.NOT_MET: "the requirement is not met",
-    Verdict.OPEN: "whether the requirement is met stays open",
+    Compliance.MET: "the requirement is met",
+    Compliance.NOT_MET: "the requirement is not met",
+    Compliance.OPEN: "whether the requirement is met stays open",
 }
 
 RULE = (
@@ -50,13 +57,13 @@ def statement(
     """
     best = failure[Conductivity.TEMPERATURE_DEPENDENT]
     lines = (
-        f"{level}: {_WORDS[decide(best)]}. Of the units {_percent(best.quadrature)} % are over {LIMIT:g} degC at "
-        f"{LIMIT_TIME:g} s, where {_percent(ALLOWED)} % are allowed.",
+        f"{level}: {_WORDS[assess_compliance(best)]}. Of the units {_percent(best.quadrature)} % are over {LIMIT:g} "
+        f"degC at {LIMIT_TIME:g} s, where {_percent(ALLOWED)} % are allowed.",
         _rests_on(level, best, n_units),
         _confidence(best, failure),
         _corrected(bias),
         _tests(level, share_cooler),
-        _carried_on(level),
+        _extrapolated(level),
     )
     return "\n".join(lines)
 
@@ -105,7 +112,7 @@ def _tests(level: str, share_cooler: Mapping[str, Samples]) -> str:
     )
 
 
-def _carried_on(level: str) -> str:
+def _extrapolated(level: str) -> str:
     application = configurations()[APPLICATION]
     measured = material(level).temperature
     return (

@@ -11,19 +11,19 @@ from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.studies.thermal.compliance import (
     BiasCorrection,
+    Compliance,
     FailureProbability,
-    Verdict,
+    assess_compliance,
     correct_bias,
-    decide,
     failure_probabilities,
 )
-from replay.studies.thermal.limit import limit
+from replay.studies.thermal.limit import limit_state
 from replay.studies.thermal.statement import statement
 from replay.studies.thermal.validation import (
-    JUDGED,
     TOLERANCES,
-    Judgement,
+    VALIDATED,
     RunFits,
+    ToleranceResult,
     accreditation_sites,
     fit_all_runs,
     validation_sites,
@@ -43,7 +43,7 @@ from sim.models.thermal_tables import (
 )
 
 _CONVERGENCE = (N_CELLS // 4, N_CELLS // 2, N_CELLS, 2 * N_CELLS)
-_Judgements = dict[Conductivity, tuple[Judgement, ...]]
+_Reliabilities = dict[Conductivity, tuple[ToleranceResult, ...]]
 REALIZATIONS = 20_000
 RESAMPLED = 500
 # minutes on two cores
@@ -100,17 +100,17 @@ class LevelStudy:
 
     level: str
     characterization: Characterization
-    validation: Mapping[Conductivity, tuple[Judgement, ...]]
-    accreditation: Mapping[Conductivity, tuple[Judgement, ...]]
+    validation: Mapping[Conductivity, tuple[ToleranceResult, ...]]
+    accreditation: Mapping[Conductivity, tuple[ToleranceResult, ...]]
     share_cooler: Mapping[Conductivity, Mapping[str, Samples]]
     failure: Mapping[Conductivity, FailureProbability]
     bias: BiasCorrection
     statement: str
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Compliance:
         """By the best of the models, whose conductivity depends on temperature."""
-        return decide(self.failure[Conductivity.TEMPERATURE_DEPENDENT])
+        return assess_compliance(self.failure[Conductivity.TEMPERATURE_DEPENDENT])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +159,7 @@ def run_study(
             raise ValueError(f"{number} {what}: must be from 2 to {most}")
     n_specimens = min(n_units, _SPECIMENS)
     for done, sloped in enumerate((False, True), 1):
-        limit(sloped=sloped)
+        limit_state(sloped=sloped)
         progress("limit of the application", done, 2)
     fits = fit_all_runs(progress)
     levels = tuple(
@@ -174,18 +174,18 @@ def _level(
 ) -> LevelStudy:
     characterization = characterize(material(level))
     of_units, of_bias, of_specimens = seed.spawn(3)
-    validation: _Judgements = {}
-    accreditation: _Judgements = {}
+    validation: _Reliabilities = {}
+    accreditation: _Reliabilities = {}
     share_cooler: dict[Conductivity, dict[str, Samples]] = {}
-    for which in JUDGED:
+    for which in VALIDATED:
         # the same deviates whatever is assumed
         specimens = characterization.population(which).sample(np.random.default_rng(of_specimens), n_specimens)
         at_fronts, at_depths = validation_sites(level, specimens), accreditation_sites(level, specimens)
         validation[which], accreditation[which] = (
-            tuple(sites.judge(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
+            tuple(sites.reliability(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
         )
         share_cooler[which] = at_fronts.fraction_below() | {ACCREDITATION: at_depths.fraction_below()["front"]}
-        progress(f"{level}: experiments", len(share_cooler), len(JUDGED))
+        progress(f"{level}: experiments", len(share_cooler), len(VALIDATED))
     number = {
         which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CONSTANT_K_FACTOR * n_units
         for which in Conductivity

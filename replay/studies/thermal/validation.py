@@ -31,13 +31,13 @@ from sim.models.thermal_tables import (
 )
 
 # the model of the challenge, and what it leaves out
-JUDGED = (Conductivity.CONSTANT, Conductivity.TEMPERATURE_DEPENDENT)
+VALIDATED = (Conductivity.CONSTANT, Conductivity.TEMPERATURE_DEPENDENT)
 TOLERANCES = (0.05, 0.1, 0.15)
 PRODUCT, JOINT = "product", "joint"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
+class ToleranceResult:
     """How probable it is that the model describes the experiments, at one tolerance.
 
     Parameters
@@ -71,7 +71,7 @@ class Sites:
     ensembles: Mapping[str, Ensemble]
     runs: Mapping[str, MeasuredRuns]
 
-    def judge(self, tolerance: float) -> Judgement:
+    def reliability(self, tolerance: float) -> ToleranceResult:
         """Return the reliabilities with a share of the measured temperature in degC as tolerance."""
         measured = {name: np.ascontiguousarray(runs.temperature[1:]) for name, runs in self.runs.items()}
         eps = {
@@ -86,7 +86,7 @@ class Sites:
         numbers = [each.shape[1] for each in measured.values()]
         joint = JointReliability(list(self.ensembles.values()), list(eps.values()), numbers)
         together = joint.update(instants, list(measured.values()))
-        return Judgement(tolerance, reliabilities, product_of_sites(list(reliabilities.values())), together)
+        return ToleranceResult(tolerance, reliabilities, product_of_sites(list(reliabilities.values())), together)
 
     def fraction_below(self) -> dict[str, Samples]:
         """Return what share of the specimens is cooler than each experiment at its last instant, (n_experiments,)."""
@@ -171,10 +171,10 @@ def fit_all_runs(progress: Progress = silent) -> dict[Conductivity, dict[str, tu
     """Fit each of the sixteen runs by a specimen of its own; the slope of k is none, or that of High."""
     known = characterize(material(LEVELS[-1]))
     runs, tests = validation_runs(), configurations()
-    total = len(JUDGED) * sum(each.temperature.shape[1] for each in runs.values())
+    total = len(VALIDATED) * sum(each.temperature.shape[1] for each in runs.values())
     found: dict[Conductivity, dict[str, tuple[FittedRun, ...]]] = {}
     done = 0
-    for which in JUDGED:
+    for which in VALIDATED:
         line = known.constant if which is Conductivity.CONSTANT else known.line
         start = np.array([line.at(0.0), known.capacity.at(0.0)])
         found[which] = {}

@@ -95,7 +95,7 @@ def inclination(x_c: Samples, x_m: Samples, n_window: int) -> Samples:
     """Return (n,): rad, of the principal axis over the `n_window` samples up to each; NaN before the first are there.
 
     A quarter of pi is perfect tracking, more is overshoot. The review shows a theta_pc (Fig. 15c) and refers to
-    another paper for it; that it is this angle is our reading.
+    another paper for it; that it is this angle is our accuracy.
     """
     pairs = np.stack([x_c - np.mean(x_c), x_m - np.mean(x_m)])
     sums = np.cumsum(np.stack([pairs[0], pairs[1], pairs[0] ** 2, pairs[0] * pairs[1], pairs[1] ** 2]), axis=1)

@@ -50,7 +50,7 @@ class PlantResponse:
 
 
 @dataclass(frozen=True)
-class PlantReading:
+class PlantResult:
     """Ratio and phase [rad] that one indicator gives under a sine of `frequency` [Hz], and the held plant's."""
 
     frequency: float
@@ -70,7 +70,7 @@ class PlantStudy:
     """
 
     responses: tuple[PlantResponse, ...]
-    sines: tuple[PlantReading, ...]
+    sines: tuple[PlantResult, ...]
     transfer: TransferBlock
     known_transfer: np.ndarray[tuple[int], np.dtype[np.complex128]]
     continuous_transfer: np.ndarray[tuple[int], np.dtype[np.complex128]]
@@ -81,7 +81,7 @@ class PlantStudy:
 def study_plant(seed: int = 1) -> PlantStudy:
     """Drive the plant with sines, and with noise from 0.3 to 8 Hz."""
     plant = BenchmarkPlant()
-    sines = tuple(reading for frequency in FREQUENCIES for reading in _under_a_sine(plant, frequency))
+    sines = tuple(result for frequency in FREQUENCIES for result in _under_a_sine(plant, frequency))
     noise = BandNoise(rms=_STROKE, low=BAND[0], high=BAND[1], seed=seed)
     command = noise.sample(np.arange(round(_BROADBAND * RATE)) / RATE)
     finely = noise.sample(np.arange(round(_AT_PUBLISHED_RATE * PUBLISHED_RATE)) / PUBLISHED_RATE)
@@ -105,7 +105,7 @@ def study_plant(seed: int = 1) -> PlantStudy:
     )
 
 
-def _under_a_sine(plant: BenchmarkPlant, frequency: float) -> tuple[PlantReading, ...]:
+def _under_a_sine(plant: BenchmarkPlant, frequency: float) -> tuple[PlantResult, ...]:
     window = _CYCLES / frequency
     time: Samples = np.arange(round((_SETTLED + 2.0 * window) * RATE)) / RATE
     command = _STROKE * np.sin(2.0 * np.pi * frequency * time)
@@ -119,7 +119,7 @@ def _under_a_sine(plant: BenchmarkPlant, frequency: float) -> tuple[PlantReading
     delay = spreads["broadband_delay"].median
     readings.append(("broadband", spreads["broadband_ratio"].median, -2.0 * np.pi * frequency * delay))
     return tuple(
-        PlantReading(frequency, name, ratio, float(phase), 1.0 / abs(known), float(np.angle(known)))
+        PlantResult(frequency, name, ratio, float(phase), 1.0 / abs(known), float(np.angle(known)))
         for name, ratio, phase in readings
     )
 

@@ -156,8 +156,8 @@ def _delay(study: CaseStudy, ours: float, where: str, remark: str = "") -> Print
 
 
 def _mean(study: CaseStudy, column: str) -> float:
-    (reading,) = (reading for reading in study.readings if reading.column == column)
-    return reading.mean
+    (accuracy,) = (accuracy for accuracy in study.accuracies if accuracy.column == column)
+    return accuracy.mean
 
 
 def _at(study: CaseStudy, column: str, time: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.commands.output import with_units
+from replay.tables import report_console
 
 if TYPE_CHECKING:
     from monitor.indicators.benchmark_criteria import BenchmarkCriteria
     from replay.studies.tracking.paei_noise import NoisyPhase
     from replay.studies.tracking.plant import PlantResponse, PlantStudy
     from replay.studies.tracking.printed import PrintedFigure
-    from replay.studies.tracking.study import CaseStudy, Reading, TrackingStudy
+    from replay.studies.tracking.study import CaseStudy, IndicatorAccuracy, TrackingStudy
 
 
 _DEGREES = 180.0 / math.pi
@@ -28,7 +28,7 @@ _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES), "m": ("mm", 1e3)}
 
 def print_study(study: TrackingStudy) -> None:
     """Print every case beside what is known and what the paper prints."""
-    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 110)
+    console = report_console()
     for case in study.cases:
         _print_case(console, case)
     if study.growth is not None:
@@ -44,12 +44,12 @@ def _print_case(console: Console, study: CaseStudy) -> None:
     window = study.assessment.settings.window
     title = f"Case ({case.name}): {case.title}, window {window:.3g} s"
     found = _table(title, "indicator", "unit", "known", "mean", "deviation", "rms error", "largest")
-    for reading in study.readings:
-        unit, factor = _SHOWN_AS.get(reading.unit, (reading.unit, 1.0))
-        if not math.isfinite(reading.mean):
+    for accuracy in study.accuracies:
+        unit, factor = _SHOWN_AS.get(accuracy.unit, (accuracy.unit, 1.0))
+        if not math.isfinite(accuracy.mean):
             continue
-        numbers = (reading.known, reading.mean, reading.deviation, reading.error, reading.worst)
-        found.add_row(reading.column, unit, *(_number(factor * value) for value in numbers))
+        numbers = (accuracy.known, accuracy.mean, accuracy.deviation, accuracy.error, accuracy.worst)
+        found.add_row(accuracy.column, unit, *(_number(factor * value) for value in numbers))
     console.print(found)
     for name, fei in (("FEI", pair.whole.fei), ("FEI under a Hann taper", pair.whole.fei_tapered)):
         console.print(
@@ -229,8 +229,8 @@ def _case(study: CaseStudy) -> dict[str, Any]:
         "virtual": case.virtual,
         "sample_rate": case.sample_rate,
         "window_s": study.assessment.settings.window,
-        "known": {reading.column: reading.known for reading in study.readings},
-        "indicators": {reading.column: _reading(reading) for reading in study.readings},
+        "known": {accuracy.column: accuracy.known for accuracy in study.accuracies},
+        "indicators": {accuracy.column: _accuracy_json(accuracy) for accuracy in study.accuracies},
         "totals": pair.totals,
         "fei": pair.whole.fei._asdict(),
         "fei_tapered": pair.whole.fei_tapered._asdict(),
@@ -239,8 +239,8 @@ def _case(study: CaseStudy) -> dict[str, Any]:
     }
 
 
-def _reading(reading: Reading) -> dict[str, float]:
-    return {name: getattr(reading, name) for name in ("mean", "deviation", "error", "worst")}
+def _accuracy_json(accuracy: IndicatorAccuracy) -> dict[str, float]:
+    return {name: getattr(accuracy, name) for name in ("mean", "deviation", "error", "worst")}
 
 
 def _printed(figure: PrintedFigure) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from replay.studies.tracking.plant import PlantStudy, study_plant
 from sim.tracking_cases import CASES, TrackingCase, tracking_case
 
 # column of the results, and what of the truth it should be
-_READINGS = {
+_TRUTH_OF = {
     "fdb_ratio": "ratio",
     "fdb_phase": "phase",
     "fdb_delay": "delay",
@@ -46,7 +46,7 @@ _TOGETHER = {"ii": ("ii-a", "ii-b"), "v": ("v", _UNIFORM)}
 
 
 @dataclass(frozen=True)
-class Reading:
+class IndicatorAccuracy:
     """One indicator against the truth, where the truth did not change within the window; SI and rad.
 
     ``mean`` and ``deviation`` of the values, ``error`` the root mean square deviation from the truth, ``worst`` the
@@ -68,7 +68,7 @@ class CaseStudy:
 
     case: TrackingCase
     assessment: Assessment
-    readings: tuple[Reading, ...]
+    accuracies: tuple[IndicatorAccuracy, ...]
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -93,7 +93,7 @@ def study_case(name: str, seed: int = 1) -> CaseStudy:
     settings = IndicatorSettings(delay_of="tone" if name in _TURNED else "motion")
     window, _ = choose_window(recording, settings.window)
     found = assess(recording, settings.model_copy(update={"window": window}), thin=False)
-    return CaseStudy(case, found, tuple(_readings(case, found)))
+    return CaseStudy(case, found, tuple(_accuracies(case, found)))
 
 
 @dataclass(frozen=True)
@@ -140,27 +140,27 @@ def growth(small: CaseStudy, large: CaseStudy) -> dict[str, float]:
     """Return by what factor each total, and each mean reading, is larger in the second case."""
     totals = zip(small.assessment.pairs[0].totals.items(), large.assessment.pairs[0].totals.values(), strict=True)
     factors = {name: b / a for (name, a), b in totals}
-    for a, b in zip(small.readings, large.readings, strict=True):
+    for a, b in zip(small.accuracies, large.accuracies, strict=True):
         factors[a.column] = b.mean / a.mean
     return factors
 
 
-def _readings(case: TrackingCase, found: Assessment) -> Iterator[Reading]:
+def _accuracies(case: TrackingCase, found: Assessment) -> Iterator[IndicatorAccuracy]:
     n_window = round(found.settings.window * case.sample_rate)
     # a window with a switch in it has no one truth, whichever quantity switched
     settled = _unchanged(case.true_ratio, n_window) & _unchanged(case.true_delay, n_window)
     rows = np.rint((found.series.time - found.series.time[0]) * case.sample_rate).astype(np.intp)
     for i, column in enumerate(found.series.columns):
-        if column.name not in _READINGS:
+        if column.name not in _TRUTH_OF:
             continue
-        truth: Samples = getattr(case, f"true_{_READINGS[column.name]}")
+        truth: Samples = getattr(case, f"true_{_TRUTH_OF[column.name]}")
         values = found.series.values[:, i]
         good = settled[rows] & np.isfinite(values) & np.isfinite(truth[rows])
         if not good.any():
-            yield Reading(column.name, column.unit, *[np.nan] * 5)
+            yield IndicatorAccuracy(column.name, column.unit, *[np.nan] * 5)
             continue
         error = values[good] - truth[rows][good]
-        yield Reading(
+        yield IndicatorAccuracy(
             column.name,
             column.unit,
             float(truth[rows][good].mean()),

@@ -1,7 +1,9 @@
-"""Tables that fit the terminal: columns that have no room go into further tables below, and no number is cut."""
+"""Console output of reports: tables that fit the terminal, in which no number is cut."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 
 from rich.cells import cell_len
@@ -11,22 +13,33 @@ from rich.text import Text
 
 # a column's padding and border, and the table's last border
 _BORDERS, _EDGE = 3, 1
+_PIPE_WIDTH = 120  # unless COLUMNS is set
+
+
+def report_console() -> Console:
+    """Return a console for reports, in which brackets are text: file names and headers may have some.
+
+    Text is wrapped in a terminal only, so that a line in a pipe is one line.
+    """
+    terminal = sys.stdout.isatty()
+    width = None if terminal or os.environ.get("COLUMNS") else _PIPE_WIDTH
+    return Console(width=width, soft_wrap=not terminal, markup=False, highlight=False)
 
 
 def print_table(
     console: Console, title: str, headings: Sequence[str], rows: Sequence[Sequence[str] | None], *, texts: int = 1
 ) -> None:
-    """Print rows under headings, in as many tables as the width asks for; each begins with the first columns.
+    """Print a table; columns for which there is no room follow in further tables, with the first columns repeated.
 
     Parameters
     ----------
-    rows : a cell a heading; None draws a line.
-    texts : so many columns on the left are text, and are repeated; those beside them are numbers.
+    rows : one cell for each heading; None draws a line.
+    texts : number of text columns on the left, which are repeated; the others are numbers.
     """
     cells = [row for row in rows if row is not None]
     widths = [max(map(cell_len, (heading, *(row[i] for row in cells)))) for i, heading in enumerate(headings)]
-    kept = list(range(texts))
-    room = console.width - _EDGE - sum(widths[i] + _BORDERS for i in kept)
+    repeated = list(range(texts))
+    room = console.width - _EDGE - sum(widths[i] + _BORDERS for i in repeated)
     blocks: list[list[int]] = [[]]
     for i in range(texts, len(headings)):
         if blocks[-1] and sum(widths[k] + _BORDERS for k in (*blocks[-1], i)) > room:
@@ -34,13 +47,12 @@ def print_table(
         blocks[-1].append(i)
     for number, block in enumerate(blocks):
         table = Table(title=Text(title) if number == 0 and title else None, title_justify="left")
-        for i in (*kept, *block):
+        for i in (*repeated, *block):
             table.add_column(headings[i], justify="left" if i < texts else "right", no_wrap=True, min_width=widths[i])
         for row in rows:
             if row is None:
                 table.add_section()
             else:
-                # Text, because names may hold brackets, which would be taken for markup
-                table.add_row(*(Text(row[i]) for i in (*kept, *block)))
-        # in a terminal too narrow for one number its lines are wrapped, not cut
+                table.add_row(*(Text(row[i]) for i in (*repeated, *block)))
+        # a terminal too narrow for one number wraps the lines, and cuts nothing
         console.print(table, crop=False, overflow="ignore")
