@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -13,17 +12,18 @@ from rich.text import Text
 
 # a column's padding and border, and the table's last border
 _BORDERS, _EDGE = 3, 1
-_PIPE_WIDTH = 120  # unless COLUMNS is set
 
 
-def report_console() -> Console:
+def report_console(width: int = 120, *, wrap: bool = False) -> Console:
     """Return a console for reports, in which brackets are text: file names and headers may have some.
 
-    Text is wrapped in a terminal only, so that a line in a pipe is one line.
+    Parameters
+    ----------
+    width : in a pipe, which has none of its own.
+    wrap : wrap text in a pipe as well; else a line stays one line, for scripts.
     """
     terminal = sys.stdout.isatty()
-    width = None if terminal or os.environ.get("COLUMNS") else _PIPE_WIDTH
-    return Console(width=width, soft_wrap=not terminal, markup=False, highlight=False)
+    return Console(width=None if terminal else width, soft_wrap=not (terminal or wrap), markup=False, highlight=False)
 
 
 def print_table(

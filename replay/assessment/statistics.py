@@ -132,7 +132,7 @@ def _headline(
         wide = _range(values[name][valid], values[f"{name}_sd"][valid], smallest_range)
         if segmentation.changes:
             levels = [segment.first for segment in segmentation.segments if not segment.drifts]
-            wide = segmentation.extremes if wide is None else (min(wide[0], *levels), max(wide[1], *levels))
+            wide = segmentation.extremes if wide is None else (min([wide[0], *levels]), max([wide[1], *levels]))
         ranges.append(wide)
         segmentations.append(segmentation)
     return HeadlineEstimate(

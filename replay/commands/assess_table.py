@@ -121,7 +121,9 @@ def _print_indicators(console: Console, found: PairAssessment, assessment: Asses
         )
     headings = ("indicator", "unit", "median", "±", _MARK, "mean", "5 %", "95 %")
     # a column without any entry only takes room
-    shown = [i for i, _ in enumerate(headings) if any(row is not None and row[i] for row in rows)]
+    shown = [
+        i for i, heading in enumerate(headings) if heading not in ("±", _MARK) or any(row and row[i] for row in rows)
+    ]
     print_table(
         console,
         f"{title}: {of_headline}FDB and PAEI {100 * found.valid_fraction:.0f} %",

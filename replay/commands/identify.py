@@ -178,7 +178,7 @@ _ROUNDING = 1e-12
 
 def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> None:
     """Print the parameters of each actuator, times in ms; the errors are for autocorrelated residuals."""
-    console = report_console()
+    console = report_console(110)
     console.print(Text(printable(str(path)), "bold"))
     for found in fits:
         console.print(_parameters(found, stream))

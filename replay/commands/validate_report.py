@@ -89,7 +89,7 @@ _VERDICTS = {
 
 def print_validation(found: Validation) -> None:
     """Print the reliabilities at the end, and the measures of each replicate."""
-    console = report_console()
+    console = report_console(110, wrap=True)
     console.print(
         f"{found.n_assessed} instants from {found.time[0]:g} to {found.time[-1]:g} s; tolerance {found.tolerance}"
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from replay.formats.base import Recording
 
 HYBRID_TESTS = "Hybrid tests"
-MODEL_VALIDATION = "Models that are judged"
+MODEL_VALIDATION = "Model validation"
 PAPER_CASES = "Cases of the paper on tracking indicators"
 
 Build = Callable[[float, int], Recording]

@@ -116,9 +116,11 @@ def test_a_lag_that_is_not_told_has_no_value(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_number_of_the_table_is_cut(columns, record, monkeypatch, capsys) -> None:
-    monkeypatch.setattr("replay.commands.identify.WIDTH", columns)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["identify", str(record), "--lag", "--drift", "3"]) == 0
-    table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    table = [line for line in said.splitlines() if line.startswith("│")]
     assert len(table) == 6 and max(map(len, table)) <= 80
     assert not any("…" in line for line in table)
 

@@ -26,7 +26,7 @@ def test_mistakes_are_one_line(tmp_path, capsys):
     taken = tmp_path / "file"
     taken.write_text("")
     for words, complaint in (
-        (["--bad", "--out", "x.h5"], "--bad: a model has good and bad experiments"),
+        (["--bad", "--out", "x.h5"], "--bad: needs --experiments N"),
         (["--experiments", "0", "--out", str(tmp_path)], "must be one or more"),
         (["--experiments", "1", "--out", str(taken)], f"--out {taken}: "),
     ):

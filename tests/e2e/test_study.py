@@ -144,8 +144,8 @@ def test_the_pictures_of_a_reliability_study(tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["beam", "--case", "i"], "--case: does not belong to the study beam"),
-        (["tracking", "--realizations", "5"], "--realizations: does not belong to the study tracking"),
+        (["beam", "--case", "i"], "--case: is not an option of the study beam"),
+        (["tracking", "--realizations", "5"], "--realizations: is not an option of the study tracking"),
         (["beam", "--seed", "-1"], "--seed -1: must be zero or more"),
         (["beam", "--realizations", "1"], "a study needs two and one at least"),
         (["sandia", "--replicates", "0"], "a study needs two and one at least"),

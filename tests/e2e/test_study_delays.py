@@ -95,8 +95,8 @@ def test_the_tables_and_pictures_of_the_study(tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["delays", "--case", "i"], "--case: does not belong to the study delays"),
-        (["tracking", "--sigma", "0.1"], "--sigma: does not belong to the study tracking"),
+        (["delays", "--case", "i"], "--case: is not an option of the study delays"),
+        (["tracking", "--sigma", "0.1"], "--sigma: is not an option of the study tracking"),
         (["delays", "--runs", "7"], "7 runs: give 10 or more, a multiple of 5"),
         (["delays", "--sigma", "-1"], "sigma: must be a positive number"),
     ],

@@ -88,8 +88,8 @@ def test_the_tables(capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--case", "i"], "--case: does not belong to the study thermal"),
-        (["--replicates", "2"], "--replicates: does not belong to the study thermal"),
+        (["--case", "i"], "--case: is not an option of the study thermal"),
+        (["--replicates", "2"], "--replicates: is not an option of the study thermal"),
         (["--seed", "-1"], "--seed -1: must be zero or more"),
         (["--realizations", "0"], "0 realizations: must be from 2 to 1000000"),
     ],

@@ -149,7 +149,7 @@ def test_a_run_without_truth_is_refused(tmp_path):
     writer = RunWriter(tmp_path / "run.h5", {})
     writer.signals(SignalBlock(Stream("rig", 1, 100.0, channels), 0, 0.0, np.ones((9, 2))))
     writer.close()
-    with pytest.raises(RecordingError, match="no truth to compare with"):
+    with pytest.raises(RecordingError, match="no injected truth to compare with"):
         compare_with_truth(tmp_path / "run.h5")
 
 
@@ -188,8 +188,8 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
     assert tuple(each.name for each in found) == names()
     groups = [each.group for each in found]
     assert groups == sorted(groups, key=groups.index)  # those of a group stand together
-    assert set(groups) == {"Hybrid tests", "Models that are judged", "Cases of the paper on tracking indicators"}
-    judged = {each.name: each.judged for each in found if each.judged is not None}
+    assert set(groups) == {"Hybrid tests", "Model validation", "Cases of the paper on tracking indicators"}
+    judged = {each.name: each.model for each in found if each.model is not None}
     assert set(judged) == {f"{model}{kind}" for model in model_names() for kind in ("", "-bad")} | {"thermal-paper"}
     for name, how in judged.items():
         recording = simulation(name)
@@ -212,7 +212,7 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
     ],
 )
 def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
-    how = next(each.judged for each in simulations() if each.name == name)
+    how = next(each.model for each in simulations() if each.name == name)
     recording = simulation(name)
     column = [channel.name for channel in recording.stream.channels].index(how.response)
     model = ensemble_model(how.model)

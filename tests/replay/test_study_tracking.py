@@ -40,7 +40,7 @@ def cases():
 
 
 def reading(study, column):
-    (found,) = [reading for accuracy in study.accuracies if accuracy.column == column]
+    (found,) = [accuracy for accuracy in study.accuracies if accuracy.column == column]
     return found
 
 

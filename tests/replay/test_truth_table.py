@@ -42,7 +42,7 @@ def test_only_what_was_computed_has_a_column_and_no_window_is_a_dash() -> None:
     assert [line.split()[-3:] for line in lines if line.startswith("actuator")] == 2 * [["true", "PAEI", "off"]]
     assert sum(line.split() == ["north", "0.0–1.0", "—", "—", "—"] for line in lines) == 2
     assert any(line.split() == ["1.0–15.0,", "slides", "12.00", "15.10", "+3.10"] for line in lines)
-    assert any("too short for a window" in line for line in lines)
+    assert any("shorter than a window" in line for line in lines)
 
 
 def test_long_names_and_numbers_have_room_in_eighty_characters() -> None:

@@ -33,7 +33,7 @@ _WORDS = ("method 1, a polynomial beside the undisturbed model", "method 2, the 
 
 def print_study(study: DelayStudy) -> None:
     """Print each example: a run beside the paper's, all runs, and what becomes of the prediction."""
-    console = report_console()
+    console = report_console(118, wrap=True)
     console.print(_beginning(study))
     console.print()
     for example_number in sorted({level.example.number for level in study.levels}):

@@ -28,7 +28,7 @@ _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES), "m": ("mm", 1e3)}
 
 def print_study(study: TrackingStudy) -> None:
     """Print every case beside what is known and what the paper prints."""
-    console = report_console()
+    console = report_console(110)
     for case in study.cases:
         _print_case(console, case)
     if study.growth is not None:
