@@ -44,8 +44,8 @@ def test_an_ensemble(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("arrays", "complaint"),
     [
-        ({"time": TIME}, "no 'response'"),
-        ({"t": TIME, "response": RESPONSE}, "no 'time'"),
+        ({"time": TIME}, "not 'response'"),
+        ({"t": TIME, "response": RESPONSE}, "not 'time'"),
         ({"time": TIME, "response": RESPONSE.T}, "it must be (n_times, n_realizations)"),
         ({"time": TIME, "response": RESPONSE[:, 0]}, "it must be (n_times, n_realizations)"),
         ({"time": TIME, "response": RESPONSE[:, :0]}, "it must be (n_times, n_realizations)"),
