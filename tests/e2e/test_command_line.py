@@ -39,7 +39,7 @@ def said_by(capsys, *words: object) -> str:
     ("words", "parts"),
     [
         (["assess", "nowhere.csv"], ["nowhere.csv", "no such file"]),
-        (["replay", "nowhere"], ["nowhere", "no simulation", "hybrid"]),
+        (["replay", "nowhere"], ["nowhere", "no such file or simulation", "hybrid"]),
         (["replay", "RECORD", "--speed", "0"], ["--speed", "positive number or max"]),
         (["replay", "RECORD", "--speed", "fast"], ["--speed", "positive number or max"]),
         (["replay", "RECORD", "--faults", "nonsense"], ["nonsense", "drop=P"]),

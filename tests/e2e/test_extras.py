@@ -92,4 +92,4 @@ def test_a_file_of_the_users_that_hides_a_package_is_named(tmp_path, name) -> No
 
 def test_help_tells_the_defaults() -> None:
     told = " ".join(python("-m", "monitor", "replay", "--help").stdout.split())
-    assert "begin S seconds after the start (default: 0.0)" in told
+    assert "start S seconds after the beginning of the record (default: 0.0)" in told
