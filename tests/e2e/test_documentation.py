@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import COMMANDS, parser_for
+from monitor.config import load_settings
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("monitor", "sim", "replay", "gui")
@@ -36,8 +37,8 @@ def prose(page: Path) -> str:
     return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def fenced(page: Path) -> Iterator[str]:
-    yield from re.findall(r"```\w*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+def fenced(page: Path, language: str = r"\w*") -> Iterator[str]:
+    yield from re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def code(page: Path) -> list[str]:
@@ -158,3 +159,18 @@ def test_commands_are_accepted(page, capsys):
                 parser_for(words).parse_args(words)
             except SystemExit as end:
                 assert not end.code, (line, capsys.readouterr().err)
+
+
+@every_page
+def test_imports_of_programs_are_there(page):
+    for block in fenced(page, "python"):
+        for module, names in re.findall(r"^from (\S+) import (\([^)]*\)|.*)$", block, re.MULTILINE):
+            for name in re.findall(r"\w+", names):
+                assert hasattr(import_module(module), name), f"{module}.{name}"
+
+
+@every_page
+def test_settings_are_accepted(page, tmp_path):
+    for block in fenced(page, "toml"):
+        (tmp_path / "settings.toml").write_text(block, encoding="utf-8")
+        load_settings(tmp_path / "settings.toml", {})
