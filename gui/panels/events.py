@@ -116,7 +116,7 @@ class _EventList(QWidget):
     def _tell(self) -> None:
         shown, known = self.table.rowCount(), self.table.known
         self._count.setText(f"{count(shown)} of {count(known)}" if shown != known else count(known))
-        self._count.setToolTip(f"events shown: {count(shown)}, kept: {count(known)}")
+        self._count.setToolTip(f"events shown: {count(shown)}, stored: {count(known)}")
 
     def _choose(self, index: QModelIndex) -> None:
         self.chosen.emit(self.table.placed(index.row()).x)

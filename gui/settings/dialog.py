@@ -101,7 +101,7 @@ class SettingsDialog(QDialog):
         layout.addWidget(buttons)
         self.search.textChanged.connect(self._filter)
         self.list.setCurrentRow(0)
-        self.resize(760, 620)
+        self.resize(780, 680)
         self._update_message()
 
     def present(self, window: WindowSettings, service: Settings) -> None:

@@ -126,14 +126,14 @@ class CommandPalette(QFrame):
 
     def present(self) -> None:
         """Open the palette at the top of the window."""
+        self.line.clear()
+        self._filter("")
         row = max(self.list.sizeHintForRow(0), self.fontMetrics().height() + 4)
         window = self._window
         width = min(max(_WIDTH, window.width() // 2), max(320, window.width() - 40))
         self.resize(width, self.line.sizeHint().height() + _ROWS * row + 24)
         corner = window.mapToGlobal(window.rect().topLeft())
         self.move(corner.x() + (window.width() - self.width()) // 2, corner.y() + min(80, window.height() // 8))
-        self.line.clear()
-        self._filter("")
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
 

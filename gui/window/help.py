@@ -124,7 +124,7 @@ class ShortcutDialog(QDialog):
         layout.addWidget(self.tree)
         layout.addWidget(buttons)
         self.line.textChanged.connect(self._filter)
-        self.resize(760, 620)
+        self.resize(1000, 640)
 
     def present(self) -> None:
         """Show the current shortcuts."""

@@ -46,7 +46,7 @@ class Settings(Section):
     alarms: AlarmSettings = setting(
         AlarmSettings(),
         "Alarms",
-        "Alarms that every service has. Limits on values are written in the file, as [[alarms.limit]], and kept.",
+        "Built-in alarms. Limits on values are written in the settings file, as [[alarms.limit]].",
     )
     mqtt: MqttSettings = setting(MqttSettings(), "MQTT", "A broker that values, states and alarms are published to.")
     security: SecuritySettings = setting(SecuritySettings(), "Security", "Network access control.")

@@ -229,7 +229,7 @@ class TimeForm(QWidget):
         self.column = ColumnBox(columns, "automatic")
         self.column.choose(time)
         self.column.setAccessibleName("time column")
-        self.rate = QLineEdit(rate, placeholderText="only where no column tells the time")
+        self.rate = QLineEdit(rate, placeholderText="only if there is no time column")
         self.rate.setAccessibleName("sample rate in Hz")
         self.fault = PlainLabel()
         self.fault.setStyleSheet(f"color: {theme.bad}")

@@ -98,7 +98,7 @@ class ServeForm(QWidget):
         self.endpoint = EndpointField(SIGNALS, Recent(settings, "serve/recent"), theme, "endpoint of the rig")
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
-        self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as the settings say")
+        self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as in the settings")
         self.folder.setAccessibleName("folder of the recordings")
         self.browse = QPushButton("Browse…")
         self.fault = PlainLabel()
@@ -210,7 +210,7 @@ class ConnectDialog(QDialog):
         self.watch, self.serve = WatchForm(settings, theme, with_keys=True), ServeForm(settings, theme)
         layout = QVBoxLayout(self)
         for title, form in (
-            ("Watch a service that runs", self.watch),
+            ("Connect to a running service", self.watch),
             ("Start a service for a rig", self.serve),
         ):
             group = QGroupBox(title)

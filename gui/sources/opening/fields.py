@@ -181,7 +181,7 @@ class KeysField(QWidget):
         self.fault.setWordWrap(True)
         self.fault.hide()
         row = QHBoxLayout()
-        row.addWidget(PlainLabel("keys in"))
+        row.addWidget(PlainLabel("key folder"))
         row.addWidget(self.folder, 1)
         row.addWidget(self.browse)
         layout = QVBoxLayout(self)

@@ -63,7 +63,7 @@ class FirstPage(QScrollArea):
         self._offers, self._settings = offers, settings
         self._muted: list[QLabel] = []
         self.demonstration = QCommandLinkButton(
-            "See a demonstration", "A simulated hybrid test with three actuators, watched live; nothing is needed."
+            "See a demonstration", "A simulated hybrid test with three actuators, live; no rig is needed."
         )
         self.open = QCommandLinkButton(
             "Open a recording…", "Replay a run file or a table of numbers; or drop one here."
@@ -129,15 +129,17 @@ class FirstPage(QScrollArea):
         left.addWidget(self.open)
         left.addSpacing(12)
         left.addWidget(_heading("Watch a service"))
-        left.addWidget(self._sentence("Listen to a monitor that runs already, here or elsewhere."))
+        left.addWidget(self._sentence("Connect to a running service, on this computer or another."))
         left.addWidget(self.watch)
         left.addSpacing(12)
         left.addWidget(_heading("Start a service for a rig"))
-        left.addWidget(self._sentence("Take the signals that a rig sends, judge them live, and keep the run."))
+        left.addWidget(
+            self._sentence("Receive the signals of a rig, compute its indicators live, and record the run.")
+        )
         left.addWidget(self.serve)
         left.addStretch(1)
         right.addWidget(_heading("Simulations"))
-        right.addWidget(self._sentence("Streams with known errors: see how every number answers."))
+        right.addWidget(self._sentence("Streams with known errors, to see how the indicators respond."))
         right.addWidget(self.simulations)
         right.addSpacing(12)
         self._recent_heading = _heading("Recent files")
@@ -146,7 +148,7 @@ class FirstPage(QScrollArea):
         right.addStretch(1)
         rows.addWidget(_title("Synchroscope"))
         rows.addWidget(
-            self._sentence("How late and how large each actuator of a hybrid test moves, live and afterwards.")
+            self._sentence("Delay and amplitude error of each actuator in a hybrid test, live and in recordings.")
         )
         rows.addSpacing(12)
         rows.addLayout(self._parts, 1)
@@ -165,7 +167,7 @@ class FirstPage(QScrollArea):
         set_row_padding(self.simulations)
         set_row_padding(self.recent)
         self.simulations.setAccessibleName("simulations; Enter starts one")
-        self.recent.setAccessibleName("recordings opened last; Enter opens one")
+        self.recent.setAccessibleName("recent files; Enter opens one")
         self.recent.setMaximumHeight(140)
         self.recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 

@@ -150,7 +150,7 @@ class ReplayBar(QWidget):
         self.lead = LEAD
         self._player: Player | None = None
         self.play = self._button("play", "Play")
-        self.step = self._button("step", f"Step: {STEP:g} s, then stand")
+        self.step = self._button("step", f"Step: {STEP:g} s, then pause")
         self.restart = self._button("restart", "Play from the beginning")
         self.loop = self._button("loop", "Loop: begin again at the end", checkable=True)
         self.speed = SpeedBox(theme)

@@ -45,6 +45,11 @@ def test_all_enabled_commands_are_listed_with_group_and_keys(palette):
     assert not any(text == "Find a command" for _, text, _ in rows)
 
 
+def test_it_opens_with_whole_rows(palette):
+    # also the first time, when the list has not had a row yet
+    assert palette.list.viewport().height() >= 14 * palette.list.sizeHintForRow(0)
+
+
 def test_typing_narrows_and_enter_runs_the_best(palette, window):
     QTest.keyClicks(palette.line, "export svg")
     assert _rows(palette)[0][1] == "Export panel as SVG"
