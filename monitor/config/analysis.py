@@ -32,11 +32,20 @@ else:
 MEASURES: tuple[Measure, ...] = tuple(CATALOGUE)
 
 
+def _measure_label(name: str) -> str:
+    """Return the name of a measure with the capitals of its curves: ``PAEI adaptive``."""
+    label, text = next((output.label for output in CATALOGUE[name].outputs), ""), name.replace("_", " ")
+    return label + text[len(label) :] if text.startswith(label.casefold()) else text
+
+
 class IndicatorSettings(Section):
     """The settings of the indicators; see their classes for the equations."""
 
     measures: Annotated[tuple[Measure, ...], Field(min_length=1)] = setting(
-        MEASURES, "Measures", "Indicators that are computed; each that is left out saves its time."
+        MEASURES,
+        "Measures",
+        "Indicators that are computed; each that is left out saves its time.",
+        labels=tuple(map(_measure_label, CATALOGUE)),
     )
     window: Window = setting(
         2.0,
