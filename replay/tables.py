@@ -45,8 +45,11 @@ def print_table(
         if blocks[-1] and sum(widths[k] + _BORDERS for k in (*blocks[-1], i)) > room:
             blocks.append([])
         blocks[-1].append(i)
-    for number, block in enumerate(blocks):
-        table = Table(title=Text(title) if number == 0 and title else None, title_justify="left")
+    if title:
+        # not the table's own: a title wider than the table would be split within words
+        console.print(Text(title, "italic"))
+    for block in blocks:
+        table = Table()
         for i in (*repeated, *block):
             table.add_column(headings[i], justify="left" if i < texts else "right", no_wrap=True, min_width=widths[i])
         for row in rows:

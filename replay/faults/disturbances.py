@@ -40,7 +40,7 @@ def sample_at(time: float, rate: float) -> int:
 
 
 def measured_columns(stream: Stream) -> list[int]:
-    """Return where the measured channels stand."""
+    """Return the columns of the measured channels."""
     return [column for column, channel in enumerate(stream.channels) if channel.role is Role.MEASURED]
 
 
@@ -191,11 +191,11 @@ class MissingValues(UnbufferedDisturbance):
         self._probability, self._rng = probability, rng
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
-        """Return the block with holes."""
+        """Return the block with missing values."""
         columns = measured_columns(block.stream)
         samples = block.samples.copy()
-        holes = self._rng.random((len(block), len(columns))) < self._probability
-        samples[:, columns] = np.where(holes, np.nan, samples[:, columns])
+        missing = self._rng.random((len(block), len(columns))) < self._probability
+        samples[:, columns] = np.where(missing, np.nan, samples[:, columns])
         return (replace(block, samples=samples),)
 
 
@@ -207,7 +207,7 @@ class Gap(UnbufferedDisturbance):
         self._count = SampleCount()
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
-        """Return what stands before and after the gap."""
+        """Return the samples before and after the gap."""
         rate = block.stream.sample_rate
         start = self._count.start_of(block)
         begin = min(max(sample_at(self._time, rate) - start, 0), len(block))
@@ -220,15 +220,15 @@ class Gap(UnbufferedDisturbance):
 
 
 class Restart(UnbufferedDisturbance):
-    """Restarts the publisher `time` seconds after the first sample, and again as often as it is told to.
+    """Restarts the publisher `time` seconds after the first sample, and after each `retrigger`.
 
-    What it has restarted stays so: epochs never fall again.
+    Epochs never decrease: blocks after a restart keep the larger epoch.
     """
 
     def __init__(self, time: float | None) -> None:
         self._time = time
         self._count = SampleCount()
-        self.added = 0  # epochs beside those of the source
+        self.added = 0  # to the epochs of the source
         self._epoch: int | None = None  # as it comes in
         self._zero = 0  # the index of that epoch that is sent as 0
         self._renamed: Stream | None = None

@@ -32,7 +32,7 @@ _WRITTEN = (
 
 
 class FaultError(ValueError):
-    """Faults that make no sense; the text says why, in one line."""
+    """Faults that cannot be parsed; the message gives the reason, in one line."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class FaultySource:
     def set_faults(self, faults: Faults) -> None:
         """Let the samples from now on suffer `faults`; the times of those that are new count from now.
 
-        A fault that stays as it was goes on undisturbed. A gap or a restart comes anew whenever it is told; a restart
+        An unchanged fault continues undisturbed. A gap or a restart occurs again whenever it is set; a restart
         that has happened is not taken back: epochs never fall.
         """
         self._held += self._flush()
@@ -174,7 +174,7 @@ class FaultySource:
         return given
 
     def _build_chain(self, faults: Faults, before: Mapping[str, Disturbance]) -> dict[str, Disturbance]:
-        """Line up the faults that are wanted: of samples first, of the publisher next, of the network last.
+        """Return the faults in order: of samples first, of the publisher next, of the network last.
 
         Each draws from a generator of its own, so that one more fault does not change what the others do.
         """
@@ -189,7 +189,7 @@ class FaultySource:
             elif earlier is not None and value == getattr(self.faults, name) and name not in _ONCE:
                 chain[name] = earlier
             elif isinstance(earlier, DelayStep):
-                # a lag that changes goes on from what was measured before
+                # a changed lag continues from the previous measured value
                 earlier.retrigger(*value)
                 chain[name] = earlier
             else:

@@ -20,7 +20,7 @@ _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
 
 
 class RecordingError(ValueError):
-    """A file is not a recording that can be read; the text says what, where and what to do, in one line."""
+    """A file cannot be read as a recording; the message gives what, where and what to do, in one line."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Selection:
     ----------
     command, measured, force : one column an actuator, by header or by number counted from 1.
     time : the column of times.
-    rate : Hz; the samples are then evenly spaced, whatever a time column says.
+    rate : Hz of evenly spaced samples; overrides a time column.
     auxiliary : there are no actuators; every column is a signal of its own.
     """
 
@@ -49,7 +49,7 @@ class Selection:
                 "give --command NAME --measured NAME, once for each actuator"
             )
         if self.auxiliary and self.names_columns:
-            raise RecordingError("--auxiliary says that there are no actuators: leave --command and --force out")
+            raise RecordingError("--auxiliary excludes actuators: leave --command and --force out")
         if self.time is not None and self.rate is not None:
             raise RecordingError("--time and --rate are both given: the rate needs no time column, leave one out")
         if self.rate is not None and not MIN_RATE <= self.rate <= MAX_RATE:
@@ -57,7 +57,7 @@ class Selection:
 
     @property
     def names_columns(self) -> bool:
-        """The user says which columns are the signals."""
+        """Whether the user names the columns of the signals."""
         return bool(self.command or self.force)
 
 
@@ -133,7 +133,7 @@ class ArrayRecording:
 
     @cached_property
     def _runs(self) -> tuple[tuple[int, int, int], ...]:
-        """First row, end row and first sample number of each stretch without a gap."""
+        """First row, end row and first sample number of each segment without a gap."""
         if self.index is None:
             return ((0, self.n_samples, 0),)
         begins = np.flatnonzero(np.diff(self.index, prepend=-2) > 1)
@@ -196,7 +196,7 @@ class Inspection:
     n_rows : rows of numbers.
     selection : what the columns were taken for, by their references; None with a problem, or without columns.
     recording : the file as it is then read; None when that cannot be done.
-    problem : one line that says what must be chosen; empty when nothing must.
+    problem : what must be chosen, one line; empty if nothing must.
     """
 
     columns: tuple[FileColumn, ...]
@@ -214,9 +214,9 @@ class Format:
     ----------
     name : what such a file is called.
     patterns : of usual file names, for a dialog that opens files.
-    accepts : looks at the path, the first bytes and the selection.
+    accepts : decides by the path, the first bytes and the selection.
     open : reads it.
-    inspect : tells its columns, where the user may choose them.
+    inspect : returns its columns, for formats in which the user may choose them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A column of written times -> sample rate and sample numbers, with rounding told from jitter and gaps."""
+"""Sample rate and sample numbers from a column of times; rounding is distinguished from jitter and gaps."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def read_timing(times: Samples, scale: float, line: Callable[[int], int]) -> Sam
     counted = _count_steps(times)
     gaps = int(np.count_nonzero(np.diff(counted) > 1))
     rare = gaps <= max(_RARE_GAPS * len(times), 1)
-    # rounding alone explains what is off by half a digit: then no sample is missing, however long a step looks,
+    # rounding alone explains deviations of half a digit: then no sample is missing, however long a step is,
     # unless a missing one explains the times far better
     off_even, off_counted = (float(np.max(np.abs(_fit(times, index)[1]))) for index in (even, counted))
     rounded = off_even <= 0.51 * quantum and off_counted > 0.5 * off_even
@@ -118,7 +118,7 @@ def read_timing(times: Samples, scale: float, line: Callable[[int], int]) -> Sam
 
 
 def _quantum(times: Samples) -> float:
-    """Return what the last written digit of the largest time is worth, counting the digits of all."""
+    """Return the value of the last written digit of the largest time, from the digits of all."""
     sizes = np.abs(times[times != 0.0])
     leading = np.floor(np.log10(sizes))
     for digits in range(1, _MOST_DIGITS + 1):

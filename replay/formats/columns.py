@@ -49,7 +49,7 @@ class TableColumn:
 
     @property
     def is_time(self) -> bool:
-        """The name says that these are times."""
+        """Whether the name is one for times."""
         return _plain(re.sub(r"[_.\-]", "", self.stem)) in _TIME_NAMES
 
 
@@ -84,21 +84,21 @@ def find_column(columns: Sequence[TableColumn], text: str) -> TableColumn:
     ------
     RecordingError : there is no such column, or there are several.
     """
-    wanted = _plain(text)
-    found = [c for c in columns if wanted in (_plain(c.header), _plain(c.name))]
+    name = _plain(text)
+    found = [c for c in columns if name in (_plain(c.header), _plain(c.name))]
     exact = [c for c in found if text.strip() in (c.header.strip(), c.name)]
     if len(exact) == 1 or len(found) == 1:
         return (exact or found)[0]
     if found:
         raise RecordingError(f"{len(found)} columns are called {text!r}: give the column's number instead")
-    numbered = [c for c in columns if wanted == str(c.position + 1)]
+    numbered = [c for c in columns if name == str(c.position + 1)]
     if numbered:
         return numbered[0]
     raise RecordingError(f"no column {text!r}; there are {listing(columns)}")
 
 
 def references(columns: Sequence[TableColumn]) -> dict[TableColumn, str]:
-    """Return by what text `find_column` finds each column: its name, or its number where names are alike."""
+    """Return the text by which `find_column` finds each column: its name, or its number if names are equal."""
     found = {}
     for column in columns:
         try:

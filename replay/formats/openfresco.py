@@ -19,13 +19,13 @@ _OTHER = {"ctrl": "daq", "daq": "ctrl"}
 
 
 def sibling(path: Path) -> Path | None:
-    """Return the file beside `path` with the other half: ``ctrl`` in its name for ``daq``, or the reverse."""
+    """Return the file with the other half, in the same folder: ``ctrl`` in its name for ``daq``, or the reverse."""
     other = path.with_name(_KIND.sub(lambda match: _OTHER[match[0]], path.name))
     return other if other != path and other.is_file() else None
 
 
 def is_half(path: Path, head: bytes, selection: Selection) -> bool:
-    """Whether the file has a sibling and the user does not say which columns to take."""
+    """Whether the file has a sibling and the user names no columns."""
     return not selection.names_columns and sibling(path) is not None and is_text(path, head, selection)
 
 
@@ -41,7 +41,7 @@ def open_halves(path: Path, selection: Selection) -> ArrayRecording:
 
 
 def inspect_halves(path: Path, selection: Selection) -> Inspection:
-    """Tell what the two halves are together; where that is not clear, the columns of this one.
+    """Return the recording of the two halves; if that is not clear, the columns of this one.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def inspect_halves(path: Path, selection: Selection) -> Inspection:
 def _read_sibling(path: Path) -> Table:
     other = sibling(path)
     if other is None:
-        raise RecordingError(f"{path}: the file that belongs to it is not there any more")
+        raise RecordingError(f"{path}: the file that belongs to it no longer exists")
     return read_table(other)
 
 

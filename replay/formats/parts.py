@@ -19,11 +19,11 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class RecordingPart:
-    """The samples of a recording from ``start`` to before ``stop``; times stay those of the whole.
+    """The samples of a recording from ``start`` to before ``stop``, with the times of the whole.
 
     Parameters
     ----------
-    whole : what it is a part of.
+    whole : the recording.
     start, stop : s after the first sample of the whole.
 
     Raises
@@ -48,12 +48,12 @@ class RecordingPart:
 
     @cached_property
     def n_samples(self) -> int:
-        """Samples that the part holds."""
+        """Number of samples of the part."""
         return sum(len(block) for block in self.blocks(_BLOCK))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Those of the whole, and which part this is."""
+        """Those of the whole, and the limits of the part."""
         stop = min(self.stop, self.whole.duration)
         return (*self.whole.notes, f"from {self.start:g} to {stop:.6g} s of {self.whole.duration:.6g} s")
 
@@ -72,7 +72,7 @@ class RecordingPart:
         return min(self.whole.locate(self.start + start) - self.start, self.duration)
 
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
-        """Give the part's samples, from `start` seconds after its own start."""
+        """Yield the part's samples, from `start` seconds after its own start."""
         rate = self.stream.sample_rate
         begin = self.whole.locate(self.start + start)
         number = sample_number(begin, rate)
@@ -80,7 +80,7 @@ class RecordingPart:
         expected: tuple[int, int] | None = None
         for block in self.whole.blocks(block_length, begin):
             epoch = block.stream.epoch
-            # numbers go on through gaps, as the time does, and through restarts
+            # numbers count gaps, as the time does, and continue through restarts
             if expected is not None and epoch == expected[0]:
                 number += max(0, block.index - expected[1])
             expected = epoch, block.index + len(block)
@@ -98,8 +98,8 @@ class GapFreeSegment:
     Parameters
     ----------
     samples : (n, 2).
-    start : samples from the beginning of the recording on, those that are missing among them.
-    left_out : samples that are no numbers, or stand beyond such a gap.
+    start : number of its first sample in the recording, counting missing ones.
+    left_out : samples outside it, not finite or beyond a gap.
     """
 
     samples: Samples
@@ -115,7 +115,7 @@ def longest_gap_free_segment(recording: Recording, pair: Pair) -> GapFreeSegment
     samples = both[good]
     if not len(samples):
         return GapFreeSegment(samples, 0, len(both))
-    # the piece in which it begins, and how many samples before it the pieces hold
+    # the piece in which it begins, and the number of samples in the pieces before
     before = np.cumsum([0, *(len(each) for _, each in pieces)])
     piece = int(np.searchsorted(before, good.start, side="right")) - 1
     start = pieces[piece][0] - pieces[0][0] + good.start - int(before[piece])
@@ -126,7 +126,7 @@ def _pieces(recording: Recording, pair: Pair) -> Iterator[tuple[int, Samples]]:
     expected: int | None = None
     for block in recording.blocks(_BLOCK):
         if expected is not None and block.index != expected:
-            # where samples are missing, one that is no number stands for them
+            # a NaN takes the place of missing samples
             yield expected, np.full((1, 2), np.nan)
         yield block.index, block.samples[:, [pair.command, pair.measured]]
         expected = block.index + len(block)

@@ -1,4 +1,4 @@
-"""Which columns are an actuator's command, measured signal and force: as the user says, or guessed."""
+"""Roles of columns: command, measured signal and force of the actuators, given by the user or guessed by name."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Actuator:
 def choose_actuators(
     columns: Sequence[TableColumn], selection: Selection
 ) -> tuple[tuple[Actuator, ...], tuple[str, ...]]:
-    """Return the actuators, as the user names their columns or as the columns' names tell, and notes.
+    """Return the actuators, from the columns that the user names or guessed from the columns' names, and notes.
 
     Raises
     ------
-    RecordingError : a named column is not there or serves twice, or the names leave a doubt.
+    RecordingError : a named column does not exist or is used twice, or the names are ambiguous.
     """
     if selection.auxiliary or (len(columns) == 1 and not selection.names_columns):
         return (), ("no command and no measured signal: every column is sent as it is",)

@@ -84,7 +84,7 @@ class Epoch:
 
 
 class RunRecording:
-    """A run file; nothing is held in memory, and every pass over its blocks opens it anew.
+    """A run file; nothing is held in memory, and every pass over its blocks opens it again.
 
     ``settings`` are those of the service that recorded it.
 
@@ -233,15 +233,15 @@ def _starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoch, ..
 
 
 def _written(reader: RunReader) -> list[str]:
-    """Return the notes and alarms that are kept with a run, a line each; of very many notes the newest."""
+    """Return the notes and alarms of a run, a line each; of very many notes the newest."""
     events = list(reader.events())
     notes = [f"note at {e.time:.7g} s: {e.detail}" for e in events if e.kind is EventKind.NOTE]
     left = len(notes) - _MOST_NOTES
-    told = [f"{left} older notes are in the file", *notes[-_MOST_NOTES:]] if left > 0 else notes
-    return [*told, *alarm_steps(events)]
+    lines = [f"{left} older notes are in the file", *notes[-_MOST_NOTES:]] if left > 0 else notes
+    return [*lines, *alarm_steps(events)]
 
 
-def is_run_file(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature tells
+def is_run_file(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
     """Whether the first bytes are those of HDF5."""
     return head.startswith(_SIGNATURE)
 

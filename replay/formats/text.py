@@ -1,4 +1,4 @@
-"""Text tables written by others: CSV and its kin."""
+"""Delimited text files such as CSV."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_text(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which columns are what."""
+    """The columns of time, signals and actuators."""
 
     time: TableColumn | None
     signals: tuple[TableColumn, ...]
@@ -55,7 +55,7 @@ def open_text(path: Path, selection: Selection) -> ArrayRecording:
 
 
 def inspect_text(path: Path, selection: Selection) -> Inspection:
-    """Tell the columns of a text table, and what they are as far as that is clear.
+    """Return the columns of a text table, and their roles as far as they are clear.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def _read(table: Table, choice: _Choice, selection: Selection) -> ArrayRecording
 
 
 def _as_selection(choice: _Choice, found: dict[TableColumn, str], selection: Selection) -> Selection:
-    """Return the choice as a user would have to say it; forces only where every actuator has one."""
+    """Return the choice as the options of a user; forces only if every actuator has one."""
     forces = tuple(found[a.force] for a in choice.actuators if a.force is not None)
     return Selection(
         command=tuple(found[a.command] for a in choice.actuators),
@@ -107,14 +107,14 @@ def _as_selection(choice: _Choice, found: dict[TableColumn, str], selection: Sel
 def recording(
     rig: str, channels: tuple[Channel, ...], samples: np.ndarray, timing: SampleTiming, notes: tuple[str, ...]
 ) -> ArrayRecording:
-    """Put the parts of a recording together."""
+    """Return a recording of these channels and samples."""
     rig = "".join(c for c in rig if c.isprintable())[:120]
     stream = Stream(rig, 0, timing.sample_rate, channels)
     return ArrayRecording(stream, samples, timing.start, (*notes, *timing.notes), timing.index)
 
 
 def choose_time(table: Table, selection: Selection) -> TableColumn | None:
-    """Return the column of times: the user's, one named so, or a first one without a name that rises."""
+    """Return the column of times: the user's, one with such a name, or a first one that increases and has no name."""
     if selection.time is not None:
         return find_column(table.columns, selection.time)
     named = [column for column in table.columns if column.is_time]
@@ -125,14 +125,14 @@ def choose_time(table: Table, selection: Selection) -> TableColumn | None:
 
 
 def sample_timing(table: Table, time: TableColumn | None, selection: Selection) -> SampleTiming:
-    """Return the sample rate and numbers, from the rate that the user gives or from the column of times.
+    """Return sample rate and sample numbers, from the rate that the user gives or from the column of times.
 
     Raises
     ------
-    RecordingError : neither tells, or the times are uneven.
+    RecordingError : there is neither, or the times are uneven.
     """
     if selection.rate is not None:
-        return SampleTiming(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as asked",))
+        return SampleTiming(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as given",))
     if time is None:
         raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
     unit = time.unit.strip().lower()

@@ -16,7 +16,7 @@ from sim.identification.fit import Fit, fit, reparameterized
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy, Regression
 
-# a signal that varies by less than this share of its largest value stands still, but for rounding
+# a signal that varies by less than this fraction of its largest value is constant, but for rounding
 _STILL = 1e-12
 _FAINTEST = 1e-50
 # samples of a segment, and of those that are left to compare
@@ -29,7 +29,7 @@ def enough_for(n: int, max_delay: float, dt: float, with_lag: bool) -> bool:
 
 
 def _longest_delay(n: int, dt: float, with_lag: bool) -> float:
-    # a lag forgets the beginning in three times as long
+    # the initial state of a lag decays in three times as long
     return (n - _COMPARED) * dt / (4.0 if with_lag else 2.0)
 
 
@@ -38,7 +38,7 @@ def fitted_segment(recording: Recording, pair: Pair, max_delay: float, with_lag:
 
     Raises
     ------
-    ValueError : there are too few samples, or one of the two stands still.
+    ValueError : there are too few samples, or one of the two is constant.
     """
     segment = longest_gap_free_segment(recording, pair)
     n, dt = len(segment.samples), 1.0 / recording.stream.sample_rate
@@ -58,7 +58,7 @@ def fitted_segment(recording: Recording, pair: Pair, max_delay: float, with_lag:
         )
     for name, signal in zip(("command", "measured signal"), segment.samples.T, strict=True):
         if np.ptp(signal) <= max(_STILL * float(np.abs(signal).max()), _FAINTEST):
-            raise ValueError(f"the {name} stands still, at {signal[0] + 0.0:.4g}: a dead channel, or a wrong column")
+            raise ValueError(f"the {name} is constant, {signal[0] + 0.0:.4g}: a dead channel, or a wrong column")
     return segment
 
 
@@ -82,13 +82,13 @@ def frozen_samples(command: Samples, measured: Samples, reach: int) -> int:
 
 # more do not make the estimates better by anything that matters
 _MOST_ROWS = 100_000
-# sums of squares that differ by less than this share, and so many errors' worth, are as good as each other
+# sums of squares that differ by less than this fraction, and so many standard errors, are equally good
 _AS_GOOD, _ERRORS = 0.01, 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class ActuatorRegression:
-    """What is fitted to a segment of a record: an actuator, and a polynomial in time beside it.
+    """The model that is fitted to a segment of a record: an actuator, plus a polynomial in time.
 
     Inside, command and measured signal are without their means, which an offset takes up, and the polynomial's time
     runs from -1 to 1: a large offset hides nothing behind rounding.
@@ -131,7 +131,7 @@ class ActuatorRegression:
 
     @cached_property
     def _time(self) -> tuple[float, float]:
-        """Middle and half the length of what is compared, in s from the beginning of the record on."""
+        """Middle and half the length of the compared samples, in s from the start of the record."""
         time = self.actuator.time + self.dt * self.start
         return 0.5 * float(time[0] + time[-1]), 0.5 * float(time[-1] - time[0])
 
@@ -147,7 +147,7 @@ class ActuatorRegression:
 
         Parameters
         ----------
-        starts : (k, p); those at which the two signals are most alike, if none are given.
+        starts : (k, p); by default those of the highest correlation.
         """
         if starts is None:
             starts = self.actuator.starts(self.measured)
@@ -155,7 +155,7 @@ class ActuatorRegression:
         return select_fit(self.model, self.observed, fit(self.model, self.observed, starts))
 
     def in_record_units(self, found: Fit) -> Fit:
-        """Return a fit with the offset and the drift of the signals themselves, from the record's beginning on."""
+        """Return the fit with offset and drift in the units of the record, from its start."""
         p = len(self.actuator.names)
         matrix, shift = np.eye(p + self.n_drift), np.zeros(p + self.n_drift)
         middle, half = self._time
@@ -223,7 +223,7 @@ def fit_lag_if_present(plain: ChosenFit) -> ChosenFit:
     """Return the fit with a lag if the record shows one, else the one without, and why."""
     regression = replace(plain.regression, with_lag=True)
     if not lag_is_identifiable(regression, plain.fit):
-        return replace(plain, why_no_lag="the motion has a single frequency, which does not tell delay and lag apart")
+        return replace(plain, why_no_lag="the motion has a single frequency: delay and lag cannot be separated")
     found, alternatives = regression.fitted()
     if not found.converged:
         return replace(plain, why_no_lag="the search for one found no end")

@@ -1,4 +1,4 @@
-"""A recorded run -> what its actuators make of their commands: gain, delay and lag, fitted."""
+"""Identification of the actuators of a recorded run: gain, delay and lag."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ from replay.identification.diagnostics import notes_on, warnings_of
 from sim.actuator import LONGEST
 from sim.identification.fit import Fit
 
-# a gain of fewer standard errors is none; many delays are tried, so that two or three come by chance
+# a gain of fewer standard errors is zero; many delays are tried, so that two or three occur by chance
 _FEWEST_ERRORS = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActuatorFit:
-    """One actuator.
+    """The fit of one actuator.
 
     Parameters
     ----------
     pair : its channels.
-    fit : of gain (measured over command), delay and lag [s], and the polynomial beside, in s from the beginning of
-        the record on.
-    alternatives : (n_alternatives, p), gain, delay and lag that fit as well, of a motion that repeats itself.
+    fit : of gain (measured over command), delay and lag [s], and a polynomial in s from the start of the record.
+    alternatives : (n_alternatives, p), gain, delay and lag that fit as well, for a periodic motion.
     compared, left_out : samples; left out are those without an unbroken record around them.
-    explained : the share of the measured signal's variance.
-    warnings : why not to trust the estimates.
-    notes : what was taken for granted, and what the residuals say.
-    undetermined : parameters that were asked for, and that the record does not tell.
+    explained : fraction of the variance of the measured signal.
+    warnings : reasons not to trust the estimates.
+    notes : assumptions and results of the residual checks.
+    undetermined : requested parameters that the record does not determine.
     """
 
     pair: Pair
@@ -53,7 +52,7 @@ class ActuatorFit:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What was found of a recording: the actuators that could be fitted; why the others could not, a line each."""
+    """Fits of the actuators of a recording, and an error message for each that could not be fitted."""
 
     fits: tuple[ActuatorFit, ...]
     problems: tuple[str, ...]
@@ -71,10 +70,10 @@ def identify(
 
     Parameters
     ----------
-    max_delay : s, up to which a delay (or a lead) is sought.
-    with_lag : fit a first-order lag beside the delay, where the record shows one.
-    n_drift : terms of the polynomial in time that stands for what the actuator does not explain: 1 for an offset.
-    progress : told how many actuators are done.
+    max_delay : s, largest delay or lead that is searched.
+    with_lag : fit a first-order lag as well, if the record shows one.
+    n_drift : terms of the polynomial in time that is added to the response: 1 for an offset.
+    progress : receives the number of actuators done.
 
     Raises
     ------
@@ -110,7 +109,7 @@ def _identify(recording: Recording, pair: Pair, max_delay: float, with_lag: bool
     dt = 1.0 / recording.stream.sample_rate
     plain = ActuatorRegression(command, measured, segment.start, dt, max_delay, False, n_drift)
     chosen = ChosenFit(plain, *plain.fitted())
-    # without a lag, which of one frequency would leave every gain possible
+    # without a lag: with one, a single frequency leaves the gain undetermined
     _check_fit(chosen.fit, max_delay)
     if with_lag:
         chosen = fit_lag_if_present(chosen)
@@ -131,14 +130,14 @@ def _identify(recording: Recording, pair: Pair, max_delay: float, with_lag: bool
 
 
 def _check_fit(fitted: Fit, max_delay: float) -> None:
-    """Raise ValueError where estimates would mean nothing."""
+    """Raise ValueError if the estimates are meaningless."""
     if not fitted.converged:
-        raise ValueError("the search found no end, and what it left would mean nothing")
+        raise ValueError("the fit did not converge")
     place = fitted.names.index("gain")
-    # for white errors where there is none for correlated ones
+    # for white errors if there is none for correlated ones
     gain, errors = fitted.of("gain"), (fitted.standard_errors, fitted.correlated_standard_errors)
     error = float(np.fmax(*(each[place] for each in errors)))
-    # an infinite one says that the gain is not determined, which is another matter
+    # infinite: the gain is undetermined, which is reported elsewhere
     if np.isfinite(error) and not abs(gain) > _FEWEST_ERRORS * error:
         raise ValueError(
             f"the measured signal does not follow the command, its gain is {gain:.2g} ± {error:.2g}: a dead channel, "

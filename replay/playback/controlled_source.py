@@ -1,4 +1,4 @@
-"""A player that carries out requests: pause, seek, speed and faults, between the blocks that it sends."""
+"""A player that executes requests between the blocks that it sends: pause, seek, speed and faults."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 
 class ControlledSource:
-    """A `monitor.transport.base.Source` that carries out requests between two calls of `receive`.
+    """A `monitor.transport.base.Source` that executes requests between two calls of `receive`.
 
-    When the recording has ended a seek goes on; `finish` ends the stream for good. For use in one thread.
+    A seek continues a recording that has ended; `finish` ends the stream. Not thread-safe.
 
     Parameters
     ----------
-    player : what plays; nobody else controls it.
-    faults : that are injected from the start, as written for ``--faults``.
+    player : the player, not controlled by other code.
+    faults : injected from the start, as in ``--faults``.
     seed : of the faults.
 
     Raises
     ------
-    FaultError : the text names no faults.
+    FaultError : the text cannot be parsed.
     """
 
     def __init__(self, player: RecordingPlayer, faults: str = "", seed: int = 0) -> None:
@@ -52,12 +52,12 @@ class ControlledSource:
         self._faulty = FaultySource(player, parse_faults(faults), seed)
         self._faults = faults
 
-    def carry_out(self, request: Request) -> None:
-        """Do what is requested.
+    def execute(self, request: Request) -> None:
+        """Execute a request.
 
         Raises
         ------
-        ValueError : it cannot be done, and nothing has changed; one line.
+        ValueError : it cannot be executed, and nothing has changed; one line.
         """
         player = self._player
         match request:
@@ -82,7 +82,7 @@ class ControlledSource:
                 raise ValueError("a replay takes no notes and nothing that concerns alarms: this is for a monitor")
 
     def state(self, sent: int = 0, subscribed: bool = False) -> PlayerState:
-        """Return where the player is, with what its caller knows of samples sent and subscribers."""
+        """Return the state of the player, with the samples sent and the subscribers that the caller knows."""
         player = self._player
         return PlayerState(
             position=player.position,
@@ -100,7 +100,7 @@ class ControlledSource:
 
     @property
     def playing(self) -> bool:
-        """Time runs."""
+        """Neither paused nor ended."""
         return not (self._player.paused or self._player.ended)
 
     def receive(self, timeout: float) -> Sequence[SignalBlock | Event]:
@@ -109,11 +109,11 @@ class ControlledSource:
 
     @property
     def ended(self) -> bool:
-        """Nothing will come any more, unless a seek goes on."""
+        """No more blocks follow, unless a seek continues the stream."""
         return self._faulty.ended
 
     def finish(self) -> list[SignalBlock | Event]:
-        """End the stream here, and return what is left of it, with its last block."""
+        """End the stream, and return its remaining blocks."""
         return self._faulty.apply_faults(self._player.finish())
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class ControlledSource:
 
 
 REQUEST_RATE = 200.0
-"""Requests a second that a replay carries out in the long run: a window asks for the state ten times a second."""
+"""Requests per second, on average, that a replay executes: a window asks for the state ten times a second."""
 
 _POLL_INTERVAL = 0.02  # s, the longest that a request waits
 _RETRY_INTERVAL = 0.002  # s until a full queue is tried again
@@ -136,12 +136,12 @@ def play_controlled(
     at_once: bool,
     stop: StopSignals,
 ) -> None:
-    """Play what `source` gives and carry out requests, until a signal says to stop.
+    """Play and execute requests until a stop signal.
 
     Parameters
     ----------
-    source, publisher : what is played, and where to.
-    requests : takes requests, and gives each its answer.
+    source, publisher : where blocks come from, and where they are sent.
+    requests : server of the requests.
     at_once : do not wait for a subscriber before the first sample.
     stop : signals that end it.
     """
@@ -150,13 +150,13 @@ def play_controlled(
         if requests.fault:
             raise ValueError(requests.fault)
         requests.wait(sender.idle_time)
-        requests.serve(sender.carry_out)
+        requests.serve(sender.execute)
         sender.send_due(_POLL_INTERVAL)
     sender.finish()
 
 
 class _Sender:
-    """Takes from the source and gives to the publisher, and never waits for a subscriber that lags."""
+    """Sends the blocks of a source, never waiting for a slow subscriber."""
 
     def __init__(self, source: ControlledSource, publisher: SignalPublisher, at_once: bool) -> None:
         self._source, self._publisher = source, publisher
@@ -167,19 +167,19 @@ class _Sender:
 
     @property
     def idle_time(self) -> float:
-        """How long to wait for a request, s."""
+        """Time to wait for a request, s."""
         if self._waiting:
             return _RETRY_INTERVAL
         return 0.0 if self._moving else _POLL_INTERVAL
 
-    def carry_out(self, request: Request) -> Answer:
-        """Do what is requested, and answer with the state after it; raises ValueError, one line, where that fails."""
+    def execute(self, request: Request) -> Answer:
+        """Execute a request and return the state after it; raises ValueError, one line, if that fails."""
         try:
-            self._source.carry_out(request)
+            self._source.execute(request)
         except (ValueError, OSError) as problem:
             raise ValueError(" ".join(str(problem).split())) from problem
         if isinstance(request, SeekRequest):
-            self._waiting.clear()  # of the place that was left
+            self._waiting.clear()  # of the previous position
         return Answer(ok=True, state=self._source.state(self._sent, self._publisher.subscribed))
 
     def send_due(self, timeout: float) -> None:
@@ -189,7 +189,7 @@ class _Sender:
         if not self._begun and self._publisher.rejection:
             raise ValueError(f"{self._publisher.endpoint}: {self._publisher.rejection}")
         if self._begun and self._empty():
-            # a source that is paused or has ended is looked at without waiting: requests are waited for
+            # a source that is paused or has ended is read without waiting: the wait is for requests
             items = self._source.receive(timeout if self._source.playing else 0.0)
             self._moving = self._source.playing or bool(items)
             self._waiting += [item for item in items if isinstance(item, SignalBlock)]
@@ -197,7 +197,7 @@ class _Sender:
                 self._publisher.heartbeat_if_idle()
 
     def finish(self) -> None:
-        """Send the end of the stream, if there is somebody who takes it."""
+        """Send the end of the stream, if there is a subscriber."""
         self._waiting += [item for item in self._source.finish() if isinstance(item, SignalBlock)]
         deadline = monotonic() + _FINISH_TIMEOUT
         while not self._empty() and monotonic() < deadline:
@@ -205,7 +205,7 @@ class _Sender:
         self._publisher.close(_FINISH_TIMEOUT)
 
     def _empty(self) -> bool:
-        """Send what waits, as far as there is room, and tell whether all of it is out."""
+        """Send queued blocks as far as there is room, and return whether all were sent."""
         while self._waiting and self._publisher.send(self._waiting[0], wait=False):
             self._sent += len(self._waiting.popleft())
         return not self._waiting

@@ -16,7 +16,7 @@ from replay.formats.run_file import RunRecording
 
 _BLOCK = 1 << 14
 _STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that is none
-_RESTS = 0.5  # s that an injected delay and ratio stay the same, to be told
+_RESTS = 0.5  # s that an injected delay and ratio must be constant, to be described
 
 
 def describe_file(path: str | Path, selection: Selection | None = None, n_columns: int = 0) -> Description:
@@ -44,8 +44,8 @@ def open_described(
     guess = None
     if chosen is not None:
         guess = ColumnGuess(chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary)
-    told = found.n_rows, found.columns, guess, found.problem
-    return _describe(known.name, found.recording, n_columns, *told), found.recording
+    about = found.n_rows, found.columns, guess, found.problem
+    return _describe(known.name, found.recording, n_columns, *about), found.recording
 
 
 def describe_recording(recording: Recording, form: str = "simulation", n_columns: int = 0) -> Description:
@@ -95,9 +95,9 @@ def _events(run: RunRecording) -> tuple[RecordedEvent, ...]:
     found = []
     for event in run.events():
         if event.kind is EventKind.RESTART:
-            alike = starts.get((event.index, event.time), [])
-            at = bisect_right(alike, number)
-            number = alike[at] if at < len(alike) else number
+            equal = starts.get((event.index, event.time), [])
+            at = bisect_right(equal, number)
+            number = equal[at] if at < len(equal) else number
         at = epochs[number].passed + event.index - epochs[number].index if epochs else 0
         seconds = min(max(at / rate, 0.0), run.duration)
         found.append(RecordedEvent(seconds, event.kind.value, event.detail, event.alarm))
@@ -108,7 +108,7 @@ def injections(recording: Recording) -> tuple[RecordedEvent, ...]:
     """Return what a simulation injects, as notes at the time of each change: the delay and the ratio of an actuator.
 
     They are read from ``<actuator>.true_delay`` and ``.true_ratio`` where these stay the same for a while; an
-    error that changes all the time, as in a sweep, is not told.
+    error that changes continuously, as in a sweep, is not described.
     """
     if not isinstance(recording, ArrayRecording) or recording.index is not None:
         return ()
@@ -116,9 +116,9 @@ def injections(recording: Recording) -> tuple[RecordedEvent, ...]:
     rate = recording.stream.sample_rate
     found: list[RecordedEvent] = []
     for pair in recording.stream.pairs:
-        wanted = [f"{pair.actuator}.true_{name}" for name in ("delay", "ratio")]
-        if all(name in names for name in wanted):
-            truth = recording.samples[:, [names[name] for name in wanted]]
+        true_names = [f"{pair.actuator}.true_{name}" for name in ("delay", "ratio")]
+        if all(name in names for name in true_names):
+            truth = recording.samples[:, [names[name] for name in true_names]]
             changes = _changes(truth, rate)
             found += [RecordedEvent(at / rate, "note", f"{pair.actuator}: injected {text}") for at, text in changes]
     return tuple(sorted(found, key=lambda event: event.time))
@@ -136,8 +136,8 @@ def _changes(truth: Samples, rate: float) -> Iterator[tuple[int, str]]:
         delay, ratio = truth[start].tolist()
         now = f"{1e3 * delay:.1f}", f"{ratio:.3f}"
         if now != before:
-            told = [old if old == new else f"{old} → {new}" for old, new in zip(before or now, now, strict=True)]
-            yield begins, f"delay {told[0]} ms, amplitude ratio {told[1]}"
+            change = [old if old == new else f"{old} → {new}" for old, new in zip(before or now, now, strict=True)]
+            yield begins, f"delay {change[0]} ms, amplitude ratio {change[1]}"
         before, begins = now, stop
 
 

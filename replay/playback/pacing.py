@@ -1,23 +1,23 @@
-"""When a moment of a recording is due: against absolute deadlines, so that no error adds up."""
+"""Pacing of a playback against absolute deadlines, so that timing errors do not accumulate."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-_INSTANT = 1e-9  # s; the rounding of a clock, not worth a sleep
+_CLOCK_ROUNDING = 1e-9  # s; no sleep for less
 
 
 class Pacer:
-    """Turns a clock into a position in a recording.
+    """Converts clock time to a position in a recording.
 
-    A position is reached at ``start + position / speed``, whatever was late before it: a player that falls
-    behind finds several positions due at once, and is on time again when it has served them.
+    A position is due at ``start + position / speed``, however late earlier ones were: a player that falls
+    behind finds several positions due at once, and is on time again after them.
 
     Parameters
     ----------
-    speed : seconds of the recording in a second; infinite for as fast as possible.
-    clock : returns seconds, never going back.
+    speed : seconds of the recording per second; infinite for as fast as possible.
+    clock : returns seconds; monotonic.
     sleep : waits for seconds.
 
     Raises
@@ -34,12 +34,12 @@ class Pacer:
         self._speed = _checked(speed)
         self._clock = clock
         self._sleep = sleep
-        self._position = 0.0  # where time stands while paused, or stood at ...
+        self._position = 0.0  # while paused; else the position at ...
         self._since: float | None = None  # ... this instant of the clock; None while paused
 
     @property
     def speed(self) -> float:
-        """Seconds of the recording in a second; another one holds from the present position on."""
+        """Seconds of the recording per second; a new value applies from the current position."""
         return self._speed
 
     @speed.setter
@@ -50,43 +50,43 @@ class Pacer:
 
     @property
     def paused(self) -> bool:
-        """Time stands still, as it does before the first `resume`."""
+        """The position does not change, as before the first `resume`."""
         return self._since is None
 
     @property
     def position(self) -> float:
-        """Seconds of the recording that have passed; at infinite speed, where it was last put."""
+        """Seconds of the recording that have passed; at infinite speed, the last position set."""
         if self._since is None or self._speed == float("inf"):
             return self._position
         return self._position + (self._clock() - self._since) * self._speed
 
     def pause(self) -> None:
-        """Let time stand still."""
+        """Hold the position."""
         self._position, self._since = self.position, None
 
     def resume(self) -> None:
-        """Let time run, from where it stands."""
+        """Continue from the current position."""
         if self._since is None:
             self._since = self._clock()
 
     def seek(self, position: float) -> None:
-        """Put the recording at `position`; it goes on running, or standing."""
+        """Set the position; running or paused as before."""
         self._position = position
         if self._since is not None:
             self._since = self._clock()
 
     def due(self, position: float) -> bool:
         """Whether `position` has been reached."""
-        return self._due_in(position) <= _INSTANT
+        return self._due_in(position) <= _CLOCK_ROUNDING
 
     def wait(self, position: float, timeout: float) -> bool:
         """Sleep until `position` is due, at most `timeout` seconds; return whether it is."""
         deadline = self._clock() + timeout
         while not self.due(position):
             left = deadline - self._clock()
-            if left <= _INSTANT:
+            if left <= _CLOCK_ROUNDING:
                 return False
-            # the clock goes on between two looks: what was not due may be late by now
+            # the clock advances between two calls: the position may be overdue by now
             self._sleep(max(0.0, min(left, self._due_in(position))))
         return True
 

@@ -1,4 +1,4 @@
-"""Plays a recording as the stream that a rig would send."""
+"""Playback of a recording as the stream that a rig would send."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from replay.formats.base import Recording, RecordingError
 from replay.playback.cursor import LONGEST_BLOCK, PlaybackCursor
 from replay.playback.pacing import Pacer
 
-_BLOCK_TIME = 0.01  # s of the clock: what a rig sends at once
+_BLOCK_TIME = 0.01  # s of the clock, the length of a rig's block
 _MOST_AT_ONCE = 256  # blocks that one call returns after a long delay
-_MOST_SAMPLES = 1 << 15  # the same of samples, where the blocks are long
+_MOST_SAMPLES = 1 << 15  # the same in samples, for long blocks
 
 
 def default_block_length(sample_rate: float, speed: float) -> int:
@@ -24,28 +24,28 @@ def default_block_length(sample_rate: float, speed: float) -> int:
 class RecordingPlayer:
     """A `monitor.transport.base.Source` that reads from a recording.
 
-    A block comes when its last sample would have been taken. Every pass of a loop, and what follows a
-    `seek`, is a restart of the publisher: a larger epoch, and sample numbers from 0. For use in one thread.
+    A block is returned when its last sample would have been acquired. Every pass of a loop and every `seek` restarts
+    the stream: a larger epoch, and sample numbers from 0. Not thread-safe.
 
-    While the player is paused, time stands at an instant: the samples before it still come, at once, and no
-    other. So `step`, which moves that instant on, and the lead of a `seek` work whether it plays or not.
+    While the player is paused, the samples before its position are still returned, at once, and no others. So `step`,
+    which advances that position, and the lead of a `seek` work both while playing and while paused.
 
     Parameters
     ----------
     recording : what to play.
-    speed : seconds of the recording in a second; infinite for as fast as possible.
-    start : s after the first sample; each pass of a loop begins there.
-    loop : begin again at the end, for ever; may be set at any time.
-    block_length : samples a block; by default what comes in 10 ms at the speed of the moment.
+    speed : seconds of the recording per second; infinite for as fast as possible.
+    start : s after the first sample, of each pass of a loop.
+    loop : restart at the end; may be set at any time.
+    block_length : samples per block; by default 10 ms at the current speed.
     epoch : number of the first pass; by default the wall clock in nanoseconds.
-    pacer : takes the place of one made from `speed`.
-    live_time : date each pass from the wall clock at its first block, instead of the recording's own times.
+    pacer : used instead of one with `speed`.
+    live_time : times of each pass start at the wall clock of its first block, instead of the recording's own times.
     time_offset : s to add to that.
     now : the wall clock, s since 1970.
 
     Raises
     ------
-    ValueError : the speed is not positive, the block length below 1, or nothing is left from `start` on.
+    ValueError : the speed is not positive, the block length is below 1, or there are no samples after `start`.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class RecordingPlayer:
         self._paused = False
         self._ended = False
         self._base = 0.0  # position of the pacer at the first sample of this pass
-        self._sought = 0.0  # position of the pacer up to which a seek wants samples at once
+        self._sought = 0.0  # position of the pacer up to which samples are due at once after a seek
         self._cursor = PlaybackCursor(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
 
     def receive(self, timeout: float) -> list[SignalBlock | Event]:
         """Return the blocks that are due; wait up to `timeout` seconds for the first."""
         if not self._paused:
-            self._pacer.resume()  # the clock starts with the first call, not while things are set up
+            self._pacer.resume()  # the clock starts with the first call, not during setup
         due: list[SignalBlock | Event] = []
         most = 1 if self.speed == inf else _MOST_AT_ONCE
         samples = 0
@@ -97,12 +97,12 @@ class RecordingPlayer:
 
     @property
     def ended(self) -> bool:
-        """The last block is out, or the player is closed."""
+        """The last block was returned, or the player is closed."""
         return self._ended
 
     @property
     def paused(self) -> bool:
-        """Time stands until `resume`."""
+        """Whether it is paused."""
         return self._paused
 
     @property
@@ -122,13 +122,13 @@ class RecordingPlayer:
 
     @property
     def position(self) -> float:
-        """Seconds from the recording's first sample to where the player is: all samples before are out."""
+        """Seconds after the recording's first sample; all samples before were returned."""
         clock = self._pacer.position - self._base
         return self._cursor.origin + max(self._cursor.position, min(clock, self._cursor.next_position))
 
     @property
     def speed(self) -> float:
-        """Seconds of the recording in a second, infinite for as fast as possible; may be set at any time."""
+        """Seconds of the recording per second, infinite for as fast as possible; may be set at any time."""
         return self._pacer.speed
 
     @speed.setter
@@ -137,41 +137,41 @@ class RecordingPlayer:
         self._pacer.speed = speed
 
     def pause(self) -> None:
-        """Let time stand here until `resume`."""
+        """Hold the current position until `resume`."""
         self._paused = True
         self._pacer.pause()
         self._drop_backlog()
 
     def resume(self) -> None:
-        """Go on from where time stands."""
+        """Continue from the current position."""
         self._paused = False
 
     def step(self, seconds: float) -> None:
-        """Let the samples of the next `seconds` come at once, no more than the whole recording, and pause there.
+        """Make the samples of the next `seconds` due at once, at most the whole recording, and pause after them.
 
         Raises
         ------
-        ValueError : that is no time that passes, or the player has ended.
+        ValueError : `seconds` is not positive and finite, or the player has ended.
         """
         if not 0.0 < seconds < inf:
             raise ValueError(f"a step of {seconds:g} s: must be a positive number")
         if self._ended:
-            raise ValueError("the recording has ended: seek a place in it first")
+            raise ValueError("the recording has ended: seek a position in it first")
         self.pause()
         self._sought = self._pacer.position + min(seconds, self.duration)
         self._pacer.seek(self._sought)
 
     def seek(self, seconds: float, lead: float = 0.0) -> None:
-        """Go on, also after the end, from `seconds` after the recording's first sample.
+        """Continue, also after the end, from `seconds` after the recording's first sample.
 
         Parameters
         ----------
-        seconds : the place.
-        lead : s; what lies so much before the place comes at once, so that windows are full there.
+        seconds : the position.
+        lead : s before the position of which the samples are due at once, so that windows are full there.
 
         Raises
         ------
-        ValueError : nothing is there; the player stays where it was.
+        ValueError : there are no samples after it; the player keeps its position.
         """
         if not 0.0 <= lead < inf:
             raise ValueError(f"a lead of {lead:g} s: must not be negative")
@@ -186,14 +186,14 @@ class RecordingPlayer:
         self._pacer.seek(self._sought)
 
     def finish(self) -> list[SignalBlock | Event]:
-        """End the stream here, and return the block without samples that says so; nothing if it has ended."""
+        """End the stream, and return its last block, which has no samples; nothing if it has ended."""
         if self._ended:
             return []
         self._ended = True
         return [self._cursor.read(0, self._date, mark_last=True)]
 
     def close(self) -> None:
-        """Let go of the recording."""
+        """Close the recording."""
         self._ended = True
         self._cursor.close()
 
@@ -204,7 +204,7 @@ class RecordingPlayer:
         return default_block_length(self._recording.stream.sample_rate, self.speed)
 
     def _due(self, timeout: float) -> int:
-        """Return how many samples come now, 0 when none; wait up to `timeout` seconds for them."""
+        """Return the number of samples that are due; wait up to `timeout` seconds for them."""
         most = min(self._length, self._cursor.available)
         if not self._paused:
             return most if self._pacer.wait(self._base + self._cursor.position_of(most), timeout) else 0
@@ -214,7 +214,7 @@ class RecordingPlayer:
         return count
 
     def _drop_backlog(self) -> None:
-        """Put the clock back to the next block where that is overdue: no burst makes up for it."""
+        """Set the clock back to the next block if that is overdue, so that no burst follows."""
         if not self._ended:
             due = self._base + self._cursor.position_of(min(self._length, self._cursor.available))
             self._pacer.seek(min(self._pacer.position, max(due, self._sought)))

@@ -1,4 +1,4 @@
-"""Simulations that can be streamed like recordings, by their names, with the truth beside what a rig would send."""
+"""Simulations that can be streamed like recordings, by name, with the injected truth as additional channels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from replay.simulations.tracking_tests import CASES, TESTS
 __all__ = ["names", "simulation", "simulations"]
 
 _SHORTEST = 0.1  # s
-# those of a group together
+# by group
 _ALL = {each.name: each for each in (*TESTS, *SIMULATIONS, *CASES)}
 
 
 def simulations() -> tuple[Simulation, ...]:
-    """Return all simulations, those of a group together."""
+    """Return all simulations, by group."""
     return tuple(_ALL.values())
 
 
@@ -29,7 +29,7 @@ def names() -> tuple[str, ...]:
 def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Recording:
     """Run a simulation and return what a rig would have recorded.
 
-    Beside ``<actuator>.command``, ``.measured`` and ``.force`` (m, m, N) it has what was injected:
+    Besides ``<actuator>.command``, ``.measured`` and ``.force`` (m, m, N) it has the injected truth:
     ``<actuator>.true_ratio``, ``.true_phase`` (rad, > 0: measured leads) and ``.true_delay`` (s, > 0: lags).
 
     Parameters
@@ -40,7 +40,7 @@ def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Re
 
     Raises
     ------
-    RecordingError : there is no simulation of that name; the text lists those there are.
+    RecordingError : there is no simulation of that name; the message lists all names.
     ValueError : the duration is not a time that can be simulated.
     """
     known = _ALL.get(name)

@@ -1,4 +1,4 @@
-"""What can be simulated and streamed: an entry of the catalogue."""
+"""Entries of the catalogue of simulations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Build = Callable[[float, int], Recording]
 
 @dataclass(frozen=True, slots=True)
 class ExperimentModel:
-    """The model that an experiment belongs to, and how it is judged.
+    """The model of an experiment, and the settings of its validation.
 
     Parameters
     ----------
     model : name for `synchroscope simulate`.
-    response : the channel of the experiment that the model speaks of.
-    tolerance, policy, limits : as `synchroscope monitor` takes them.
-    realizations : as many as the samples leave time for.
+    response : the channel of the experiment that the model predicts.
+    tolerance, policy, limits : as for `synchroscope monitor`.
+    realizations : as many as can be evaluated in real time.
     """
 
     model: str
@@ -36,15 +36,15 @@ class ExperimentModel:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Something that can be simulated.
+    """A simulation that can be streamed.
 
     Parameters
     ----------
-    name, summary, group : what it is called, in a few words, and among what others.
+    name, summary, group : for lists of simulations.
     duration : s, by default.
-    build : takes the duration in s and the seed.
-    faulty : something is wrong in it that a monitor should find.
-    judged : the model that it is an experiment on; None where there is none.
+    build : returns the recording of a duration in s and a seed.
+    faulty : it has faults that a monitor should find.
+    model : the model that it is an experiment on, or None.
     """
 
     name: str

@@ -57,7 +57,7 @@ def simulate_ensemble(
     n_realizations : how many; the first of them are the same whatever the number.
     seed : of everything random.
     path : of the file.
-    progress : told what is done, how much of it, and how much there is.
+    progress : receives the task, the amount done and the total.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def simulate_ensemble(
     """
     from monitor.ensembles.writer import EnsembleWriter
 
-    # before there is a file that nobody could go on with
+    # before an unusable file is created
     if seed < 0:
         raise ValueError(f"seed {seed}: must be zero or more")
     if path.is_dir():
@@ -120,7 +120,7 @@ _EXPERIMENTS = {
     "sandia": (0.1, 10.0, "masses on a driven beam"),
     "thermal": (20.0, 60.0, "heated slab, 50 times as fast as it was"),
 }
-# a response that swings through zero leaves nothing within a share of itself: its share is of the rms as well
+# of a response that crosses zero nothing is within a fraction of itself: the tolerance refers to the rms as well
 _LIMITS = "accumulated=0.7:0.85", "first_passage=0.05:0.3"
 _MODELS = {
     "beam": ExperimentModel("beam", "deflection", "16%", "literal", _LIMITS, 100_000),

@@ -17,15 +17,14 @@ if TYPE_CHECKING:
     from sim.tracking_cases import TrackingCase
 
 
-_LASTS = 60.0  # s
+_DURATION = 60.0  # s
 _PLANT_RATE = 4096.0  # Hz
 _PLANT_SWEEP = 1.0, 8.0  # Hz
 _PLANT_STROKE = 0.002  # m
 
 
 def _hybrid(duration: float, seed: int) -> Recording:
-    from sim.demonstration import demonstration_tests
-    from sim.hybrid import simulate
+    from sim.hybrid import demonstration_tests, simulate
 
     tests = demonstration_tests(duration, seed=seed)
     records = {actuator: simulate(test) for actuator, test in tests.items()}
@@ -48,7 +47,7 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
     velocity = np.gradient(measured, dt)
     force: Samples = np.asarray(plant.stiffness * measured + damping * velocity, dtype=np.float64)
     frequency: Samples = start + (stop - start) / duration * time
-    # smooth in the frequency: some hundred exact points tell it all
+    # smooth in the frequency: some hundred exact points suffice
     points = np.linspace(start, stop, 257)
     responses = np.array([plant.response(0.0, point, dt) for point in points.tolist()])
     response = np.interp(frequency, points, responses)
@@ -82,12 +81,12 @@ def _hybrid_recording(rig: str, rate: float, columns: dict[str, tuple[Samples, .
 
 
 TESTS = (
-    Simulation("hybrid", "three actuators, each with faults that change", _LASTS, _hybrid, faulty=True),
-    Simulation("plant", "benchmark plant under a slow sweep from 1 to 8 Hz", _LASTS, _plant),
+    Simulation("hybrid", "three actuators, each with faults that change", _DURATION, _hybrid, faulty=True),
+    Simulation("plant", "benchmark plant under a slow sweep from 1 to 8 Hz", _DURATION, _plant),
 )
 
 
-# each case of the tracking paper: s that it lasts, and what the measured signal does in it
+# each case of the tracking paper: its duration in s, and the tracking error of its measured signal
 _CASES = {
     "i": (6.0, "leads by 15 ms and is 33 % too large"),
     "ii-a": (10.0, "linear frame at 50 kN, 5 ms late and 10 % too large"),

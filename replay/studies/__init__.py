@@ -1,4 +1,4 @@
-"""Studies: the examples of papers, run and laid beside what the papers print; one paper, one folder."""
+"""Studies: the examples of papers, compared with the printed results; one paper, one folder."""
 
 from __future__ import annotations
 

@@ -59,19 +59,19 @@ def test_a_delay_at_its_bound_has_no_error_in_the_json(record, capsys) -> None:
     assert actuator["standard_errors"]["delay_s"] is actuator["correlated_standard_errors"]["delay_s"] is None
     assert actuator["interval_95"]["delay_s"] == [None, None]
     assert actuator["standard_errors"]["gain"] > 0.0
-    assert any("delay: stands at the end" in warning for warning in actuator["warnings"])
+    assert any("delay: at the bound" in warning for warning in actuator["warnings"])
     assert main(["identify", str(record), "--max-delay", "0.01"]) == 0
     said = capsys.readouterr().out
     (row,) = (line for line in said.splitlines() if line.startswith("│ delay"))
     assert row.count("—") == 4
-    assert "warning: delay: stands at the end of what was searched" in said
+    assert "warning: delay: at the bound of the search" in said
 
 
 def test_what_can_be_fitted_is_printed_beside_what_cannot(record, tmp_path, capsys) -> None:
     dead, missing, empty = (tmp_path / f"{name}.csv" for name in ("dead", "missing", "empty"))
     pd.read_csv(record).assign(measured=0.25).to_csv(dead, index=False)
     empty.write_text("time,command,measured\n")
-    words = "command -> measured: the measured signal stands still, at 0.25: a dead channel, or a wrong column"
+    words = "command -> measured: the measured signal is constant, 0.25: a dead channel, or a wrong column"
     assert main(["identify", str(dead)]) == 2
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"synchroscope identify: {dead}: {words}\n")

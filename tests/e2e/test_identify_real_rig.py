@@ -48,5 +48,5 @@ def test_a_command_that_was_recorded_twice_is_told(records, capsys) -> None:
     assert main(["identify", str(records.openfresco / "Elmt_ctrlDsp_Ref.out")]) == 0
     said = capsys.readouterr()
     assert said.err == ""
-    assert said.out.count("only rounding is left: the measured signal is the command itself") == 2
+    assert said.out.count("residuals are rounding errors: the measured signal is the command") == 2
     assert "e-1" not in said.out.replace("left", "").split("samples compared")[0]

@@ -164,7 +164,7 @@ def test_a_replay_is_controlled_from_its_first_sample_to_its_last_block(play, re
     blocks = take(source, lambda blocks: bool(blocks) and blocks[-1].last)
     np.testing.assert_array_equal(counted(blocks), np.arange(3200, 6000))
     assert player.process.poll() is None
-    assert "seek a place" in player.ask(StepRequest(seconds=0.1)).reason
+    assert "seek a position" in player.ask(StepRequest(seconds=0.1)).reason
 
     # after the end a seek goes on; then the parent goes, and the stream has its end
     player.tell(SpeedRequest(speed=1.0))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim import known_motions
+from sim import known_pairs
 from sim.arrays import Samples
 
 Motion = Callable[[Samples], Samples]
@@ -48,7 +48,7 @@ def band_noise(rng, low=0.3, high=12.0, number=120):
 MOTIONS: dict[str, Callable[[np.random.Generator], Motion]] = {
     "two tones": two_tones,
     "band noise": band_noise,
-    "earthquake": known_motions.two_modes,
+    "earthquake": known_pairs.two_modes,
 }
 
 

@@ -33,7 +33,7 @@ def test_a_search_without_an_end_is_refused(monkeypatch):
     monkeypatch.setattr(ActuatorRegression, "fitted", lost)
     found = identify(ArrayRecording(STREAM, np.column_stack([COMMAND, MEASURED])))
     assert found.fits == ()
-    assert found.problems == ("c -> m: the search found no end, and what it left would mean nothing",)
+    assert found.problems == ("c -> m: the fit did not converge",)
 
 
 def test_a_start_that_stalled_beside_the_minimum_is_no_failure():

@@ -141,7 +141,7 @@ class Steering(RuleBasedStateMachine):
 
     @rule()
     def pause(self) -> None:
-        self.source.carry_out(PauseRequest())
+        self.source.execute(PauseRequest())
         self.take(settled(self.source))
         place = self.source.state().position
         self.clock.time += 10.0
@@ -150,15 +150,15 @@ class Steering(RuleBasedStateMachine):
 
     @rule()
     def resume(self) -> None:
-        self.source.carry_out(ResumeRequest())
+        self.source.execute(ResumeRequest())
 
     @precondition(lambda self: not self.source.state().ended)
     @rule(seconds=st.floats(0.001, 1.5))
     def step(self, seconds: float) -> None:
-        self.source.carry_out(PauseRequest())
+        self.source.execute(PauseRequest())
         self.take(settled(self.source))
         begin, epoch = self.source.state().position, self.source.state().epoch
-        self.source.carry_out(StepRequest(seconds=seconds))
+        self.source.execute(StepRequest(seconds=seconds))
         come = settled(self.source)
         self.take(come)
         state = self.source.state()
@@ -173,7 +173,7 @@ class Steering(RuleBasedStateMachine):
     @rule(seconds=st.floats(0.0, DURATION - 0.011), lead=st.sampled_from([0.0, 0.0, 0.3, 5.0]))
     def seek(self, seconds: float, lead: float) -> None:
         was = self.source.state()
-        self.source.carry_out(SeekRequest(seconds=seconds, lead=lead))
+        self.source.execute(SeekRequest(seconds=seconds, lead=lead))
         self.first_of_pass = begins = int(NUMBERS[max(seconds - lead, 0.0) * RATE - 1e-6 <= NUMBERS][0])
         state = self.source.state()
         assert state.epoch > was.epoch
@@ -188,19 +188,19 @@ class Steering(RuleBasedStateMachine):
     @rule(speed=st.sampled_from([0.25, 1.0, 20.0, 1000.0, "max"]))
     def speed(self, speed: float | str) -> None:
         before = self.source.state().position
-        self.source.carry_out(SpeedRequest(speed=speed))
+        self.source.execute(SpeedRequest(speed=speed))
         after = self.source.state()
         assert after.speed == speed
         assert after.position == pytest.approx(before, abs=SLACK)
 
     @rule(text=st.sampled_from(["", "restart=0", "restart=0.2", "drop=0", "restart=0.05,delay_step=1000:1"]))
     def faults(self, text: str) -> None:
-        self.source.carry_out(FaultsRequest(text=text))
+        self.source.execute(FaultsRequest(text=text))
         assert self.source.state().faults == text
 
     @rule(loop=st.booleans())
     def loop(self, loop: bool) -> None:
-        self.source.carry_out(LoopRequest(loop=loop))
+        self.source.execute(LoopRequest(loop=loop))
         assert self.source.state().loop is loop
 
     @invariant()
@@ -226,10 +226,10 @@ def test_any_commands_in_any_order() -> None:
 
 def test_a_step_in_small_pieces_is_a_step() -> None:
     source, _ = steered()
-    source.carry_out(PauseRequest())
+    source.execute(PauseRequest())
     come = []
     for _ in range(30):
-        source.carry_out(StepRequest(seconds=0.0333))
+        source.execute(StepRequest(seconds=0.0333))
         come += numbers(settled(source))
     assert come == [n for n in NUMBERS.tolist() if n < 99.9 - 1e-6]
     assert source.state().position == pytest.approx(1.0)
@@ -237,11 +237,11 @@ def test_a_step_in_small_pieces_is_a_step() -> None:
 
 def test_a_seek_with_a_lead_fills_the_windows_and_stands() -> None:
     source, clock = steered()
-    source.carry_out(PauseRequest())
-    source.carry_out(SeekRequest(seconds=2.5, lead=0.4))
+    source.execute(PauseRequest())
+    source.execute(SeekRequest(seconds=2.5, lead=0.4))
     assert numbers(settled(source)) == list(range(210, 250))
     assert source.state().position == 2.5
-    source.carry_out(ResumeRequest())
+    source.execute(ResumeRequest())
     clock.time += 50.0
     come = blocks_of(source)
     clock.time += 0.1
@@ -251,7 +251,7 @@ def test_a_seek_with_a_lead_fills_the_windows_and_stands() -> None:
 def test_a_seek_with_a_lead_while_it_plays_sends_the_lead_at_once() -> None:
     source, clock = steered(length=5)
     source.receive(0.0)
-    source.carry_out(SeekRequest(seconds=2.5, lead=0.4))
+    source.execute(SeekRequest(seconds=2.5, lead=0.4))
     assert numbers(settled(source)) == list(range(210, 250))
     clock.time += 0.1
     assert numbers(settled(source)) == list(range(250, 260))
@@ -261,7 +261,7 @@ def test_what_a_fast_player_did_not_manage_is_not_made_up_for() -> None:
     source, clock = steered(20.0)
     source.receive(0.0)
     clock.time += 0.1
-    source.carry_out(SpeedRequest(speed=1.0))
+    source.execute(SpeedRequest(speed=1.0))
     assert source.state().position <= 0.2 + SLACK
     clock.time += 0.1
     assert len(numbers(settled(source))) <= 31
@@ -269,11 +269,11 @@ def test_what_a_fast_player_did_not_manage_is_not_made_up_for() -> None:
 
 def test_a_restart_by_hand_stays_when_the_faults_go() -> None:
     source, _ = steered(inf, loop=True)
-    source.carry_out(FaultsRequest(text="restart=0"))
+    source.execute(FaultsRequest(text="restart=0"))
     epochs = [block.stream.epoch for _ in range(4) for block in blocks_of(source)]
-    source.carry_out(FaultsRequest(text=""))
+    source.execute(FaultsRequest(text=""))
     epochs += [block.stream.epoch for _ in range(4) for block in blocks_of(source)]
-    source.carry_out(FaultsRequest(text="restart=0.1"))
+    source.execute(FaultsRequest(text="restart=0.1"))
     epochs += [block.stream.epoch for _ in range(6) for block in blocks_of(source)]
     assert epochs == sorted(epochs)
     assert epochs[0] == 1001
@@ -294,7 +294,7 @@ def test_what_cannot_be_done_changes_nothing() -> None:
         (SpeedRequest(speed=0.0), "must be a positive number"),
     ):
         with pytest.raises(ValueError, match=says):
-            source.carry_out(command)
+            source.execute(command)
         assert source.state() == before
     with pytest.raises(FaultError):
         steered(faults="x=1")
@@ -305,8 +305,8 @@ def test_a_step_at_the_end_says_what_to_do() -> None:
     while not source.ended:
         source.receive(0.0)
     assert source.state().position == DURATION
-    with pytest.raises(ValueError, match="seek a place"):
-        source.carry_out(StepRequest(seconds=1.0))
+    with pytest.raises(ValueError, match="seek a position"):
+        source.execute(StepRequest(seconds=1.0))
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ WORDS = st.sampled_from(
 def test_any_bytes_are_a_request_or_refused(line: bytes) -> None:
     source, _ = steered()
     try:
-        source.carry_out(decode_request(line))
+        source.execute(decode_request(line))
     except ValueError as problem:
         assert "\n" not in " ".join(str(problem).split())
     source.receive(0.01)
@@ -378,11 +378,11 @@ def test_any_bytes_are_a_request_or_refused(line: bytes) -> None:
 @pytest.mark.parametrize("kind", ["speed", "step"])
 def test_extreme_numbers_do_no_harm(kind: str, extreme: float) -> None:
     source, clock = steered(loop=True)
-    source.carry_out(SpeedRequest(speed=extreme) if kind == "speed" else StepRequest(seconds=extreme))
+    source.execute(SpeedRequest(speed=extreme) if kind == "speed" else StepRequest(seconds=extreme))
     for _ in range(5):
         clock.time += 0.1
         source.receive(0.01)
-        source.carry_out(SpeedRequest(speed=1.0))
+        source.execute(SpeedRequest(speed=1.0))
         assert 0.0 <= source.state().position <= DURATION
 
 
@@ -390,7 +390,7 @@ def test_extreme_numbers_do_no_harm(kind: str, extreme: float) -> None:
 def test_what_only_a_monitor_does_is_refused(request_: NoteRequest | AcknowledgeRequest) -> None:
     source, _ = steered()
     with pytest.raises(ValueError, match="this is for a monitor"):
-        source.carry_out(request_)
+        source.execute(request_)
 
 
 def test_an_answer_carries_the_state_in_json() -> None:

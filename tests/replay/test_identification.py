@@ -126,7 +126,7 @@ def test_a_repeated_motion_has_the_shortest_delay_of_a_positive_gain():
     apart = (delays - delay - turned + period / 2) % period - period / 2
     np.testing.assert_allclose(apart, 0.0, atol=2e-4)
     assert {round(1e3 * each) for each in delays} == {-43, -1, -84}
-    assert any("the motion repeats itself" in warning for warning in found.warnings)
+    assert any("the motion is periodic" in warning for warning in found.warnings)
 
 
 def test_standard_errors_are_the_scatter_of_errors_that_hang_together():

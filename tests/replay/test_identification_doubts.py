@@ -41,10 +41,10 @@ def holes(signal, every):
 @pytest.mark.parametrize(
     ("measured", "command", "complaint"),
     [
-        (np.full(3000, 0.003), COMMAND, "the measured signal stands still, at 0.003: a dead channel"),
-        (0.1 + 0.2 * np.ones(3000) + 1e-16 * NOISE, COMMAND, "the measured signal stands still, at 0.3"),
-        (MEASURED, np.full(3000, 2.0), "the command stands still, at 2: a dead channel"),
-        (MEASURED, 1e-200 * COMMAND, "the command stands still"),
+        (np.full(3000, 0.003), COMMAND, "the measured signal is constant, 0.003: a dead channel"),
+        (0.1 + 0.2 * np.ones(3000) + 1e-16 * NOISE, COMMAND, "the measured signal is constant, 0.3"),
+        (MEASURED, np.full(3000, 2.0), "the command is constant, 2: a dead channel"),
+        (MEASURED, 1e-200 * COMMAND, "the command is constant"),
         (0.003 + 1e-4 * NOISE, COMMAND, "does not follow the command, its gain is"),
         (0.01 * NOISE, COMMAND, "does not follow the command"),
         (np.where(TIME == 4.0, 1e6, MEASURED), COMMAND, "does not follow the command"),
@@ -92,21 +92,21 @@ def test_a_good_record_warns_of_nothing():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"measured": 1000.0 * MEASURED}, "a gain of 900: are command and measured signal in one unit?"),
+        ({"measured": 1000.0 * MEASURED}, "a gain of 900: are command and measured signal in the same unit?"),
         ({"measured": -MEASURED}, "the gain is negative"),
-        ({"max_delay": 0.02}, "delay: stands at the end of what was searched"),
-        ({"max_delay": 0.02}, "at a delay of 32 ms the two are more alike: give a --max-delay of more"),
-        ({"measured": motion(TIME - 0.25) + 1e-4 * NOISE}, "at a delay of 2[0-9][0-9] ms the two are more alike"),
-        ({"measured": motion(TIME - 0.25) + 1e-4 * NOISE}, "% of the measured variance is explained: something else"),
-        ({"measured": np.where(TIME < 8.0, MEASURED, MEASURED[2000])}, "stands still for 4 s while the command"),
+        ({"max_delay": 0.02}, "delay: at the bound of the search"),
+        ({"max_delay": 0.02}, "the correlation is higher at a delay of 32 ms: give a --max-delay of more"),
+        ({"measured": motion(TIME - 0.25) + 1e-4 * NOISE}, "the correlation is higher at a delay of 2[0-9][0-9] ms"),
+        ({"measured": motion(TIME - 0.25) + 1e-4 * NOISE}, "% of the measured variance is explained: another cause"),
+        ({"measured": np.where(TIME < 8.0, MEASURED, MEASURED[2000])}, "is constant for 4 s while the command"),
         ({"measured": COMMAND, "command": MEASURED}, "a lead of 31 ms: .* are command and measured signal swapped?"),
         (
             {"measured": COMMAND + 0.02 * SPEED + 1e-4 * NOISE, "with_lag": True},
-            "lag: none is seen: with one the fit is no better; given is the fit without",
+            "lag: none is seen: with one the fit is no better; the fit without a lag is shown",
         ),
         (
             {"command": np.sin(50.0 * TIME), "measured": np.sin(50.0 * TIME - 1.0) + 1e-3 * NOISE, "with_lag": True},
-            "lag: the motion has a single frequency, which does not tell delay and lag apart",
+            "lag: the motion has a single frequency: delay and lag cannot be separated",
         ),
     ],
 )
@@ -152,7 +152,7 @@ def test_what_an_actuator_does_not_explain_is_noted():
 
 def test_the_command_itself_is_no_measurement():
     found = only(0.9 * COMMAND)
-    assert found.notes == ("only rounding is left: the measured signal is the command itself, or was made from it",)
+    assert found.notes == ("residuals are rounding errors: the measured signal is the command, or computed from it",)
     assert found.explained == pytest.approx(1.0, abs=1e-12)
 
 

@@ -46,7 +46,7 @@ def only(recording, **settings):
 def test_of_one_frequency_delay_and_lag_are_one(frequency, noise, seed, max_delay):
     found = only(record(sine(frequency), noise, seed), with_lag=True, max_delay=max_delay)
     assert found.undetermined == ("lag",) and found.fit.names == ("gain", "delay", "beta_1")
-    assert found.warnings[0].startswith("lag: the motion has a single frequency, which does not tell delay and lag")
+    assert found.warnings[0].startswith("lag: the motion has a single frequency: delay and lag")
     turn = 2 * np.pi * frequency
     both, size = DELAY + np.arctan(turn * LAG) / turn, GAIN / np.hypot(1.0, turn * LAG)
     errors = found.fit.correlated_standard_errors
@@ -66,8 +66,8 @@ def test_no_lag_is_not_seen():
     found = only(record(several, lag=0.0), with_lag=True)
     assert found.undetermined == ("lag",)
     assert found.warnings == (
-        "lag: none is seen: with one the fit is no better; given is the fit without, whose delay is both together "
-        "and whose ± hold if there is none",
+        "lag: none is seen: with one the fit is no better; the fit without a lag is shown: its delay includes "
+        "the lag, its ± are for no lag",
     )
     assert abs(found.fit.of("delay") - DELAY) < 4.0 * found.fit.correlated_standard_errors[1]
 
@@ -75,8 +75,8 @@ def test_no_lag_is_not_seen():
 @pytest.mark.parametrize(
     ("settings", "drift", "words"),
     [
-        ({}, 0.0, "a lag is missing: with --lag what is left falls from 0.00028 to 0.0002"),
-        ({"with_lag": True}, 1e-3, "a drift is missing: with --drift 2 what is left falls from 0.0034 to 0.0002"),
+        ({}, 0.0, "a lag is missing: with --lag the residuals fall from 0.00028 to 0.0002"),
+        ({"with_lag": True}, 1e-3, "a drift is missing: with --drift 2 the residuals fall from 0.0034 to 0.0002"),
         ({"n_drift": 0}, 0.01, "a drift is missing: with --drift 2"),
     ],
 )

@@ -107,7 +107,7 @@ def test_without_actuators_every_column_is_sent_as_it_is() -> None:
         chosen, notes = choose_actuators(columns, selection)
         assert chosen == () and "sent as it is" in notes[0]
         assert {channel.role for channel in as_channels(columns, chosen)} == {Role.AUXILIARY}
-    with pytest.raises(RecordingError, match="--auxiliary says that there are no actuators"):
+    with pytest.raises(RecordingError, match="--auxiliary excludes actuators"):
         Selection(("a",), ("b",), auxiliary=True)
 
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.demonstration import demonstration_tests
-from sim.hybrid import simulate
+from sim.hybrid import demonstration_tests, simulate
 
 NAMES = ["north", "south", "roof"]
 

@@ -111,7 +111,7 @@ def test_a_real_replay_is_controlled_and_asked_for_its_state_only_so_often(qtbot
         from monitor.messages.requests import Answer
 
         came.append(request)
-        source.carry_out(request)
+        source.execute(request)
         return Answer(ok=True, state=source.state())
 
     client = RequestClient(server.endpoint)
