@@ -29,12 +29,12 @@ class SteppedActuator(Protocol):
     position: float
 
     def step(self, command: float) -> float:
-        """Take the next command [m] and return what is measured; `position` is then where it stands."""
+        """Follow the next command [m] and return the measured signal; `position` is then its own."""
         ...
 
 
 class ActuatorModel(Protocol):
-    """The description of an actuator: it can be set going, and says its own tracking error."""
+    """The description of an actuator: it can be started, and knows its own tracking error."""
 
     def begin(self, dt: float, rng: np.random.Generator) -> SteppedActuator:
         """Return the actuator at rest, to be stepped every `dt` seconds, its noise from `rng`."""

@@ -39,7 +39,7 @@ class EnsembleModel(Protocol):
 
 
 class Experiment(EnsembleModel, Protocol):
-    """A model that also says how its synthetic measurements differ from its response."""
+    """A model that also has the discrepancy of its synthetic measurements."""
 
     @property
     def observation_noise(self) -> Samples:
@@ -47,7 +47,7 @@ class Experiment(EnsembleModel, Protocol):
 
     @property
     def discrepancy(self) -> Samples:
-        """(n_times,): what a measurement shows beside, where the model is bad."""
+        """(n_times,): what is added to a measurement for a bad model."""
 
 
 class EqualSteps:
@@ -92,7 +92,7 @@ def realization_blocks(
 
     Raises
     ------
-    ValueError : no realization is asked for, or see `realization_block`.
+    ValueError : no realization is requested, or see `realization_block`.
     """
     if n_realizations < 1:
         raise ValueError(f"ensemble n_realizations {n_realizations}: must be one or more")
@@ -109,7 +109,7 @@ def replicates(model: Experiment, number: int, seed: int, *, bad: bool = False) 
 
     Raises
     ------
-    ValueError : no replicate is asked for, or a negative seed.
+    ValueError : no replicate is requested, or a negative seed.
     """
     if number < 1:
         raise ValueError(f"ensemble replicates {number}: must be one or more")

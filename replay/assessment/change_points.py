@@ -244,10 +244,10 @@ def _noise(values: Samples, sd: Samples, overlap: int) -> Samples:
     difference = difference - np.median(difference)
     # the lower quartile: many of the differences may straddle a change
     scale = float(np.quantile(np.abs(difference), 0.25)) / (_QUARTILE * np.sqrt(2.0))
-    beside = max(0.0, scale**2 - float(np.median(sd)) ** 2)
+    excess = max(0.0, scale**2 - float(np.median(sd)) ** 2)
     # for values without any scatter: far below the noise of any instrument
     floor = 1e-6 * max(float(np.median(np.abs(values))), 1e-3)
-    return np.asarray(np.sqrt(sd**2 + beside + floor**2))
+    return np.asarray(np.sqrt(sd**2 + excess + floor**2))
 
 
 def _without_outliers(values: Samples, noise: Samples, overlap: int) -> Samples:

@@ -85,7 +85,7 @@ class HeadlineEstimate:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """How far an indicator beside the headline contradicts it.
+    """How far an indicator that is compared with the headline contradicts it.
 
     ``fraction`` is the fraction of the instants at which its delay or ratio differs from the headline's by more than
     the bands, of those at which both have a value; NaN where there are none. ``delay`` [s] and ``ratio`` [of the

@@ -51,7 +51,7 @@ def _dominant_frequencies(recording: Recording) -> Iterator[float]:
         command = np.nan_to_num(command - np.nanmean(command)) if np.isfinite(command).any() else command * 0.0
         n = len(command)
         # padded, so that a record of two cycles gives its frequency to a few percent, and of the velocity, so
-        # that the motion is found beside a slow drift or a lasting displacement
+        # so that the motion is found despite a slow drift or a lasting displacement
         spectrum = np.abs(np.fft.rfft(command * np.hanning(n), 8 * n))
         power = (spectrum * np.arange(len(spectrum))) ** 2 * (np.arange(len(spectrum)) < 0.8 * n)
         peak = int(power.argmax())
@@ -112,8 +112,8 @@ def assess(
         )
         for pair in stream.pairs
     )
-    asked = settings.measures != MEASURES and "hsem" in settings.measures
-    if asked and all(pair.force is None for pair in stream.pairs):
+    requested = settings.measures != MEASURES and "hsem" in settings.measures
+    if requested and all(pair.force is None for pair in stream.pairs):
         notes.append("hsem needs a force: name its column with --force")
     warnings = find_warnings(recording, settings, pairs, signals)
     return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, warnings, tuple(notes))

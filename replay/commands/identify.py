@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="terms of a polynomial in time beside the actuator, 0 to 6 (default 1: an offset; 2: a drift, too)",
+        help="terms of an additional polynomial in time, 0 to 6 (default 1: an offset; 2: a drift, too)",
     )
     add_column_options(parser)
 

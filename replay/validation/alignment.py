@@ -21,7 +21,7 @@ _FEWEST = 3
 _LEAST = 0.5
 # of a step: what an instant may be off its place, as where times are written with few digits
 _STEP_TOLERANCE = 0.1
-# of a history's whole power: what is less than that cannot be told from rounding
+# of a history's whole power; less than that is rounding
 _STILL = 1e-10
 
 
@@ -36,7 +36,7 @@ def lag(record: MeasuredRecord, instants: Samples, model: Samples, largest: floa
 
     The shift at which the correlation coefficient of the two, over the time they then have in common, is largest;
     looked for in steps of the model, and between these by a parabola. NaN where there is none: too few samples, no
-    motion, steps that are not equal, the largest stands at the end of the range, or even it is under a half.
+    motion, steps that are not equal, the largest is at the end of the range, or it is less than a half.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _coefficients(record: Samples, inside: NDArray[np.bool_], model: Samples, fe
 
     Returns
     -------
-    coefficients : (n_shifts,), NaN where there are fewer instants, or where either stands still.
+    coefficients : (n_shifts,), NaN if there are fewer instants, or either is constant.
     """
     n_shifts = len(record) - len(model) + 1
     if int(inside.sum()) < fewest:
@@ -131,14 +131,14 @@ class Matched:
 def match(
     records: Sequence[MeasuredRecord], instants: Samples, shifts: Sequence[float], *, resample: bool = False
 ) -> Matched:
-    """Return what every record says at the model's instants.
+    """Return every record at the model's instants.
 
     Parameters
     ----------
     records : the replicates.
     instants : (n_instants,), s, the model's time.
     shifts : s, one a record: at the instant t a record is read at t + shift, later where it lags.
-    resample : interpolate where no sample stands at an instant, by a cubic spline; never over missing samples.
+    resample : interpolate by a cubic spline if there is no sample at an instant; never over missing samples.
 
     Raises
     ------
@@ -146,9 +146,9 @@ def match(
     """
     columns, notes = [], []
     for record, shift in zip(records, shifts, strict=True):
-        column, said = _one(record, instants, shift, resample=resample)
+        column, texts = _one(record, instants, shift, resample=resample)
         columns.append(column)
-        notes += [f"{record.name}: {text}" for text in said]
+        notes += [f"{record.name}: {text}" for text in texts]
     return Matched(np.column_stack(columns), tuple(notes))
 
 
@@ -170,7 +170,7 @@ def _one(record: MeasuredRecord, instants: Samples, shift: float, *, resample: b
         column[meets] = record.response[nearest[meets]]
     elif resample:
         column[inside] = _interpolated(record, at[inside])
-        # the sample at the rim of a hole is known
+        # the sample at the edge of a gap is known
         rim = meets & np.isnan(column)
         column[rim] = record.response[nearest[rim]]
         notes.append(f"interpolated at the model's {int(inside.sum())} instants")
@@ -199,7 +199,7 @@ def _in_gap(record: MeasuredRecord, at: Samples) -> NDArray[np.bool_]:
 
 
 def _interpolated(record: MeasuredRecord, at: Samples) -> Samples:
-    """Return the cubic spline through the samples; NaN beside a missing one."""
+    """Return the cubic spline through the samples; NaN next to a missing one."""
     from scipy.interpolate import make_interp_spline
 
     known = np.isfinite(record.response)
@@ -208,5 +208,5 @@ def _interpolated(record: MeasuredRecord, at: Samples) -> Samples:
     spline = make_interp_spline(record.time[known], record.response[known], k=min(3, int(known.sum()) - 1))
     at = at.clip(record.time[0], record.time[-1])
     left = np.searchsorted(record.time, at, side="right").clip(1, len(record.time) - 1) - 1
-    beside = known[left] & known[left + 1] & ~_in_gap(record, at)
-    return np.asarray(np.where(beside, spline(at), np.nan))
+    complete = known[left] & known[left + 1] & ~_in_gap(record, at)
+    return np.asarray(np.where(complete, spline(at), np.nan))

@@ -41,7 +41,7 @@ def area_metric(measured: Samples, model: Samples, order: Ranks | None = None) -
 
     Returns
     -------
-    AreaMetric : NaN at instants where a sample is no number; they are left out of the pooled area.
+    AreaMetric : NaN at instants with a sample that is not finite; they are left out of the pooled area.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def area_metric(measured: Samples, model: Samples, order: Ranks | None = None) -
     """
     measured, model = _same_instants(measured, model)
     if order is not None and order.shape != model.shape:
-        raise ValueError(f"the order has shape {order.shape}, the model {model.shape}: make it anew")
+        raise ValueError(f"the order has shape {order.shape}, the model {model.shape}: compute it again")
     (n_times, n_replicates), n_realizations = measured.shape, model.shape[1]
     of_model, of_measured, width = _cells(n_realizations, n_replicates)
     area, u_values = np.full(n_times, np.nan), np.full((n_times, n_replicates), np.nan)

@@ -74,7 +74,7 @@ def sprague_geers(measured: Samples, model: Samples) -> HistoryError:
     Notes
     -----
     ``M = sqrt(sum m^2 / sum e^2) - 1``, with m the model and e the measurement: positive if the model is too large.
-    ``P = arccos(sum m e / sqrt(sum m^2 sum e^2)) / pi``: from 0 to 1, without a sign: it cannot say who leads.
+    ``P = arccos(sum m e / sqrt(sum m^2 sum e^2)) / pi``: from 0 to 1, without a sign: it does not show which leads.
     ``C = sqrt(M^2 + P^2)``.
 
     Where the measurement is zero throughout, all three are NaN; where only the model is, M is -1 and the others NaN.
@@ -163,8 +163,8 @@ def time_warping_distance(measured: Samples, model: Samples, window: int) -> flo
 
     Notes
     -----
-    Two rows of the band are kept, so that memory grows with the window only, and the record is never decimated; time
-    grows as n times the window: 20 000 samples take half a second with a tenth of the record, 2.4 s without a band.
+    Two rows of the band are stored, so that memory grows with the window only, and the record is never decimated;
+    time grows as n times the window: 20 000 samples take half a second with a tenth of the record, 2.4 s without a band.
 
     Source: Sakoe and Chiba, IEEE Transactions on Acoustics, Speech, and Signal Processing 26 (1978), with squared
     differences and unit weights.

@@ -1,4 +1,4 @@
-"""What a model says: realizations, or a prediction and how sure it is."""
+"""Predictions of a model: realizations, or a mean with its standard deviation."""
 
 from __future__ import annotations
 

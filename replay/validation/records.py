@@ -27,7 +27,7 @@ class MeasuredRecord:
     name : for messages.
     time : (n_samples,), s, rising.
     response : (n_samples,), in `unit`; NaN where a sample is missing.
-    unit : empty where the file does not say.
+    unit : empty if the file has none.
     notes : what the reader took for granted.
     """
 
@@ -112,7 +112,7 @@ def is_run(path: Path) -> bool:
 def read_run(path: Path, response: str | None = None) -> MeasuredRecord:
     """Return one channel of a run.
 
-    Its times count from the rig's sample 0, as they do for a model that is judged live. Lost samples are not there.
+    Its times count from the rig's sample 0, as they do for a model that is validated live. Lost samples are missing.
 
     Parameters
     ----------
@@ -145,8 +145,10 @@ def _times(block: SignalBlock) -> np.ndarray:
 
 def _position(path: Path, channels: tuple[Channel, ...], response: str | None) -> int:
     names = [channel.name for channel in channels]
-    wanted = response or (RESPONSE if RESPONSE in names else names[0] if len(names) == 1 else None)
-    if wanted in names:
-        return names.index(wanted)
-    asked = f"no channel {response!r}" if response else "which channel is the response: name it with --response NAME"
-    raise RecordingError(f"{path}: {asked}; there are {', '.join(names)}")
+    name = response or (RESPONSE if RESPONSE in names else names[0] if len(names) == 1 else None)
+    if name in names:
+        return names.index(name)
+    problem = (
+        f"no channel {response!r}" if response else "which channel is the response: name it with --response NAME"
+    )
+    raise RecordingError(f"{path}: {problem}; there are {', '.join(names)}")

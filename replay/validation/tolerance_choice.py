@@ -11,7 +11,7 @@ from monitor.ensembles.plan_files import read_tolerance_table
 from monitor.messages.blocks import Samples
 from monitor.reliability.tolerance import RELATIVE, Tolerance, ToleranceError, TolerancePolicy, parse_tolerance
 
-_SMALL = 0.05  # of its peak: where a measurement is smaller, a literal tolerance says little
+_SMALL = 0.05  # of its peak: below it a literal tolerance means little
 
 OF_WHAT = {
     TolerancePolicy.LITERAL: "of the measurement",

@@ -33,7 +33,7 @@ from replay.validation.tolerance_choice import ToleranceChoice
 Align = Literal["no", "common", "each"]
 
 _UNEQUAL = "its steps are not equal: no lag is told"
-# times the model: a record so much larger or smaller is in another unit
+# factor to the model: a record beyond it is in another unit
 _OTHER_SIZE = 30.0
 
 
@@ -46,9 +46,9 @@ class Site:
 
     @property
     def unit(self) -> str:
-        """The response's, as the model or else a record says it; empty where none does."""
-        said = (self.model.unit, *(record.unit for record in self.records))
-        return next((unit for unit in said if unit), "")
+        """The response's, of the model or else of a record; empty if none has one."""
+        units = (self.model.unit, *(record.unit for record in self.records))
+        return next((unit for unit in units if unit), "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class SiteResult:
     tolerance : at these.
     reliability : over the model's instants, of all replicates together.
     alone : the same of each replicate.
-    lags : s, by how much each record lags the model by their correlation; NaN where that does not tell.
+    lags : s, by how much each record lags the model by their correlation; NaN if it shows none.
     shifts : s, by how much each was read later than its own time.
     comparisons : of each replicate with the model's mean; None where there is nothing to compare, or steps are not
         equal.
@@ -93,11 +93,11 @@ def validate_site(
     window: int,
     progress: Progress = silent,
 ) -> SiteResult:
-    """Judge one site; see `replay.validation.validation.validate` for what the arguments mean.
+    """Validate one site, with the arguments of `validate`.
 
     Raises
     ------
-    ValueError : units differ, a record does not meet the model's instants, or its lag is not to be told.
+    ValueError : units differ, a record does not meet the model's instants, or its lag is unknown.
     """
     model = site.model
     notes: list[str] = []
@@ -137,7 +137,7 @@ def validate_site(
 
 
 def _sizes(site: Site, measured: Samples, mean: Samples) -> list[str]:
-    """Return what there is to say of records that are of another size altogether than the model."""
+    """Return a note for records of a size that differs much from the model's."""
     notes = []
     for record, column in zip(site.records, measured.T, strict=True):
         known = np.isfinite(column)
@@ -172,7 +172,7 @@ def _areas(model: Model, measured: Samples) -> tuple[float, float]:
     return float(known.mean()) if len(known) else float("nan"), found.u_area
 
 
-# of the model's instants: with fewer judged there is a note, with fewer still no decision
+# fractions of the model's instants: with fewer assessed there is a note, with fewer still no decision
 _HALF, _FEW = 0.5, 0.1
 
 
@@ -182,7 +182,7 @@ class Validation:
 
     Parameters
     ----------
-    time : (n_instants,), s, those from the first to the last that was judged.
+    time : (n_instants,), s, those from the first to the last that was assessed.
     reliability : at these, of all sites together.
     sites : each alone.
     n_assessed : how many of the instants.
@@ -211,15 +211,15 @@ def validate(
     limits: Mapping[str, DecisionLimits] | None = None,
     progress: Progress = silent,
 ) -> Validation:
-    """Judge models by their records.
+    """Validate models with their records.
 
     Parameters
     ----------
     sites : at least one; several have the same instants.
     tolerance : how far a model may be off.
     align : shift the records by how much they lag: all of a site by the mean of it, or each by its own; a shift is
-        applied only if asked for, and the lag is reported in any case.
-    resample : interpolate records whose samples do not stand at the model's instants.
+        applied only if requested; the lag is always reported.
+    resample : interpolate records whose samples are not at the model's instants.
     joint : of several sites, count a realization only if it is within at all; by default the sites' product.
     window : s, of the windowed reliability; by default a fifth of the model's time.
     limits : for the decision, by the name of the reliability.
@@ -227,7 +227,7 @@ def validate(
 
     Raises
     ------
-    ValueError : something does not fit; the text says what.
+    ValueError : something does not fit; the message gives what.
     """
     models = [site.model for site in sites]
     check_same_time(models)
@@ -238,8 +238,8 @@ def validate(
     if window is not None and not window > 0.0:
         raise ValueError(f"--window {window:g}: must be a positive time")
     # longer than the model's time it is never full, however long
-    wanted = 0.2 * span if window is None else min(window, 2.0 * span)
-    n_window = max(1, round(wanted / step)) if step > 0.0 else 1
+    duration = 0.2 * span if window is None else min(window, 2.0 * span)
+    n_window = max(1, round(duration / step)) if step > 0.0 else 1
     if joint and "windowed" in (limits or {}):
         raise ValueError("--limit windowed: there is no windowed form of the joint reliability")
     results = tuple(

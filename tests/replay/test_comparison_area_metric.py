@@ -154,5 +154,5 @@ def test_an_order_is_taken_at_its_word_but_not_of_another_shape():
     measured, model, order = np.zeros((1, 1)), np.array([[1.0, 2.0]]), np.zeros((1, 2), dtype=np.uint32)
     # nothing is sorted: twice the first
     assert area_metric(measured, model, order).area == pytest.approx(1.0)
-    with pytest.raises(ValueError, match=r"order has shape \(1, 2\), the model \(1, 3\): make it anew"):
+    with pytest.raises(ValueError, match=r"order has shape \(1, 2\), the model \(1, 3\): compute it again"):
         area_metric(measured, np.ones((1, 3)), order)

@@ -142,7 +142,7 @@ def test_chords_and_fdb_are_unbiased_in_noise(in_noise, noise):
         row = by_name[name]
         assert row.mean == pytest.approx(row.known, abs=4.0 * row.deviation / np.sqrt(RUNS) + 1e-4), name
         assert row.mean_ratio == pytest.approx(0.75, rel=0.002), name
-        assert row.told == pytest.approx(row.deviation, rel=0.6), name
+        assert row.reported == pytest.approx(row.deviation, rel=0.6), name
 
 
 @pytest.mark.parametrize("noise", LEVELS)
@@ -154,7 +154,7 @@ def test_the_bias_of_eq_1_is_that_of_its_normalisation(in_noise, noise):
     row = by_name[EQUATION_1]
     assert row.mean == pytest.approx(phase, abs=4.0 * row.deviation / np.sqrt(RUNS) + 5e-4)
     assert row.mean_ratio == pytest.approx(ratio, abs=4.0 * row.deviation_ratio / np.sqrt(RUNS) + 1e-4)
-    assert row.mean_ratio < 0.75 and np.isnan(row.told)
+    assert row.mean_ratio < 0.75 and np.isnan(row.reported)
     # about the width that the noise of both channels gives the loop
     opened = np.sqrt(tones.phase**2 + 4.0 * noise**2 * (1.5e-3**-2 + 2e-3**-2))
     assert opened < by_name[DIRECT].mean < 1.12 * opened

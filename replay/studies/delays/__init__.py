@@ -9,11 +9,11 @@ from replay.studies import StudyResult
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
-    """Run the study as the options say."""
+    """Run the study with the options."""
     from monitor.commands.output import progress_bars
 
     with progress_bars() as progress:
-        # the bar stands before what is slow to import
+        # the progress bar is shown before slow imports
         progress("loading", 0, 1)
         from replay.studies.delays.as_json import as_json
         from replay.studies.delays.report import print_study

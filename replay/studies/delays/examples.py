@@ -19,7 +19,7 @@ TIME = np.linspace(0.0, 3.0, 151)
 # far outside of what is observed
 LATER = 30.0
 N_TERMS = 3
-# where every fit begins: no disturbance, no discrepancy, and rates that are nobody's
+# initial guess of every fit: no disturbance, no discrepancy, and rates of no example
 _BEGIN = {"q0": -1.0, "q1": 0.5}
 
 
@@ -46,7 +46,7 @@ class Example:
     printed : the paper's estimates from one run, by method and parameter.
     printed_steady_state : from one run, or the mean of 100 runs of five repeated observations each.
     printed_unstable : of 500 runs.
-    claim : all that the paper says of it beside the estimates.
+    claim : what the paper states of it besides the estimates.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Example:
         return ("q0", "q1") if self.truth.q1 else ("q0",)
 
     def model(self, method: Method) -> Regression:
-        """Return what is fitted: the undisturbed equation, with a polynomial beside it, or the disturbed one."""
+        """Return the fitted model: the undisturbed equation plus a polynomial, or the disturbed equation."""
         return self._undisturbed if method == Method.UNDISTURBED else self._compared(method)
 
     @property
@@ -104,7 +104,7 @@ class Example:
         return q0, parameters[:, 1] if len(self.rates) > 1 else np.zeros_like(q0)
 
     def predict(self, method: Method, parameters: Samples, time: Samples) -> Samples:
-        """Return what fitted parameters, (m, p), say of other instants, (m, n_times)."""
+        """Return the predictions of fitted parameters, (m, p), at other instants, (m, n_times)."""
         rates = len(self.rates)
         equation = replace(self.truth, omega=0.0)
         free = self.disturbed.free if method == Method.DISTURBANCE else self.rates

@@ -51,7 +51,7 @@ POSTERIOR_STEPS = 3000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PosteriorOfRun:
-    """The posterior of one run, and what it says of later.
+    """The posterior of one run, and its prediction.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class MethodRuns:
 
     @property
     def at_bound(self) -> int:
-        """How many runs stand at a bound."""
+        """Number of runs at a bound."""
         return int(self.fits.at_bound.any(axis=1).sum())
 
     @property
@@ -181,7 +181,7 @@ class NoiseLevel:
     first_run : the first run, by method, without the constraint.
     mean_parameters : (n_runs / 5, p), of Method 2: means over five observations each, as in the paper.
     joint : Method 2 of the same five observations fitted together.
-    posterior : of the first run of Example 3, with priors and kept stable; None elsewhere.
+    posterior : of the first run of Example 3, with priors and the stability constraint; None elsewhere.
     """
 
     example: Example
@@ -202,7 +202,7 @@ class NoiseLevel:
 
     @property
     def estimates(self) -> dict[str, Samples]:
-        """Method 2's parameters, (m, p), of single runs, of repeated observations in two ways, and kept stable."""
+        """Method 2's parameters, (m, p): single runs, repeated observations in two ways, single runs kept stable."""
         return {
             "single": self.free[Method.DISTURBANCE].fits.parameters,
             "mean_of_repeated": self.mean_parameters,

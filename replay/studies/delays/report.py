@@ -32,7 +32,7 @@ _WORDS = ("method 1, a polynomial beside the undisturbed model", "method 2, the 
 
 
 def print_study(study: DelayStudy) -> None:
-    """Print each example: a run beside the paper's, all runs, and what becomes of the prediction."""
+    """Print each example: a run next to the paper's, all runs, and the prediction."""
     console = report_console(118, wrap=True)
     console.print(_beginning(study))
     console.print()
@@ -278,11 +278,11 @@ def _estimate(value: float, error: float, interval: tuple[float, float]) -> str:
     """Return an estimate with its standard error and below it an interval, to the places that mean something."""
     if math.isfinite(error) and error > 0.0:
         places = min(max(1 - math.floor(math.log10(error)), 3), 12)
-        told = f"{error:.{places}f}"
+        uncertainty = f"{error:.{places}f}"
     else:
-        places, told = 4, "at a bound" if math.isnan(error) else "not known" if error else "0"
+        places, uncertainty = 4, "at a bound" if math.isnan(error) else "not known" if error else "0"
     low, high = (f"{end:.{max(places - 1, 3)}f}" if math.isfinite(end) else _NONE for end in interval)
-    return f"{value:.{places}f} ± {told}\n[{low}, {high}]"
+    return f"{value:.{places}f} ± {uncertainty}\n[{low}, {high}]"
 
 
 def _bars(values: Samples, share: float = 1.0) -> str:

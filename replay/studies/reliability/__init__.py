@@ -1,4 +1,4 @@
-"""The examples of the paper on reliability, beside reference values."""
+"""The examples of the paper on reliability, with reference values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from replay.studies import StudyResult
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
-    """Run the study as the options say."""
+    """Run the study with the options."""
     from monitor.commands.output import progress_bars
     from monitor.reliability.tolerance import TolerancePolicy
     from replay.studies.reliability.report import as_json, print_study

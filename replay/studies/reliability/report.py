@@ -19,7 +19,7 @@ _MUST = "what it must be"
 
 
 def as_json(study: ReliabilityStudy) -> dict[str, Any]:
-    """Return every case at the end of the horizon, beside its oracle."""
+    """Return every case at the end of the horizon, with its oracle."""
     return {
         "study": study.name,
         "quantity": study.ensemble.name,

@@ -1,4 +1,4 @@
-"""The examples of the paper on time-domain reliability, beside reference values."""
+"""The examples of the paper on time-domain reliability, with reference values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from replay.simulations.models import ensemble_model, realizations
 from sim.ensemble import EnsembleModel, replicates
 from sim.models.beam import StochasticBeam
 
-# for each of the two dimensions: twice as many change nothing that a realization could show
+# for each of the two dimensions; twice as many change the result by less than one realization
 _NODES = 48
 
 
@@ -44,8 +44,8 @@ def oracle(model: EnsembleModel, response: Samples, measured: Samples, tolerance
 
     Parameters
     ----------
-    model : what is judged.
-    response : (n_times, n_realizations), an ensemble that the judged one has nothing in common with.
+    model : the model that is validated.
+    response : (n_times, n_realizations), an ensemble that is independent of the validated one.
     measured, tolerance : (n_times, n_replicates).
     """
     steps = np.arange(1, len(measured) + 1)
@@ -104,10 +104,10 @@ TOLERANCES = (0.08, 0.16)
 THRESHOLDS = tuple(np.round(np.arange(0.02, 0.31, 0.04), 2).tolist())
 REPLICATES = 3
 REALIZATIONS = {"beam": 100_000, "sandia": 10_000}
-# a response that swings through zero leaves nothing within a share of itself
+# of a response that crosses zero nothing is within a fraction of itself
 POLICIES = {"beam": TolerancePolicy.LITERAL, "sandia": TolerancePolicy.FLOORED}
 
-# so many of the realizations are made anew for the oracle
+# realizations that are recomputed for the oracle
 _ORACLE_SHARE = 5
 # of the instants, in the windowed reliability
 _WINDOW_SHARE = 5
@@ -164,16 +164,16 @@ def run_study(
     policy: TolerancePolicy | None = None,
     progress: Progress = silent,
 ) -> ReliabilityStudy:
-    """Simulate the ensemble and the experiments, and judge the model by them.
+    """Simulate the ensemble and the experiments, and validate the model with them.
 
     Parameters
     ----------
     name : beam or sandia.
-    n_realizations : by default as many as take some seconds; all are held in memory.
+    n_realizations : by default as many as are computed in some seconds; all are held in memory.
     n_replicates : experiments of each model.
     seed : of everything random.
     policy : of the tolerances; by default as printed for the beam, and floored for the structure, whose response
-        begins at and swings through zero.
+        starts at zero and crosses it.
     progress : called with the task, how much of it is done, and its total.
 
     Raises

@@ -9,12 +9,12 @@ from replay.studies import StudyResult
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
-    """Run the study as the options say."""
+    """Run the study with the options."""
     from monitor.commands.output import progress_bars
     from replay.studies.thermal.report import as_json, print_study
 
     with progress_bars() as progress:
-        # what takes a second to import is imported beside the bar
+        # imports of a second are done while the progress bar is shown
         progress("limit of the application", 0, 2)
         from replay.studies.thermal.study import RESAMPLED, run_study
 

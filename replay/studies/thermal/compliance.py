@@ -15,7 +15,7 @@ from sim.models.thermal_population import Characterization, Conductivity, Family
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import ALLOWED, APPLICATION, LIMIT, LIMIT_TIME, Material, configurations, front_runs
 
-# 5 and 95 % of what the bootstrap data sets say
+# 5th and 95th percentile of the bootstrap data sets
 _LOW, _HIGH = 0.05, 0.95
 # of the bootstrap data sets: so many must agree with a verdict. Ours: the paper asks for a decision and has no rule
 AGREED = 0.95
@@ -91,9 +91,9 @@ def failure_probabilities(
 def resample(
     known: Characterization, data: Material, number: int, generator: np.random.Generator
 ) -> Iterator[Characterization]:
-    """Yield what other specimens, at the same temperatures, would have said of the material: a residual bootstrap.
+    """Yield the material data of other specimens at the same temperatures, by a residual bootstrap.
 
-    The line of the conductivity and the mean of the capacity stand for the material; what scatters about them is
+    The line of the conductivity and the mean of the capacity represent the material; what scatters about them is
     drawn with replacement, as large as that of specimens that the fit does not know. The representative temperature
     stays what it is.
     """

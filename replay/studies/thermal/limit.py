@@ -21,7 +21,7 @@ from sim.models.thermal_tables import APPLICATION, LIMIT, LIMIT_TIME, configurat
 _AT_ONCE = 512
 # of each outcome: so many are added
 _ADDED = 2.0
-# of a quadrature over the heat capacity: twice as many change nothing that a realization could show
+# of a quadrature over the heat capacity: twice as many change the result by less than one realization
 _NODES = 64
 # where the limit is known: J/(m^3 K), and W/(m K^2). A unit that takes up less is too hot for any conductivity that
 # the data allow, one that takes up more too cool; no resampled data have slopes beyond
@@ -29,7 +29,7 @@ CAPACITIES, SLOPES = (2.3e5, 6.0e5), (-1.5e-5, 5.5e-5)
 # of the specimens: how many may be taken for too hot or too cool because their capacity lies outside
 _MOST_UNRESOLVED = 1e-3
 _DEGREE_CAPACITY, _DEGREE_SLOPE = 14, 8
-# degC: conductivities there are nearly the limit's, whatever the slope, and that within this factor
+# degC: conductivities there are nearly the limit's for any slope, and within this factor
 _MIDDLE, _FACTOR = 500.0, 1.2
 _LEAST, _MOST = 0.02, 0.4  # W/(m K), of a constant one
 _ROUNDS = 9

@@ -1,4 +1,4 @@
-"""The thermal challenge as pictures: the material, the experiments beside the models, and the decision."""
+"""The thermal challenge as pictures: the material, the experiments compared with the models, and the decision."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _accreditation(study: ThermalStudy) -> Figure:
 
 
 def _experiments(axis: Axes, known: Characterization, test: SlabTest, runs: MeasuredRuns, depth: float) -> None:
-    """Draw what was measured over what the two models say: an area for k(T), two lines for constant k."""
+    """Draw the measurements over the predictions of the two models: an area for k(T), two lines for constant k."""
     for which in VALIDATED:
         specimens = known.population(which).sample(np.random.default_rng(1), _DRAWN)
         low, high = np.quantile(specimens.temperature(test, runs.time, (depth,))[:, 0], [_TAIL, 1.0 - _TAIL], axis=1)

@@ -27,7 +27,7 @@ _SHOWN = ("first_passage", "accumulated")
 
 
 def print_study(study: ThermalStudy) -> None:
-    """Print every table of the paper that holds results beside ours, and the decision at each level of data."""
+    """Print every table of results of the paper next to ours, and the decision at each level of data."""
     from replay.studies.thermal.statement import RULE
 
     console = report_console(110, wrap=True)
@@ -55,7 +55,7 @@ def print_study(study: ThermalStudy) -> None:
 
 
 def _check(study: ThermalStudy) -> Table:
-    """Return Table 2 beside eq. 2."""
+    """Return Table 2 next to eq. 2."""
     table = _table(
         "Table 2: eq. 2 on the front of the slab of Table 1, degC", "time [s]", "paper", "ours", "difference"
     )
@@ -75,7 +75,7 @@ def _convergence(study: ThermalStudy) -> Table:
 
 
 def _properties(level: LevelStudy) -> Table:
-    """Return what a level's specimens say of the material."""
+    """Return the material properties from the specimens of a level."""
     known = level.characterization
     title = (
         f"{level.level} (Table 4): k in W/(m K), rho C_p in MJ/(m^3 K), with 95 % confidence; representative k at "

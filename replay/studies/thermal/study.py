@@ -48,9 +48,9 @@ REALIZATIONS = 20_000
 RESAMPLED = 500
 # minutes on two cores
 MOST_REALIZATIONS, MOST_RESAMPLED = 1_000_000, 100_000
-# eq. 2 takes next to no time: of its units there are as many more
+# eq. 2 is fast: more units by this factor
 _CONSTANT_K_FACTOR = 5
-# of each model, that the experiments are laid beside: never more than of the units
+# of each model, that are compared with the experiments; never more than the units
 _SPECIMENS = 1024
 
 
@@ -64,7 +64,7 @@ class ThermalStudy:
     convergence : of the heat equation's solution.
     fits : by the assumption on the conductivity and by configuration, one a run; the slope is that of High.
     levels : of data.
-    n_units, n_specimens : drawn for the application with a slope in k, and beside the experiments.
+    n_units, n_specimens : drawn for the application with a slope in k, and for comparison with the experiments.
     n_resampled : bootstrap data sets.
     """
 
@@ -178,7 +178,7 @@ def _level(
     accreditation: _Reliabilities = {}
     share_cooler: dict[Conductivity, dict[str, Samples]] = {}
     for which in VALIDATED:
-        # the same deviates whatever is assumed
+        # the same deviates under every assumption
         specimens = characterization.population(which).sample(np.random.default_rng(of_specimens), n_specimens)
         at_fronts, at_depths = validation_sites(level, specimens), accreditation_sites(level, specimens)
         validation[which], accreditation[which] = (
@@ -195,8 +195,8 @@ def _level(
     bias = correct_bias(
         characterization, level, _CONSTANT_K_FACTOR * n_units, n_resampled, np.random.default_rng(of_bias)
     )
-    told = statement(level, failure, share_cooler[Conductivity.TEMPERATURE_DEPENDENT], bias, n_units)
-    return LevelStudy(level, characterization, validation, accreditation, share_cooler, failure, bias, told)
+    text = statement(level, failure, share_cooler[Conductivity.TEMPERATURE_DEPENDENT], bias, n_units)
+    return LevelStudy(level, characterization, validation, accreditation, share_cooler, failure, bias, text)
 
 
 def _table_2() -> Samples:

@@ -1,4 +1,4 @@
-"""The model of the slab beside its experiments: reliabilities at the sites, and the specimen that each run shows."""
+"""The model of the slab compared with its experiments: reliabilities at the sites, and the specimen of each run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ToleranceResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sites:
-    """Records, and what the model says of the same specimens at each of them.
+    """Records, and the model's predictions for the same specimens at each of them.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def fit_run(test: SlabTest, time: Samples, temperature: Samples, start: Samples,
     Parameters
     ----------
     test : what was done to it.
-    time, temperature : (n_times,), s and degC; the first instant, time zero, tells nothing and is left out.
+    time, temperature : (n_times,), s and degC; the first instant, time zero, has no information and is left out.
     start : (2,), conductivity at 0 degC and heat capacity to begin with.
     slope : of the conductivity, W/(m K^2); 0: constant properties.
 

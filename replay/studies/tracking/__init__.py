@@ -9,7 +9,7 @@ from replay.studies import StudyResult
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
-    """Run the study as the options say."""
+    """Run the study with the options."""
     from monitor.commands.output import progress_bars
 
     with progress_bars() as progress:

@@ -26,8 +26,8 @@ METHODS = (CHORDS, EQUATION_1, DIRECT, FDB)
 class NoisyPhase:
     """Mean and standard deviation over the runs of the phase [rad] and the ratio that one method gives.
 
-    ``noise`` is the standard deviation of the noise [m], ``level`` the same over the command's amplitude. ``told`` is
-    the standard deviation of the phase that the indicator itself tells, in the mean; NaN where it tells none.
+    ``noise`` is the standard deviation of the noise [m], ``level`` the same over the command's amplitude. ``reported``
+    is the mean standard deviation of the phase that the indicator itself reports; NaN if it reports none.
     """
 
     indicator: str
@@ -36,7 +36,7 @@ class NoisyPhase:
     known: float
     mean: float
     deviation: float
-    told: float
+    reported: float
     known_ratio: float
     mean_ratio: float
     deviation_ratio: float
@@ -53,7 +53,7 @@ def paei_in_noise(runs: int = RUNS, seed: int = 1) -> tuple[NoisyPhase, ...]:
         x_c, x_m = np.stack([case.command[:n], case.measured[:n]])[..., None] + noise * rng.standard_normal(
             (2, n, runs)
         )
-        for name, ratio, phase, told in _read(case.sample_rate, x_c, x_m):
+        for name, ratio, phase, reported in _read(case.sample_rate, x_c, x_m):
             found.append(
                 NoisyPhase(
                     name,
@@ -62,7 +62,7 @@ def paei_in_noise(runs: int = RUNS, seed: int = 1) -> tuple[NoisyPhase, ...]:
                     float(case.true_phase[0]),
                     float(phase.mean()),
                     float(phase.std()),
-                    told,
+                    reported,
                     float(case.true_ratio[0]),
                     float(ratio.mean()),
                     float(ratio.std()),
@@ -72,7 +72,7 @@ def paei_in_noise(runs: int = RUNS, seed: int = 1) -> tuple[NoisyPhase, ...]:
 
 
 def _read(sample_rate: float, x_c: Samples, x_m: Samples) -> Iterator[tuple[str, Samples, Samples, float]]:
-    """Yield each method with its ratios and phases, (n_runs,), and the deviation of the phase that it tells."""
+    """Yield each method with its ratios and phases, (n_runs,), and the deviation of the phase that it reports."""
     n, runs = x_c.shape
     # all runs side by side, and only the value at the last sample
     common: dict[str, Any] = {"n_pairs": runs, "every": n}
@@ -89,8 +89,8 @@ def _read(sample_rate: float, x_c: Samples, x_m: Samples) -> Iterator[tuple[str,
         indicators[name].update_block(x_c, x_m, first=1)
         value = indicators[name].value
         # those of PAEI are the chords', which eq. 1 has no part in
-        told = np.nan if name == EQUATION_1 else float(np.mean(value.phase_sd))
-        yield name, np.asarray(value.ratio), np.asarray(value.phase), told
+        reported = np.nan if name == EQUATION_1 else float(np.mean(value.phase_sd))
+        yield name, np.asarray(value.ratio), np.asarray(value.phase), reported
 
 
 def direct_fit(x_c: Samples, x_m: Samples) -> tuple[float, float]:

@@ -23,7 +23,7 @@ _REACH = 0.04
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure, in inches, whose panels stand apart enough for the units between them."""
+    """Return an empty figure, in inches, with room for units between the panels."""
     return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.05))
 
 
@@ -38,7 +38,7 @@ def plot_signals(axis: Axes, study: CaseStudy) -> None:
 
 
 def plot_indicators(axis: Axes, study: CaseStudy, quantity: str, factor: float, label: str) -> None:
-    """Draw what every indicator says of a quantity beside what was injected, with bands of two deviations."""
+    """Draw a quantity of every indicator and its injected value, with bands of two standard deviations."""
     case, names = study.case, [column.name for column in study.assessment.series.columns]
     truth = factor * getattr(case, f"true_{quantity}")
     axis.plot(case.time, truth, **TRUTH)

@@ -1,4 +1,4 @@
-"""The benchmark plant of the community: what every indicator says of it, beside its transfer function."""
+"""The benchmark plant of the community: every indicator compared with its transfer function."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _OTHER_SIGN = "the paper's sign is command less measured, ours measured less com
 
 @dataclass(frozen=True)
 class PrintedFigure:
-    """One printed number, with the paper's own sign, and ours beside it, both in `unit`; `where` it is read."""
+    """One printed number, with the paper's own sign, and ours, both in `unit`; `where` in the paper it is."""
 
     name: str
     label: str
@@ -31,7 +31,7 @@ class PrintedFigure:
 
 
 def printed_figures(study: CaseStudy) -> tuple[PrintedFigure, ...]:
-    """Return every number that the paper prints of a case, beside ours."""
+    """Return every number that the paper prints of a case, with ours."""
     return tuple(_FIGURES[study.case.name](study))
 
 

@@ -27,7 +27,7 @@ _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES), "m": ("mm", 1e3)}
 
 
 def print_study(study: TrackingStudy) -> None:
-    """Print every case beside what is known and what the paper prints."""
+    """Print every case with the known and the printed values."""
     console = report_console(110)
     for case in study.cases:
         _print_case(console, case)
@@ -94,12 +94,12 @@ def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
         "Case (i) in white noise on both signals, 200 runs of 2 s: "
         f"phase, known {known.known:.4f} rad, and ratio, known {known.known_ratio:g}"
     )
-    found = _table(title, "indicator", "noise mm", "%", "phase rad", "deviation", "told", "ratio", "error %")
+    found = _table(title, "indicator", "noise mm", "%", "phase rad", "deviation", "reported", "ratio", "error %")
     for row in rows:
         numbers = (
             row.mean,
             row.deviation,
-            row.told,
+            row.reported,
             row.mean_ratio,
             100.0 * (row.mean_ratio / row.known_ratio - 1.0),
         )
@@ -112,7 +112,7 @@ def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
 
 
 def _print_plant(console: Console, study: PlantStudy) -> None:
-    """Print the plant with and without a hold, what the indicators say of it under sines, and under noise."""
+    """Print the plant with and without a hold, and the indicators under sines and under noise."""
     from replay.studies.tracking.plant import PUBLISHED_RATE, RATE
 
     _print_responses(console, study)
@@ -207,7 +207,7 @@ def _print_transfer(console: Console, study: PlantStudy) -> None:
 def as_json(study: TrackingStudy) -> dict[str, Any]:
     """Return the study; SI and rad but for the criteria, which name their units.
 
-    ``paper`` has the units of its numbers beside them.
+    ``paper`` has the units of its numbers.
     """
     found: dict[str, Any] = {"study": "tracking", "cases": [_case(case) for case in study.cases]}
     if study.growth is not None:
@@ -244,7 +244,7 @@ def _accuracy_json(accuracy: IndicatorAccuracy) -> dict[str, float]:
 
 
 def _printed(figure: PrintedFigure) -> dict[str, Any]:
-    """Return a printed number and ours, in the unit that stands beside them."""
+    """Return a printed number and ours, in their unit."""
     return {name: value for name, value in asdict(figure).items() if name != "name"}
 
 
@@ -285,5 +285,5 @@ def _response(row: PlantResponse) -> dict[str, Any]:
 
 
 def _resolution(sample_rate: float) -> dict[str, float]:
-    """Return how finely J1 is told: it is a whole number of samples."""
+    """Return the resolution of J1, which is a whole number of samples."""
     return {"j1_resolution_ms": 1000.0 / sample_rate}

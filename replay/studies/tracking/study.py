@@ -1,4 +1,4 @@
-"""The seven cases of the paper on tracking indicators: every indicator on each, beside what is known and printed."""
+"""The seven cases of the paper on tracking indicators: every indicator on each, compared with known and printed values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class IndicatorAccuracy:
 
 @dataclass(frozen=True)
 class CaseStudy:
-    """One case: its signals, what the indicators say of them, and how far that is from the truth."""
+    """One case: its signals, the results of the indicators, and their errors."""
 
     case: TrackingCase
     assessment: Assessment
@@ -98,7 +98,7 @@ def study_case(name: str, seed: int = 1) -> CaseStudy:
 
 @dataclass(frozen=True)
 class TrackingStudy:
-    """The cases that were asked for, PAEI in noise, and the benchmark plant; None for what was not asked for."""
+    """The requested cases, PAEI in noise, and the benchmark plant; None for what was not requested."""
 
     cases: tuple[CaseStudy, ...]
     noise: tuple[NoisyPhase, ...] | None
@@ -118,11 +118,11 @@ def run_study(parts: Iterable[str], seed: int = 1, progress: Progress = silent) 
     ------
     ValueError : a name is none of these.
     """
-    wanted = [part for name in parts for part in _TOGETHER.get(name, (name,))]
-    for name in wanted:
+    requested = [part for name in parts for part in _TOGETHER.get(name, (name,))]
+    for name in requested:
         if name not in PARTS:
             raise ValueError(f"there is no case {name!r}: choose among {', '.join(PARTS)}")
-    chosen = [name for name in PARTS if name in wanted]
+    chosen = [name for name in PARTS if name in requested]
     cases, noise, plant = [], None, None
     for done, name in enumerate(chosen):
         progress("cases", done, len(chosen))
