@@ -164,7 +164,8 @@ def time_warping_distance(measured: Samples, model: Samples, window: int) -> flo
     Notes
     -----
     Two rows of the band are stored, so that memory grows with the window only, and the record is never decimated;
-    time grows as n times the window: 20 000 samples take half a second with a tenth of the record, 2.4 s without a band.
+    time grows as n times the window: 20 000 samples take half a second with a tenth of the record, 2.4 s without
+    a band.
 
     Source: Sakoe and Chiba, IEEE Transactions on Acoustics, Speech, and Signal Processing 26 (1978), with squared
     differences and unit weights.

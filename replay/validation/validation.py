@@ -32,7 +32,7 @@ from replay.validation.tolerance_choice import ToleranceChoice
 
 Align = Literal["no", "common", "each"]
 
-_UNEQUAL = "its steps are not equal: no lag is told"
+_UNEQUAL = "its steps are not equal: the lag is unknown"
 # factor to the model: a record beyond it is in another unit
 _OTHER_SIZE = 30.0
 
@@ -110,7 +110,7 @@ def validate_site(
     if not even:
         if align != "no":
             raise RecordingError(f"{model.name}: {_UNEQUAL}: do not align the records")
-        notes.append(f"{model.name}: {_UNEQUAL}, nor is its mean compared with the records")
+        notes.append(f"{model.name}: {_UNEQUAL}, its mean not compared with the records")
     mean = model.mean
     lags = tuple(lag(record, model.time, mean) for record in site.records)
     shifts = _shifts(lags, align, site.records)

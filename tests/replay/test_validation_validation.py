@@ -289,7 +289,7 @@ def test_steps_that_are_not_equal_have_no_lag_and_no_comparison():
     assert_all_close(curves(found.reliability), definition(within_of(uneven, replicate, 0.15)))
     (result,) = found.sites
     assert np.isnan(result.lags).all() and result.comparisons == (None,) and np.isfinite(result.area)
-    assert "bent: its steps are not equal: no lag is told, nor is its mean compared with the records" in found.notes
+    assert "bent: its steps are not equal: the lag is unknown, its mean not compared with the records" in found.notes
     for align in ("common", "each"):
         with pytest.raises(RecordingError, match=r"^bent: its steps are not equal: .* do not align the records"):
             validate([Site(uneven, (replicate,))], read_tolerance("0.15"), align=align)

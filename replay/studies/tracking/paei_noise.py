@@ -26,8 +26,8 @@ METHODS = (CHORDS, EQUATION_1, DIRECT, FDB)
 class NoisyPhase:
     """Mean and standard deviation over the runs of the phase [rad] and the ratio that one method gives.
 
-    ``noise`` is the standard deviation of the noise [m], ``level`` the same over the command's amplitude. ``reported``
-    is the mean standard deviation of the phase that the indicator itself reports; NaN if it reports none.
+    ``noise`` is the standard deviation of the noise [m], ``level`` the same over the command's amplitude.
+    ``reported`` is the mean standard deviation of the phase that the indicator reports; NaN if it reports none.
     """
 
     indicator: str

@@ -1,4 +1,4 @@
-"""The seven cases of the paper on tracking indicators: every indicator on each, compared with known and printed values."""
+"""The seven cases of the paper on tracking indicators: every indicator on each, with known and printed values."""
 
 from __future__ import annotations
 
