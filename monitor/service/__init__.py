@@ -1,1 +1,1 @@
-"""The service's loop, its health statistics, and what it does under load."""
+"""The loop of the service, its health statistics, and load control."""

@@ -143,7 +143,7 @@ class LoadShedding:
 
         Parameters
         ----------
-        faster_than_real_time : samples come faster than the rig's clock, as from a replay, which waits where needed.
+        faster_than_real_time : samples come faster than the rig's clock, as from a replay, which waits if asked to.
         """
         overloaded = lag > _OVERLOAD_LAG and lag >= self._lag and not faster_than_real_time
         self._overloaded = self._overloaded + 1 if overloaded else 0

@@ -82,6 +82,7 @@ class Service:
         self._items = 0
         self._uncomputed, self._computed_arrival = 0, math.inf
         self.dropped = 0
+        """About how many samples were not processed at a stop."""
         settings, requests = monitor.settings, request_servers[0].endpoint if request_servers else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
         self._statistics = HealthStatistics(self._now, stale_after, fixed)
@@ -95,7 +96,8 @@ class Service:
     def run(self, stop: Callable[[], bool], *, once: bool = False) -> None:
         """Run until `stop` returns True or the source has ended; with `once`, until the stream's last block.
 
-        After a stop it reads what has arrived, at last without results; what there is no time for is `dropped`.
+        After a stop the messages that have arrived are processed, the last of them without results; `dropped` counts
+        the samples for which there was no time.
         """
         deadlines = StopDeadlines(stop)
         self._publish_health()
@@ -242,7 +244,7 @@ class Service:
             self._publish_event(Event(EventKind.GAP, *self._statistics.newest_sample, self.dropped, why))
 
     def _publish_health(self) -> None:
-        # rejected blocks after which none came
+        # blocks rejected at the end, which no later block reports
         if count := self._restart_limiter.take_rejected_count():
             self._report_restarts(count)
         # a fault above the rate limit is reported later, if it is still there

@@ -265,7 +265,7 @@ def test_a_list_that_others_can_write_lets_nobody_in(folder):
     assert len(said) == 3 and any("chmod go-w" in text for text in said)
     clients.chmod(0o777)
     assert allowed.name_of(keys["c"]) is None
-    assert "no client is let in" in said[-1] and "chmod go-w" in said[-1]
+    assert "no client is accepted" in said[-1] and "chmod go-w" in said[-1]
     clients.chmod(0o700)
     assert allowed.name_of(keys["c"]) == "c"
     clients.rename(clients.parent / "gone")

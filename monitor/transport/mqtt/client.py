@@ -170,7 +170,7 @@ class ConnectionTasks:
         return topics.topic(ALARMS), discovery.topic_filter(self._settings.discovery_prefix, topics)
 
     async def _clear_foreign(self, connection: Connection, topics: RigTopics) -> None:
-        """Clear messages retained from a run with other settings, once ours are known."""
+        """Clear messages retained from a run with other settings, once our own messages are known."""
         while not self._outbox.is_retained(META):
             await asyncio.sleep(POLL_INTERVAL)
         # the alarms of a stream are published a little after its columns

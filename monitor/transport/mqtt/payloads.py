@@ -102,7 +102,10 @@ class TelemetryEncoder:
         row: list[float | None] = block.values[-1].astype(object).tolist()
         for place in np.flatnonzero(~np.isfinite(block.values[-1])).tolist():
             row[place] = None
-        values = {who: {name: row[at] for name, at in places.items()} for who, places in self._places.items()}
+        values = {
+            actuator: {name: row[place] for name, place in places.items()}
+            for actuator, places in self._places.items()
+        }
         time, index = block.time + rows * self._step, block.index + rows * self._every
         content: dict[str, Any] = {"time": time, "index": index, "utc": utc}
         if self._headlines is not None:

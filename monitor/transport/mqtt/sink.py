@@ -151,7 +151,7 @@ class MqttSink:
         if health.rig:
             self._set_rig(health.rig)
         self._publish_status(health)
-        # at once under a new name: the retained summary may be that of a service that was killed
+        # at once for a new rig: the retained summary may be that of a service that was killed
         due = self._summary_time is None or self._clock() - self._summary_time >= _SUMMARY_INTERVAL
         if ended or (due and self._topics.rig):
             self._publish_summary()

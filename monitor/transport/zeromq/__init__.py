@@ -1,1 +1,1 @@
-"""ZeroMQ sockets: publishers, subscribers, requests; what comes in and what goes out."""
+"""ZeroMQ: publishers and subscribers of signals and results, requests, and CURVE keys."""

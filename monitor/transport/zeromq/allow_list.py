@@ -1,4 +1,4 @@
-"""Clients that are let in: their keys in a folder, and the authenticator that looks them up (ZAP, RFC 27)."""
+"""The list of clients: their public keys in a folder, and the authenticator that looks them up (ZAP, RFC 27)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from monitor.transport.zeromq.key_files import (
 )
 
 _MAX_FILES = 4096
-_CHECK_INTERVAL = 0.25  # s; the cost of a check grows with the files, and unknown clients may come at any rate
+_CHECK_INTERVAL = 0.25  # s; a check of many files is slow, and unknown clients may connect at any rate
 
 _Signature = tuple[tuple[str, int, int, int], ...]
 
@@ -96,7 +96,7 @@ class AllowList:
             seen = self._files()
         except (KeyFileError, OSError) as problem:
             self._seen, self._names, self._raw_keys = None, {}, {}
-            self._report(f"no client is let in: {problem}")
+            self._report(f"no client is accepted: {problem}")
             return
         if seen != self._seen:
             self._names, settled = self._read(seen)
@@ -111,7 +111,7 @@ class AllowList:
                     status = entry.stat(follow_symlinks=False)
                     found.append((entry.name, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
         if len(found) > _MAX_FILES:
-            self._report(f"{self.folder} holds more than {_MAX_FILES} keys: the last by name are not let in")
+            self._report(f"{self.folder} holds more than {_MAX_FILES} keys: the last by name are ignored")
         return tuple(sorted(found)[:_MAX_FILES])
 
     def _read(self, seen: _Signature) -> tuple[dict[bytes, str], bool]:
@@ -124,7 +124,7 @@ class AllowList:
             except KeyFileError as problem:
                 # a fault of the system, such as too many open files, may pass
                 settled = settled and not isinstance(problem.__cause__, OSError)
-                self._report(f"not let in: {problem}")
+                self._report(f"key ignored: {problem}")
         return names, settled
 
     def _report(self, text: str) -> None:
@@ -163,7 +163,7 @@ class KeyFolder:
         return True
 
     def client(self, name: str) -> Path:
-        """Create a client's pair and let it in; return the folder to hand over."""
+        """Create a client's pair and add it to the list; return the folder to hand over."""
         folder = self._hand_over / self._new(name)
         if folder.exists():
             raise KeyFileError(f"{folder} exists already: remove it first")
@@ -179,7 +179,7 @@ class KeyFolder:
         return folder
 
     def admit(self, name: str, file: Path) -> None:
-        """Let in the client whose public key is in `file`."""
+        """Add the client whose public key is in `file` to the list."""
         write_key(self._clients / f"{self._new(name)}{PUBLIC}", read_public(file))
 
     def remove(self, name: str) -> None:
@@ -194,7 +194,7 @@ class KeyFolder:
         shutil.rmtree(self._hand_over / name, ignore_errors=True)
 
     def listed(self) -> dict[bytes, str]:
-        """Return the names of those let in, by public key."""
+        """Return the names of the clients on the list, by public key."""
         check_folder(self._clients)
         problems: list[str] = []
         names = AllowList(self._clients, report=problems.append).names
@@ -225,12 +225,12 @@ _VERSION, _ACCEPTED, _REJECTED = b"1.0", b"200", b"400"
 class ZapAuthenticator:
     """Authenticate the clients of all sockets of a context that are bound with keys, in a thread of its own.
 
-    There is one per context. When it is closed or its thread has died, no new client gets in.
+    There is one per context. When it is closed or its thread has died, no new client is accepted.
 
     Parameters
     ----------
     context : of the sockets; it must outlive this.
-    allowed : the clients that are let in.
+    allowed : the clients that are accepted.
     log : called in the thread with a line for a client that is refused, 5 times at once and then every 10 s.
     """
 
@@ -260,7 +260,7 @@ class ZapAuthenticator:
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """Let in no more clients; a second call does nothing."""
+        """Accept no more clients; a second call does nothing."""
         self._stop.set()
         self._thread.join()
 
@@ -298,9 +298,9 @@ class ZapAuthenticator:
             return None
         name = self._allowed.name_of(key)
         if name is None and self._log_limit.allow():
-            who = address.decode("ascii", "replace") or "this machine"
+            peer = address.decode("ascii", "replace") or "this machine"
             self._log(
-                f"refused a client at {who}: its key {z85.encode(key).decode()} is not in {self._allowed.folder}"
+                f"refused a client at {peer}: its key {z85.encode(key).decode()} is not in {self._allowed.folder}"
             )
         return name
 

@@ -143,7 +143,7 @@ class PublisherProcess:
     linger : s to send the last messages after `close`.
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
-    clients : folder of the public keys of the clients that are let in; with keys only.
+    clients : folder of the public keys of the clients that are accepted; with keys only.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class ResultPublisher:
     security : the service's keys.
     context : of the caller, who then terminates it; by default its own.
     own_process : publish in a process of its own, which a hostile subscriber can crash or fill instead of this one.
-    clients : folder of the public keys of the clients that are let in; with keys only.
+    clients : folder of the public keys of the clients that are accepted; with keys only.
     encoder : shared with other sinks that encode the same blocks.
 
     Raises

@@ -210,7 +210,7 @@ class SignalPublisher:
 
         Raises
         ------
-        TransportError : the peer that it connects to rejects it for good; a new publisher may be let in.
+        TransportError : the peer that it connects to rejects it for good; a new publisher may be accepted.
         """
         accepted = self._socket.send(self._encoder.encode(block), wait=self._reliable and wait)
         if self._reliable and not accepted:
