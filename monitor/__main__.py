@@ -64,7 +64,6 @@ _EXTRAS = {
     "matplotlib": "study",
     "pandas": "study",
     "dtaidistance": "study",
-    "scipy": "study",
     "emcee": "bayes",
 }
 """Optional packages, and the extra of pyproject.toml that installs each."""
