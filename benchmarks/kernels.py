@@ -13,15 +13,16 @@ from benchmarks.alternatives import ellipse_by_eig, ellipse_by_lstsq, fft_of_win
 from benchmarks.figures import NS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.config import IndicatorSettings
+from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
 from monitor.indicators.energy_error import HybridSimulationErrorMonitor
-from monitor.indicators.factory import all_indicators
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
-from monitor.indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices, PhaseAmplitudeIndices
+from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.indicators.tracking_error import PeakErrorIndicator, RmsErrorIndicator
 from monitor.indicators.tracking_indicator import TrackingIndicator
+from monitor.indicators.tracking_pass import create_indicators
 from monitor.indicators.transfer_function import TransferFunction
 from monitor.messages.blocks import Samples
 
@@ -56,7 +57,7 @@ def run(quick: bool) -> Iterator[Figure]:
         runs: dict[str, Callable[[], object]] = {}
         for band_name, band in BANDS.items():
             settings = IndicatorSettings(window=N_WINDOW / RATE, band=band)
-            indicators: list[WindowedIndicator[Any]] = [*all_indicators(settings, RATE, n_pairs, with_force=True)]
+            indicators: list[WindowedIndicator[Any]] = [*create_indicators(settings, RATE, n_pairs, with_force=True)]
             indicators.append(TransferFunction(RATE, settings.transfer_segment, n_pairs=n_pairs))
             for indicator in indicators:
                 name = NAMES[type(indicator)]

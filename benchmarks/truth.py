@@ -10,11 +10,12 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
-from monitor.indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices, PhaseAmplitudeIndices
+from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.indicators.tracking_indicator import TrackingIndicator
 from monitor.messages.blocks import Samples
 from sim.known_pairs import CLASSES, UNRELATED, known_pairs

@@ -8,6 +8,7 @@ from .client.rows import Row as Row
 from .engine.monitor import Monitor as Monitor
 from .engine.monitor import Update as Update
 from .ensembles.reader import read_ensemble as read_ensemble
+from .indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices as AdaptivePhaseAmplitudeIndices
 from .indicators.band_pass import BandPass as BandPass
 from .indicators.base import Snapshot as Snapshot
 from .indicators.benchmark_criteria import benchmark_criteria as benchmark_criteria
@@ -16,7 +17,6 @@ from .indicators.energy_error import HybridSimulationErrorMonitor as HybridSimul
 from .indicators.frequency_domain import FrequencyDomainIndicator as FrequencyDomainIndicator
 from .indicators.frequency_evaluation import FrequencyEvaluationIndex as FrequencyEvaluationIndex
 from .indicators.frequency_evaluation import frequency_evaluation_index as frequency_evaluation_index
-from .indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices as AdaptivePhaseAmplitudeIndices
 from .indicators.phase_amplitude import PhaseAmplitudeIndices as PhaseAmplitudeIndices
 from .indicators.tracking_error import PeakErrorIndicator as PeakErrorIndicator
 from .indicators.tracking_error import RmsErrorIndicator as RmsErrorIndicator

@@ -113,7 +113,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
         ),
     ),
     "paei_adaptive": MeasureEntry(
-        "monitor.indicators.phase_amplitude:AdaptivePhaseAmplitudeIndices",
+        "monitor.indicators.adaptive_phase_amplitude:AdaptivePhaseAmplitudeIndices",
         _ELLIPSE,
         _outputs(
             "paei_adaptive",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from monitor.catalogue import Output
+from monitor.indicators.parts.memory import new_memory
 from monitor.messages.blocks import Samples
 
 # samples in the windows of all pairs together; each costs about a kilobyte when every measure is computed
@@ -214,3 +218,34 @@ class WindowedIndicator(ABC, Generic[Value]):
         self._state = deepcopy(snapshot.state)
         self._values = snapshot.values.copy()
         self._count = snapshot.count
+
+
+class PassIndicator(WindowedIndicator[Value]):
+    """An indicator that is a part of the compiled pass over every sample (`tracking_pass`).
+
+    Attributes
+    ----------
+    part : its number in the pass.
+    """
+
+    part: ClassVar[int]
+
+    @abstractmethod
+    def new_arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return the arrays of the initial state."""
+
+    def release_state(self) -> None:
+        """Drop the state: the indicator has become a part of a `TrackingPass`."""
+        self._state = ()
+
+    def _new_state(self) -> tuple[Samples, ...]:
+        return (new_memory({self.part: self.new_arrays()}, {self.part: 0}),)
+
+    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
+        # the pass knows the kernels of all its parts, so it imports them and not they it
+        self._pass(signals.x_c, signals.x_m, signals.f_m, first, self.every, out, self._state[0])
+
+    @cached_property
+    def _pass(self) -> Callable[..., None]:
+        advance: Callable[..., None] = import_module("monitor.indicators.tracking_pass").advance_pass
+        return advance

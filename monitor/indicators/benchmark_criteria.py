@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from monitor.indicators.parts.cross_spectra import fast_length
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Samples
 
@@ -68,20 +69,19 @@ def benchmark_criteria(
     )
 
 
-def _delay(c: Samples, m: Samples, good: NDArray[np.bool_], most: int) -> float:
-    """Return the lag of the largest correlation in samples, NaN when none within `most` samples is a maximum."""
-    # scipy takes a third of a second, which nobody should wait for who asks for no record
-    from scipy.signal import correlate
-
-    centred = []
+def _delay(c: Samples, m: Samples, valid: NDArray[np.bool_], max_lag: int) -> float:
+    """Return the lag of the largest correlation, samples; NaN when none within `max_lag` samples is a maximum."""
+    n = len(c)
+    n_transform = fast_length(2 * n - 1)
+    spectra = []
     for x in (c, m):
-        kept = x[good]
-        away = np.zeros(len(x))
-        away[good] = (kept - np.mean(kept)) / np.ptp(kept)
-        centred.append(away)
-    # one sample more on either side shows whether the last one is a maximum; beyond the record it is zero
-    lags = np.arange(-most - 1, most + 2)
-    common: Samples = np.pad(correlate(centred[1], centred[0], mode="full", method="fft"), 2)
-    near = common[lags + len(c) + 1]
-    at = int(np.argmax(near))
-    return float(lags[at]) if 0 < at < len(near) - 1 else np.nan
+        samples = x[valid]
+        centred = np.zeros(n)
+        centred[valid] = (samples - np.mean(samples)) / np.ptp(samples)
+        spectra.append(np.fft.rfft(centred, n_transform))
+    correlation = np.fft.irfft(spectra[1] * spectra[0].conj(), n_transform)
+    # one lag more on either side shows whether the last one is a maximum; beyond the record the correlation is zero
+    lags = np.arange(-max_lag - 1, max_lag + 2)
+    nearby = np.where(np.abs(lags) < n, correlation[lags % n_transform], 0.0)
+    peak = int(np.argmax(nearby))
+    return float(lags[peak]) if 0 < peak < len(nearby) - 1 else np.nan

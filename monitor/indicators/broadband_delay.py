@@ -12,9 +12,8 @@ from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
-from monitor.indicators.parts.fractional_lag import REACH, delayed
-from monitor.indicators.parts.gate import Gate, gate_limits, new_gate, update_gate
-from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, Residual, scatter, with_chance
+from monitor.indicators.parts.residual import REACH, SMALLEST_FIT, UNRELATED, Residual, delayed, scatter, with_chance
+from monitor.indicators.parts.sample_loop import Gate, gate_limits, new_gate, update_gate
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import check_window
-from monitor.indicators.parts.dominant_tone import TAPERS
+from monitor.indicators.base import PassIndicator, check_window
+from monitor.indicators.parts.dominant_tone import N_TRACKED, TAPERS, choose_bins, half_angles, turns_of
 from monitor.indicators.parts.fourier import new_transform
 from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, FdbState
-from monitor.indicators.parts.gate import gate_limits, new_gate
-from monitor.indicators.parts.tracked_bins import N_TRACKED, choose_bins, half_angles, turns_of
-from monitor.indicators.tracking_pass import FDB, PassIndicator
+from monitor.indicators.parts.memory import FDB
+from monitor.indicators.parts.sample_loop import gate_limits, new_gate
 
 # looks at the whole window while it slides by its length
 _EVALUATIONS = 8

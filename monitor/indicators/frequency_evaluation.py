@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.fft
 from numpy.typing import ArrayLike
 
 from monitor.catalogue import CATALOGUE
@@ -197,7 +196,7 @@ def _analytic(spectrum: Spectrum, n: int) -> Spectrum:
     """Return (n,) the sum of ``spectrum[k - 1] exp(2 pi i k t / n)`` over the bins, from the first one on."""
     padded = np.zeros(n, dtype=np.complex128)
     padded[1 : len(spectrum) + 1] = spectrum
-    return np.asarray(n * scipy.fft.ifft(padded))
+    return np.asarray(n * np.fft.ifft(padded))
 
 
 @reduction

@@ -1,23 +1,43 @@
-"""PAEI: phase and amplitude error indices from the ellipse that measured against command draws.
-
-Over a fixed window, and over one that is as long as the loop needs and no longer.
-"""
+"""PAEI: phase and amplitude error indices from the ellipse of measured against command, over a fixed window."""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import check_window
-from monitor.indicators.parts.adaptive_kernel import AdaptiveState
-from monitor.indicators.parts.chords import chord_lags, new_chord_sums
-from monitor.indicators.parts.closed_loop import N_WORK_ROWS
-from monitor.indicators.parts.ellipse import new_ellipse_window
-from monitor.indicators.parts.gate import gate_limits, new_gate
-from monitor.indicators.parts.phase_amplitude_kernel import N_HELD, PaeiState
-from monitor.indicators.tracking_pass import ADAPTIVE, PAEI, PassIndicator
+from monitor.indicators.base import PassIndicator, check_window
+from monitor.indicators.parts.chords import (
+    GOOD,
+    LAG,
+    N_SUMS,
+    SHIFT,
+    choose_lag,
+    collect_chords,
+    n_groups,
+    new_chord_sums,
+    push_chords,
+    read_chords,
+    turn_chords,
+)
+from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
+from monitor.indicators.parts.ellipse import fit_ellipse, new_ellipse_window, push_point, sum_points, turn_points
+from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, close_loop
+from monitor.indicators.parts.memory import PAEI, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.residual import UNRELATED
+from monitor.indicators.parts.sample_loop import (
+    clear_row,
+    gate_limits,
+    is_good,
+    new_gate,
+    next_sample,
+    next_slot,
+    start_rows,
+    update_gate,
+)
+from monitor.kernel import kernel
+from monitor.messages.blocks import Samples
 
 # looks at the whole window while it slides by its length
 _EVALUATIONS = 8
@@ -116,95 +136,120 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
         return PaeiState(settings, *new_chord_sums(n, pairs), *points, held, work, *new_gate(pairs))
 
 
-# samples that may search for a window, in a longest one
-_SEARCHES = 32
+# what is held between evaluations, see `ClosedLoop`
+PACE, SLOPE, BEND, LAG_SD, GAIN_SD, RATE_SD, OPEN = range(7)
+N_HELD = 7
 
 
-class AdaptivePhaseAmplitudeValues(NamedTuple):
-    """As `PhaseAmplitudeValues`; ``window`` is the length that was used, s."""
+class PaeiState(NamedTuple):
+    """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), what is held, its gate.
 
-    ratio: float
-    amplitude_error: float
-    phase: float
-    delay: float
-    ratio_sd: float
-    phase_sd: float
-    delay_sd: float
-    window: float
-
-
-class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues]):
-    """Phase and amplitude error indices over the adaptive window of the review's Fig. 4, online.
-
-    Parameters
-    ----------
-    sample_rate : Hz.
-    window : s; the longest window that is allowed.
-    noise_correction, gate, relative_gate : as in `PhaseAmplitudeIndices`.
-    n_pairs, every : see `WindowedIndicator`.
-
-    Notes
-    -----
-    The first window grows forward in time until the checks hold; every later one ends at the newest sample and
-    reaches as far back as they need. The checks are the review's, their thresholds ours: the command spans three
-    quarters of the fitted ellipse's width; the angle that the command has turned through, by the chords' frequency,
-    is 2 pi or more (the loop's own angle means nothing where it is thin); 4ac - b^2 is positive, or negative by no
-    more than a line's is; the fitted centre lies within the data's bounding box. Four are ours altogether, or else
-    the noise on a piece of the loop would pass for a loop: the phase is known to 0.1 rad, delay and gain leave at
-    most 5 % of the power of measured in the command's band, measured follows the command by that delay over three
-    such windows, and the command does not span more than four of the chords' amplitudes. A window has 32 samples or
-    more.
-
-    With two economies: a search begins at the length found by the last one, instead of at nothing, half of the
-    surplus shorter if there was one; where the checks fail it grows by quarters, three lengths a search and at last
-    the newest turn alone, and the next search goes on, with nothing valid until they hold. And there are 32 searches
-    in a longest window, at every `hop`-th sample; between two the values are held. In steady motion that leads to the
-    shortest length at which the angle is 2 pi, as the flowchart does.
-
-    Delay, ratio and standard deviations are those of `PhaseAmplitudeIndices` (`closed_loop`). One turn in noise says
-    less than several: the phase is three to four times as uncertain as over 2.5 turns.
-
-    Attributes
-    ----------
-    fills_early : values come before the longest window is full.
+    ``held`` (n_pairs, 7); ``work`` (n_rooms, n_window).
     """
 
-    outputs = CATALOGUE["paei_adaptive"].outputs
-    value_type = AdaptivePhaseAmplitudeValues
-    smallest_window = 32
-    part = ADAPTIVE
-    fills_early: ClassVar[bool] = True
+    settings: Vector
+    ring: Cube
+    suffix: Cube
+    prefix: Matrix
+    counts: IntMatrix
+    clock: IntVector
+    lags: IntVector
+    point_suffix: Cube
+    point_prefix: Matrix
+    frame: Matrix
+    point_counts: IntMatrix
+    held: Matrix
+    work: Matrix
+    gate_peak: Vector
+    gate_lowest: Vector
+    gate_start: IntVector
 
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        noise_correction: bool = True,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
-        # samples from one search for a window to the next
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // _SEARCHES)
-        self._noise_correction = bool(noise_correction)
-        super().__init__(
-            sample_rate,
-            window,
-            n_pairs=n_pairs,
-            every=every,
-            noise_correction=noise_correction,
-            gate=gate,
-            relative_gate=relative_gate,
-        )
 
-    def new_arrays(self) -> AdaptiveState:
-        """Return the arrays as they begin."""
-        n, pairs = self.n_window, self.n_pairs
-        settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
-        ring, counts = np.zeros((pairs, 2, 2 * n)), np.zeros((pairs, 2), dtype=np.int64)
-        clock, held = np.zeros(1, dtype=np.int64), np.full((pairs, len(self.outputs)), np.nan)
-        work = np.zeros((N_WORK_ROWS, n))
-        return AdaptiveState(settings, ring, counts, clock, chord_lags(n), held, work, *new_gate(pairs))
+open_paei = open_state(PaeiState)
+
+
+@kernel
+def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: PaeiState) -> None:
+    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 7)."""
+    (
+        settings, ring, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
+        work, gate_peak, gate_lowest, gate_start,
+    ) = state  # fmt: skip
+    hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
+    absolute, relative = settings[3], settings[4]
+    n_window = ring.shape[2] // 2
+    chord_sum, point_sum = np.empty(N_SUMS), np.empty(N_POWERS)
+    # pair by pair: the sums of one lie side by side in memory
+    for pair in range(x_c.shape[1]):
+        slot, number, rows_clock = clock[0], clock[1], start_rows(first, every)
+        for i in range(x_c.shape[0]):
+            rows_clock = next_sample(rows_clock, every)
+            give, row = rows_clock.due, rows_clock.row
+            c, m = x_c[i, pair], x_m[i, pair]
+            if is_good(c, m):
+                counts[pair, GOOD] += 1
+            else:
+                counts[pair, GOOD] = 0
+                c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
+            if not noise_correction:
+                push_point(pair, c, m, ring, point_prefix, frame, point_counts, slot, number)
+            push_chords(pair, c, m, ring, suffix, prefix, counts, slot)
+            if not noise_correction and point_counts[pair, 0] == 0:
+                turn_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
+            if give:
+                clear_row(out, row, pair)
+            full = counts[pair, GOOD] >= n_window
+            due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
+            if due:
+                newest = slot + 1 + n_window
+                k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
+                piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
+                loop = close_loop(piece_c, piece_m, max(k, 1), lag, rough.turn_rate, UNRELATED, work)
+                held[pair, PACE], held[pair, SLOPE], held[pair, BEND] = loop.pace, loop.slope, loop.bend
+                held[pair, LAG_SD], held[pair, GAIN_SD], held[pair, RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
+                if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT]:
+                    counts[pair, LAG], counts[pair, SHIFT] = k, loop.shift
+                    if k > 0:
+                        turn_chords(pair, ring, suffix, prefix, counts, slot)
+            if (due or give) and full and counts[pair, LAG] > 0:
+                k, shift = counts[pair, LAG], counts[pair, SHIFT]
+                collect_chords(pair, suffix, prefix, counts, chord_sum)
+                chords = read_chords(chord_sum, k, float(n_groups(n_window, k, shift)))
+                amplitude, turn_rate = chords.amplitude, chords.turn_rate
+                # the angle by which the lag is more than the shift
+                more = -np.arctan2(chords.quadrature, chords.in_phase) / held[pair, PACE]
+                gain = np.hypot(chords.in_phase, chords.quadrature)
+                # the slope comes from the ends of the window, and is another one at the next look
+                tilted = held[pair, SLOPE] * more
+                gain /= 1.0 - tilted + 0.5 * held[pair, BEND] * more * more
+                lag = shift + more / turn_rate
+                if not noise_correction:
+                    sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number, point_sum)
+                    ellipse = fit_ellipse(point_sum, float(n_window), frame[pair, 2], False)
+                    in_phase = frame[pair, 2] - 0.5 * ellipse.b
+                    opening = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
+                    amplitude, gain = ellipse.half_width, np.hypot(in_phase, opening)
+                    # clockwise is a lead
+                    lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / turn_rate
+                if due:
+                    held[pair, OPEN] = update_gate(
+                        gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude,
+                        counts[pair, GOOD], n_window,
+                    )  # fmt: skip
+                phase_sd = held[pair, LAG_SD] * turn_rate
+                if (
+                    give
+                    and held[pair, OPEN] > 0.0
+                    and phase_sd <= LARGEST_SD
+                    and gain > 1e-12
+                    and np.isfinite(gain + lag + amplitude)
+                ):
+                    out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
+                    out[row, pair, 2], out[row, pair, 3] = -turn_rate * lag, lag / sample_rate
+                    out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], tilted) / gain
+                    out[row, pair, 5] = np.hypot(phase_sd, held[pair, RATE_SD] * lag)
+                    out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
+            slot = next_slot(slot, n_window)
+            number += 1
+    clock[0] = (clock[0] + x_c.shape[0]) % n_window
+    clock[1] += x_c.shape[0]

@@ -1,70 +1,87 @@
-"""One compiled pass over a block for all measures that follow the signals from sample to sample, over one memory.
+"""One compiled pass over a block for all measures that follow the signals sample by sample, over one memory.
 
-Each measure is a part: its settings and columns in a file of its own, its kernel beside it. A measure alone is the
-same pass with one part.
+Each measure is a part of the pass: a file of its own has its settings, arrays and kernel. A single measure is the same
+pass with one part.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from monitor.indicators.base import Signals, Value, WindowedIndicator
-from monitor.indicators.parts.adaptive_kernel import advance_adaptive, open_adaptive
-from monitor.indicators.parts.energy_kernel import advance_hsem, open_hsem
-from monitor.indicators.parts.error_kernel import advance_peak, advance_rms, open_peak, open_rms
+from monitor.catalogue import CATALOGUE
+from monitor.config import IndicatorSettings
+from monitor.indicators.adaptive_phase_amplitude import advance_adaptive, open_adaptive
+from monitor.indicators.base import PassIndicator, Signals, WindowedIndicator
+from monitor.indicators.energy_error import advance_hsem, open_hsem
+from monitor.indicators.hopped import HoppedIndicator
 from monitor.indicators.parts.frequency_domain_kernel import advance_fdb, open_fdb
-from monitor.indicators.parts.memory import first_array, first_column, new_memory
-from monitor.indicators.parts.phase_amplitude_kernel import advance_paei, open_paei
-from monitor.indicators.parts.tracking_kernel import advance_ti, open_ti
+from monitor.indicators.parts.memory import (
+    ADAPTIVE,
+    FDB,
+    HSEM,
+    PAEI,
+    PEAK,
+    RMS,
+    TI,
+    first_array,
+    first_column,
+    new_memory,
+)  # fmt: skip
+from monitor.indicators.phase_amplitude import advance_paei, open_paei
+from monitor.indicators.tracking_error import advance_peak, advance_rms, open_peak, open_rms
+from monitor.indicators.tracking_indicator import advance_ti, open_ti
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
-FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM = range(7)
 
+def create_indicators(
+    settings: IndicatorSettings, sample_rate: float, n_pairs: int, *, with_force: bool = False
+) -> tuple[WindowedIndicator[Any], ...]:
+    """Return an indicator for each measure in `settings`; those that need a force only `with_force`.
 
-class PassIndicator(WindowedIndicator[Value]):
-    """An indicator that is a part of the pass.
-
-    Attributes
-    ----------
-    part : which.
+    Raises
+    ------
+    ValueError : a setting does not fit the sample rate.
     """
-
-    part: ClassVar[int]
-
-    @abstractmethod
-    def new_arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays of one that has seen nothing."""
-
-    def _new_state(self) -> tuple[Samples, ...]:
-        return (new_memory({self.part: self.new_arrays()}, {self.part: 0}),)
-
-    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        advance_pass(signals.x_c, signals.x_m, signals.f_m, first, self.every, out, self._state[0])
+    # samples in which a complete window may be evaluated in spare time
+    latency = round(settings.window * sample_rate) // 32
+    indicators = []
+    for measure, entry in CATALOGUE.items():
+        if measure not in settings.measures or not entry.indicator:
+            continue
+        module, name = entry.indicator.split(":")
+        kind: type[WindowedIndicator[Any]] = getattr(import_module(module), name)
+        if kind.needs_force and not with_force:
+            continue
+        keywords: dict[str, Any] = {name: getattr(settings, name) for name in entry.settings}
+        if issubclass(kind, HoppedIndicator):
+            keywords["latency"] = latency
+        indicators.append(kind(sample_rate, settings.window, n_pairs=n_pairs, every=settings.every, **keywords))
+    return tuple(indicators)
 
 
 class TrackingPass:
-    """Several indicators of the same signals, of one number of pairs and one `every`.
+    """Several indicators of the same signals, with one number of pairs and one `every`.
 
     Parameters
     ----------
-    columns : of each the first column of its results. They give up their own state, and are good for nothing else.
+    columns : each indicator's first column of the results. The indicators' state moves into the pass; they cannot be
+        updated separately afterwards.
     """
 
     def __init__(self, columns: Mapping[PassIndicator[Any], int]) -> None:
-        for each in columns:
-            self._every = each.every
-            each._state = ()
-        arrays = {each.part: each.new_arrays() for each in columns}
-        self.memory = new_memory(arrays, {each.part: column for each, column in columns.items()})
+        for indicator in columns:
+            self._every = indicator.every
+            indicator.release_state()
+        arrays = {indicator.part: indicator.new_arrays() for indicator in columns}
+        self.memory = new_memory(arrays, {indicator.part: column for indicator, column in columns.items()})
 
     def advance(self, signals: Signals, first: int, out: Samples) -> None:
-        """Take samples of which the first has the number `first`; fill in the columns, (n_rows, n_pairs, n)."""
+        """Process samples, the first with number `first`; fill in the columns of `out`, (n_rows, n_pairs, n)."""
         advance_pass(signals.x_c, signals.x_m, signals.f_m, first, self._every, out, self.memory)
 
 
@@ -72,13 +89,13 @@ class TrackingPass:
 def advance_pass(
     x_c: Samples, x_m: Samples, f_m: Samples, first: int, every: int, out: Samples, memory: Samples
 ) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, n_columns), for the parts that are there.
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, n_columns), of the parts present.
 
     Parameters
     ----------
     f_m : (n_samples, n_pairs), or empty where no part needs it.
     first : number of the first sample; a row is written for every number that `every` divides.
-    memory : see `memory`.
+    memory : see `new_memory`.
     """
     words = memory.view(np.int64)
     n, j = first_array(words, FDB), first_column(words, FDB)

@@ -19,7 +19,7 @@ from monitor.indicators.parts.cross_spectra import (
     power_of,
     segment_spectrum,
 )
-from monitor.indicators.parts.fractional_lag import REACH
+from monitor.indicators.parts.residual import REACH
 from monitor.messages.blocks import Samples
 
 # neighbours under Hann with half overlap correlate by 1/6: n of them are worth n / (1 + 2/36)

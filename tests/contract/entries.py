@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.config import IndicatorSettings
 from monitor.indicators.base import WindowedIndicator
-from monitor.indicators.factory import all_indicators
+from monitor.indicators.tracking_pass import create_indicators
 from tests.oracles.tones import Tones
 
 RATE = 100.0
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     def make(self, *, n_pairs: int | None = None, **changes: Any) -> WindowedIndicator[Any]:
         """Return a new indicator, with other settings where `changes` says so."""
         settings = IndicatorSettings(**{"window": N_WINDOW / RATE, **self.settings, **changes})
-        return all_indicators(settings, RATE, n_pairs or self.n_pairs, with_force=True)[self.which]
+        return create_indicators(settings, RATE, n_pairs or self.n_pairs, with_force=True)[self.which]
 
     @property
     def every(self) -> int:
@@ -71,7 +71,7 @@ def rows_of(indicator, x_c, x_m, **keywords):
 
 
 def _entries():
-    kinds = [type(i).__name__ for i in all_indicators(IndicatorSettings(), RATE, 1, with_force=True)]
+    kinds = [type(i).__name__ for i in create_indicators(IndicatorSettings(), RATE, 1, with_force=True)]
     for which, name in enumerate(kinds):
         yield Entry(which, name, {})
     yield Entry(kinds.index("FrequencyDomainIndicator"), "own peaks", {"peak": "own"})

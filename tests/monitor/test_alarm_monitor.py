@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from monitor.alarms.conditions import METRICS, HealthMetric, _advance_conditions, metric_unit, warm_up
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
-from monitor.config.alarms import HEALTH_VALUES
+from monitor.config.service import HEALTH_VALUES
 from monitor.messages.alarms import MAX_ALARMS, AlarmReport, AlarmState, decode, encode
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Broker, Counts, Health

@@ -12,7 +12,7 @@ UNCOMPILED = """
 import sys
 import numpy as np
 from monitor.config import MEASURES, IndicatorSettings
-from monitor.indicators.factory import all_indicators
+from monitor.indicators.tracking_pass import create_indicators
 from monitor.indicators.transfer_function import TransferFunction
 
 rate = 100.0
@@ -28,7 +28,7 @@ for n in map(int, sys.argv[1:]):
             x_c[3] = np.nan
             settings = IndicatorSettings(measures=measures, window=n / rate, band=band, max_delay=10.0)
             transfer = TransferFunction(rate, n / rate, band=band)
-            for indicator in (*all_indicators(settings, rate, 1, with_force=True), transfer):
+            for indicator in (*create_indicators(settings, rate, 1, with_force=True), transfer):
                 indicator.update_block(x_c, x_m, x_m if indicator.needs_force else None)
     print(n)
 """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator, BroadbandValues
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
-from monitor.indicators.parts.fractional_lag import REACH, delayed, put_delayed
+from monitor.indicators.parts.residual import REACH, delayed, put_delayed
 from tests.oracles import broadband as oracle
 from tests.oracles.tones import Tones
 

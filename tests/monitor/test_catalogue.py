@@ -13,13 +13,13 @@ import pytest
 
 from monitor.catalogue import CATALOGUE, outputs_by_name
 from monitor.config import MEASURES, IndicatorSettings
-from monitor.indicators.factory import all_indicators
+from monitor.indicators.tracking_pass import create_indicators
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_each_entry_fits_its_class_and_the_settings(warm_kernels):
-    made = all_indicators(IndicatorSettings(), 100.0, 1, with_force=True)
+    made = create_indicators(IndicatorSettings(), 100.0, 1, with_force=True)
     entries = [entry for entry in CATALOGUE.values() if entry.indicator]
     for indicator, entry in zip(made, entries, strict=True):
         assert type(indicator).__name__ == entry.indicator.split(":")[1]

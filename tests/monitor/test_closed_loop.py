@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.indicators.parts.closed_loop import N_WORK_ROWS, close_loop
+from monitor.indicators.parts.loop_lag import N_WORK_ROWS, close_loop
 from tests.oracles import delayed_motion as oracle
 
 RATE, N = 512.0, 1024

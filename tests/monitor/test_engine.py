@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
-from monitor.indicators.factory import all_indicators
 from monitor.indicators.parts import cross_correlation, cross_spectra, residual
+from monitor.indicators.tracking_pass import create_indicators
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from tests.contract.entries import noisy
 
@@ -94,7 +94,7 @@ def test_rows_stand_at_the_multiples_of_every_for_any_blocks(cuts, every, first,
     found = rows(Monitor(settings(every=every)), cut(stream, samples, [0, *sorted(cuts), 300], first))
     assert sorted(found) == [i for i in range(first, first + 300) if i % every == 0]
     # the engine gives what the indicators give, actuator by actuator
-    indicators = all_indicators(settings(every=every), RATE, n_pairs)
+    indicators = create_indicators(settings(every=every), RATE, n_pairs)
     values = [i.update_block(x_c, x_m, first=first).reshape(len(found), n_pairs, -1) for i in indicators]
     np.testing.assert_array_equal(
         stacked(found).reshape(len(found), -1), np.concatenate(values, axis=2).reshape(len(found), -1)
@@ -104,7 +104,7 @@ def test_rows_stand_at_the_multiples_of_every_for_any_blocks(cuts, every, first,
 def test_columns_say_what_they_are():
     stream, (samples, _, _) = a_stream(n_pairs=2), record(60, 2)
     results = Monitor(settings(every=7)).update(SignalBlock(stream, 0, 0.0, samples)).results
-    outputs = [o for i in all_indicators(settings(), RATE, 2) for o in i.outputs]
+    outputs = [o for i in create_indicators(settings(), RATE, 2) for o in i.outputs]
     columns = results.stream.columns
     assert [c.name for c in columns] == 2 * [o.name for o in outputs]
     assert [c.actuator for c in columns] == ["actuator 0"] * len(outputs) + ["actuator 1"] * len(outputs)
@@ -151,11 +151,11 @@ def test_a_gap_is_one_sample_that_is_not_a_number(every, missing):
     assert not any(start <= index < stop for index in found)
     kept = np.r_[0:start, stop - 1 : 700]
     x_c[stop - 1] = np.nan
-    for position, indicator in enumerate(all_indicators(settings(), RATE, 1)):
+    for position, indicator in enumerate(create_indicators(settings(), RATE, 1)):
         before = indicator.update_block(x_c[:start, 0], x_m[:start, 0])
         after = indicator.update_block(x_c[stop - 1 :, 0], x_m[stop - 1 :, 0], first=stop - 1)
         expected = np.concatenate([before, after])
-        at = sum(len(i.outputs) for i in all_indicators(settings(), RATE, 1)[:position])
+        at = sum(len(i.outputs) for i in create_indicators(settings(), RATE, 1)[:position])
         for row, index in zip(expected, kept, strict=True):
             if index in found and index != stop - 1:
                 np.testing.assert_array_equal(found[index][at : at + len(row)], row)
@@ -285,7 +285,7 @@ def test_nothing_is_compiled_after_the_warm_up():
             blocks = list(cut(stream, samples, [0, 1, 1, 80, 81, 200, 290]))
             blocks += cut(stream, np.asfortranarray(samples), [295, 300])
             rows(Monitor(chosen), blocks)
-        for indicator in all_indicators(settings(), RATE, n_pairs):
+        for indicator in create_indicators(settings(), RATE, n_pairs):
             x_c, x_m = noisy(100, n_pairs)
             x_c.flags.writeable = x_m.flags.writeable = False
             indicator.update_block(x_c, x_m)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.indicators.phase_amplitude import AdaptivePhaseAmplitudeIndices, PhaseAmplitudeIndices
+from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
+from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from tests.oracles.tones import Tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.indicators.parts.fractional_lag import REACH
-from monitor.indicators.parts.residual import fit_delayed, scatter_of_sums, with_chance
+from monitor.indicators.parts.residual import REACH, fit_delayed, scatter_of_sums, with_chance
 from tests.oracles import delayed_motion as oracle
 
 RATE, N = 256.0, 512

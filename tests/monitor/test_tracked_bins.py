@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numba import njit
 
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
-from monitor.indicators.parts import tracked_bins
+from monitor.indicators.parts import dominant_tone
+from monitor.indicators.parts.dominant_tone import C_IM, C_RE, M_IM, M_RE, N_TRACKED
 from monitor.indicators.parts.fourier import new_transform
-from monitor.indicators.parts.tracked_bins import C_IM, C_RE, M_IM, M_RE, N_TRACKED
 from tests.oracles.tones import Tones
 
 RATE, N = 100.0, 60
@@ -20,17 +20,17 @@ RATE, N = 100.0, 60
 # parts of a kernel cannot be called from Python
 @njit
 def track(bins, first, buffers, n, size_c, size_m):
-    tracked_bins.track(bins, first, buffers, n, size_c, size_m)
+    dominant_tone.track(bins, first, buffers, n, size_c, size_m)
 
 
 @njit
 def slide(bins, first, turns, d_c, d_m):
-    tracked_bins.slide(bins, first, turns, d_c, d_m)
+    dominant_tone.slide(bins, first, turns, d_c, d_m)
 
 
 def tracked_of(x_c, x_m, first):
     bins, plan = np.zeros((4, N_TRACKED)), new_transform(N)
-    size_c, size_m, span = tracked_bins.transform_both(x_c, x_m, *plan)
+    size_c, size_m, span = dominant_tone.transform_both(x_c, x_m, *plan)
     assert span == pytest.approx(np.ptp(x_c) ** 2, rel=1e-9)
     track(bins, first, plan.buffers, N, size_c, size_m)
     return bins
@@ -40,7 +40,7 @@ def tracked_of(x_c, x_m, first):
 def test_they_are_those_of_the_transform_and_stay_so(first, seed, offset):
     rng = np.random.default_rng(seed)
     x_c, x_m = rng.normal(size=2 * N) + offset, 1e-6 * rng.normal(size=2 * N) - offset
-    turns, bins = tracked_bins.turns_of(N), tracked_of(x_c[:N], x_m[:N], first)
+    turns, bins = dominant_tone.turns_of(N), tracked_of(x_c[:N], x_m[:N], first)
     for end in range(N, 2 * N):
         slide(bins, first, turns, x_c[end] - x_c[end - N], x_m[end] - x_m[end - N])
         for x, re, im in ((x_c, C_RE, C_IM), (x_m, M_RE, M_IM)):

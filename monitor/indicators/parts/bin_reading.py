@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.indicators.parts.tracked_bins import BELOW
+from monitor.indicators.parts.dominant_tone import BELOW
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.fft
 
-from monitor.indicators.parts.fractional_lag import delayed
-from monitor.indicators.parts.residual import Residual, residual_of, scatter
+from monitor.indicators.parts.cross_spectra import fast_length
+from monitor.indicators.parts.residual import Residual, delayed, residual_of, scatter
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 
@@ -65,7 +64,7 @@ class CrossCorrelation:
         self.start = (n_window - n_middle) // 2
         self.n_middle = n_middle
         self._most = most
-        self._n_transform = scipy.fft.next_fast_len(n_window, real=True)
+        self._n_transform = fast_length(n_window)
         wave = np.sin(0.4 * np.arange(float(n_window)))
         self.peak(wave, wave)
 
@@ -82,8 +81,8 @@ class CrossCorrelation:
         energy = float(middle @ middle)
         if energy <= _ROUNDING * float(m @ m):
             return none
-        both = scipy.fft.rfft(c, n) * scipy.fft.rfft(middle, n).conj()
-        products: Samples = scipy.fft.irfft(both, n)[self.start - reach : self.start + reach + 1]
+        both = np.fft.rfft(c, n) * np.fft.rfft(middle, n).conj()
+        products: Samples = np.fft.irfft(both, n)[self.start - reach : self.start + reach + 1]
         whole, breadth = _find_peak(c, products[::-1].copy(), energy, self.start, self.n_middle)
         if breadth == 0:
             return none

@@ -9,13 +9,26 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 
 Spectrum = NDArray[np.complex128]
+
+
+def fast_length(n: int) -> int:
+    """Return the smallest length of `n` or more whose transform is fast: a product of twos, threes and fives."""
+    best = 1 << max(n - 1, 0).bit_length()
+    fives = 1
+    while fives < best:
+        product = fives
+        while product < best:
+            # the smallest power of two that makes it long enough
+            best = min(best, product << max(-(-n // product) - 1, 0).bit_length())
+            product *= 3
+        fives *= 5
+    return best
 
 
 def bins_of_band(n: int, sample_rate: float, band: tuple[float, float] | None) -> tuple[int, int]:
@@ -64,7 +77,7 @@ def periodic_hann(n: int) -> Samples:
 
 def segment_spectrum(x: Samples, taper: Samples, low: int, high: int) -> Spectrum:
     """Return bins `low` .. `high` of the (n,) samples without their mean, under a taper."""
-    spectrum: Spectrum = scipy.fft.rfft(taper * (x - x.sum() / len(x)))
+    spectrum: Spectrum = np.fft.rfft(taper * (x - x.sum() / len(x)))
     return spectrum[low : high + 1]
 
 
@@ -97,7 +110,7 @@ NO_FIT = LagFit(np.nan, np.nan, np.nan, np.empty(0), np.empty(0))
 
 def multitaper_length(n: int) -> int:
     """Return the largest number of samples up to `n` of which the transform is fast."""
-    return next(k - 1 for k in range(n + 1, 0, -1) if scipy.fft.next_fast_len(k, real=True) == k)
+    return next(k - 1 for k in range(n + 1, 0, -1) if fast_length(k) == k)
 
 
 class MultitaperFit:
@@ -116,7 +129,7 @@ class MultitaperFit:
         """Return the half bins of the (n,) samples without their mean."""
         padded = np.zeros(2 * (self._n + 1))
         padded[1 : self._n + 1] = x - x.sum() / self._n
-        result: Spectrum = scipy.fft.rfft(padded)
+        result: Spectrum = np.fft.rfft(padded)
         return result
 
     def fit(self, c: Spectrum, m: Spectrum, slope: Samples) -> LagFit:
@@ -136,7 +149,7 @@ class MultitaperFit:
         y, both, command, agreement, size = _compare(c, m, self._low, self._high, self._n, back)
         if not both > 0.0:
             return NO_FIT
-        of_y, of_gain, by_slope = _weights(scipy.fft.irfft(back, 2 * (self._n + 1)), slope)
+        of_y, of_gain, by_slope = _weights(np.fft.irfft(back, 2 * (self._n + 1)), slope)
         by_lag = both / command * by_slope
         if by_lag == 0.0:
             return NO_FIT

@@ -20,12 +20,7 @@ from monitor.indicators.parts.bin_reading import (
     weigh_samples,
     whole_reading,
 )
-from monitor.indicators.parts.dominant_tone import tapered, tapered_peak, tone_between_bins
-from monitor.indicators.parts.gate import update_gate
-from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import UNRELATED, fit_delayed, scatter_of_sums, take_gain, with_chance
-from monitor.indicators.parts.sample_loop import clear_row, is_good, next_sample, next_slot, start_rows, store
-from monitor.indicators.parts.tracked_bins import (
+from monitor.indicators.parts.dominant_tone import (
     BELOW,
     C_RE,
     M_RE,
@@ -35,8 +30,22 @@ from monitor.indicators.parts.tracked_bins import (
     drift_exceeded,
     slide,
     spread,
+    tapered,
+    tapered_peak,
+    tone_between_bins,
     track,
     transform_both,
+)
+from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.residual import UNRELATED, fit_delayed, scatter_of_sums, take_gain, with_chance
+from monitor.indicators.parts.sample_loop import (
+    clear_row,
+    is_good,
+    next_sample,
+    next_slot,
+    start_rows,
+    store,
+    update_gate,
 )
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples

@@ -33,8 +33,10 @@ IntVector = Annotated[NDArray[np.int64], _Kind("vector", "words", 1, np.int64)]
 IntMatrix = Annotated[NDArray[np.int64], _Kind("matrix", "words", 2, np.int64)]
 IntCube = Annotated[NDArray[np.int64], _Kind("cube", "words", 3, np.int64)]
 
+FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM = range(7)
+"""Numbers of the parts."""
 N_PARTS = 8
-"""There is room for in the header."""
+"""Parts that the header has room for."""
 _ARRAYS = 2 * N_PARTS
 
 

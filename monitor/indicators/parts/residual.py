@@ -1,10 +1,4 @@
-"""What of the measured signal no delay and no gain of the command explains, and how uncertain it makes a reading.
-
-A reading of a window - a phase, a gain, a lag - is a weighted sum of the measured samples, or nearly so. Its error is
-the same sum over what the command does not explain. How much that scatters is known from the sums over a few blocks
-of the window, whatever the colour of the noise and whatever the motion (batch means; Newey and West 1987 is a kin).
-Weights times noise of white spectrum alone would be blind to hum, quantisation, a stroke limit and the rest.
-"""
+"""DOC"""
 
 from __future__ import annotations
 
@@ -12,9 +6,54 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.indicators.parts.fractional_lag import REACH, put_delayed
 from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
+
+# samples on either side of the nearest one
+REACH = 4
+POINTS = 2 * REACH + 1
+
+
+def _weights() -> Samples:
+    """Return (9, 9): coefficients of s^0 .. s^8 in Lagrange's weight, at a lag of s, of the sample at lag -4 .. 4."""
+    lags = np.arange(-REACH, REACH + 1)
+    lines = []
+    for lag in lags:
+        others = lags[lags != lag]
+        lines.append(np.poly(others)[::-1] / np.prod((lag - others).astype(np.float64)))
+    return np.array(lines)
+
+
+_WEIGHTS = _weights()
+
+
+def delayed(x: Samples, start: int, n: int, lag: float) -> tuple[Samples, Samples]:
+    """Return (n,) what the signal was `lag` samples before each sample from `start` on, and its slope by the lag."""
+    value, slope = np.empty(n), np.empty(n)
+    put_delayed(x, start, float(lag), value, slope)
+    return value, slope
+
+
+@reduction
+def put_delayed(x: Samples, start: int, lag: float, value: Samples, slope: Samples) -> None:
+    """Fill in what `delayed` returns."""
+    whole = int(np.rint(lag))
+    of_value, of_slope = np.zeros(POINTS), np.zeros(POINTS)
+    for i in range(POINTS):
+        # the weight of the sample at the lowest lag comes first, and that sample is the newest
+        at = POINTS - 1 - i
+        for power in range(POINTS - 1, -1, -1):
+            of_slope[at] = of_slope[at] * (lag - whole) + of_value[at]
+            of_value[at] = of_value[at] * (lag - whole) + _WEIGHTS[i, power]
+    n, first = value.shape[0], start - whole - REACH
+    piece = x[first : first + n + POINTS - 1]
+    for t in range(n):
+        between = bend = 0.0
+        for i in range(POINTS):
+            between += of_value[i] * piece[t + i]
+            bend += of_slope[i] * piece[t + i]
+        value[t], slope[t] = between, bend
+
 
 N_BLOCKS = 16
 # samples of a window, one a block: the polynomial between samples needs some beyond them
