@@ -14,7 +14,7 @@ import zmq
 
 from benchmarks.throughput import make_samples, make_stream
 from monitor.config import IndicatorSettings
-from monitor.engine.monitor import MOST_ROWS, rows_apart
+from monitor.engine.monitor import MAX_ROWS_PER_SECOND, row_interval
 from monitor.messages.blocks import SignalBlock
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames
@@ -94,7 +94,7 @@ class ServiceLane(Lane):
     def __init__(self, n_pairs: int, rate: float, window: float, *more: str) -> None:
         self._stream = make_stream("latency", n_pairs, rate)
         self._samples = make_samples(4096, n_pairs, rate)
-        self.every = rows_apart(IndicatorSettings(), rate, MOST_ROWS)
+        self.every = row_interval(IndicatorSettings(), rate, MAX_ROWS_PER_SECOND)
         self._encoder, self._decoder = Encoder(), Decoder()
         options = ("--connect", "SOURCE", "--publish", "RESULTS", "--window", str(window), "--quiet", *more)
         super().__init__(wire.topic("results"), "monitor", "monitor", *options)

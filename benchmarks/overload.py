@@ -13,7 +13,7 @@ from benchmarks.throughput import make_samples, make_stream
 from monitor.commands.checks.machine import seconds_per_sample
 from monitor.commands.process import ChildCommand
 from monitor.config import IndicatorSettings
-from monitor.engine.monitor import MOST_ROWS
+from monitor.engine.monitor import MAX_ROWS_PER_SECOND
 from monitor.messages.blocks import Event, EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.recording import RunReader
@@ -29,7 +29,7 @@ def run(quick: bool) -> Iterator[Figure]:
     """Yield the largest lag, how long it takes to catch up, and the samples that are missing from the run file."""
     seconds = 3.0 if quick else 60.0
     stream = make_stream("overload", N_PAIRS, 1000.0)
-    alone, together = seconds_per_sample(IndicatorSettings(window=WINDOW), None, stream, ROWS, MOST_ROWS)
+    alone, together = seconds_per_sample(IndicatorSettings(window=WINDOW), None, stream, ROWS, MAX_ROWS_PER_SECOND)
     rate = TOO_MUCH / min(alone, together)
     with TemporaryDirectory(prefix="synchroscope-benchmark-") as folder:
         looks, caught_up, sent, kept, notes = _overloaded(rate, seconds, Path(folder))

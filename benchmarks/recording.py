@@ -15,7 +15,7 @@ from benchmarks.figures import REAL_TIME, US, Figure
 from benchmarks.throughput import make_samples, make_stream
 from benchmarks.timing import median_ratio
 from monitor.config import IndicatorSettings
-from monitor.engine.monitor import MOST_ROWS, Monitor
+from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.recording import RunWriter
 
@@ -55,7 +55,7 @@ def run(quick: bool) -> Iterator[Figure]:
 
 def _results(blocks: list[SignalBlock]) -> list[ResultBlock]:
     """Return as many results as a service would record with every block, without the work of computing them."""
-    monitor = Monitor(IndicatorSettings(window=1.0), most_rows=MOST_ROWS)
+    monitor = Monitor(IndicatorSettings(window=1.0), max_rows=MAX_ROWS_PER_SECOND)
     first = monitor.update(blocks[0]).results
     assert first is not None
     stream: ResultStream = first.stream

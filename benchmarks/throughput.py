@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.figures import REAL_TIME, Figure
 from monitor.config import IndicatorSettings
-from monitor.engine.monitor import MOST_ROWS, Monitor
+from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
 from monitor.messages.blocks import Channel, Role, Samples, SignalBlock, Stream
 
 SUMMARY = "the engine, as a fraction of real time on one core, results 200 times a second"
@@ -36,7 +36,7 @@ def _taken(n_pairs: int, rate: float, seconds: float, repeats: int) -> list[list
     stream = make_stream("throughput", n_pairs, rate)
     filled = int(WINDOW * rate) // max(BLOCKS) * max(BLOCKS)
     samples = make_samples(filled + (repeats + 1) * per_turn, n_pairs, rate)
-    monitors = [Monitor(IndicatorSettings(window=WINDOW), most_rows=MOST_ROWS) for _ in BLOCKS]
+    monitors = [Monitor(IndicatorSettings(window=WINDOW), max_rows=MAX_ROWS_PER_SECOND) for _ in BLOCKS]
     for monitor in monitors:
         _feed(monitor, stream, samples, 0, filled, 64)
     taken: list[list[float]] = [[] for _ in BLOCKS]
@@ -52,7 +52,7 @@ def _taken(n_pairs: int, rate: float, seconds: float, repeats: int) -> list[list
 def _feed(monitor: Monitor, stream: Stream, samples: Samples, start: int, stop: int, size: int) -> None:
     for i in range(start, stop, size):
         monitor.update(SignalBlock(stream, i, i / stream.sample_rate, samples[i : i + size]))
-        monitor.work()
+        monitor.run_pending()
 
 
 def make_stream(rig: str, n_pairs: int, rate: float) -> Stream:

@@ -1,7 +1,8 @@
-"""The catalogue of measures: the class of each, the settings that it takes, its columns and how they are shown.
+"""Catalogue of measures: the class of each, its settings, its columns and how they are displayed.
 
-A measure is entered here and nowhere else: settings, results, tables, JSON and the window's rows are made from it. It
-is read by programs that compute nothing, so that nothing is imported: a class is named, and loaded when it is used.
+It is the only place where a measure is registered: settings, results, tables, JSON and the window's rows follow from
+it. Programs that compute nothing read it too, so it imports nothing: classes are named, and loaded when they are
+used.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
 ENERGY_UNIT = "energy"
 
-_SHOWN_IN = {"s": ("ms", 1e3), "rad": ("°", 180.0 / math.pi)}
+_DISPLAY = {"s": ("ms", 1e3), "rad": ("°", 180.0 / math.pi)}
 _PERCENT = ("%", 1e2)
 
 
 class Output(NamedTuple):
-    """A column of results.
+    """Column of results.
 
     Parameters
     ----------
     name : of the column.
-    unit : it is published in; ``signal`` stands for the command's own unit, ``ratio`` for command over measured and
-        ``energy`` for force times measured.
-    label : of its curve, beside those of other measures in the same row.
-    row : heading of the row of the window in which it is drawn; empty: it has none.
-    group : heading of the section in tables, and object in JSON; empty: it stands by itself.
-    compares : the number means nothing where the two signals have different units.
-    shown_in : unit in which it is shown, and the factor to it from `unit`; None: ms for s, ° for rad.
+    unit : of the published value; ``signal`` is the command's unit, ``ratio`` command over measured, and ``energy``
+        force times measured.
+    label : of its curve, among those of other measures in the same row.
+    row : heading of its row in the window; empty: none.
+    group : heading of its section in tables, and object in JSON; empty: none.
+    same_unit : valid only where command and measured have the same unit.
+    display : display unit, and the factor to it from `unit`; None: ms for s, ° for rad.
     """
 
     name: str
@@ -39,30 +40,30 @@ class Output(NamedTuple):
     label: str = ""
     row: str = ""
     group: str = ""
-    compares: bool = False
-    shown_in: tuple[str, float] | None = None
+    same_unit: bool = False
+    display: tuple[str, float] | None = None
 
     @property
     def display_unit(self) -> str:
-        """The unit in which it is shown; empty: the published one."""
-        return (self.shown_in or _SHOWN_IN.get(self.unit, ("", 1.0)))[0]
+        """Display unit; empty: the published one."""
+        return (self.display or _DISPLAY.get(self.unit, ("", 1.0)))[0]
 
     @property
     def display_factor(self) -> float:
-        """What a published value is multiplied with to be shown."""
-        return (self.shown_in or _SHOWN_IN.get(self.unit, ("", 1.0)))[1]
+        """Factor from the published to the displayed value."""
+        return (self.display or _DISPLAY.get(self.unit, ("", 1.0)))[1]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureEntry:
-    """A measure.
+    """Registered measure.
 
     Parameters
     ----------
-    indicator : ``module:class`` of a `WindowedIndicator`; empty: it is not one of the columns of results.
-    settings : of `IndicatorSettings`, which are given to the class by name; all are given rate, window and `every`.
+    indicator : ``module:class`` of a `WindowedIndicator`; empty: it has no columns in the results.
+    settings : fields of `IndicatorSettings` that are passed to the class by name, besides rate, window and `every`.
     outputs : its columns.
-    cost : us a sample of 64 actuators, where whole windows are evaluated and it may be paused for want of time.
+    cost : us a sample of 64 actuators, for a measure of whole windows, which may be paused under overload.
     """
 
     indicator: str = ""
@@ -94,7 +95,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fdb_ratio_sd", RATIO_UNIT),
             Output("fdb_phase_sd", "rad"),
             Output("fdb_delay_sd", "s"),
-            Output("fdb_added_damping", "1", row="added damping", compares=True, shown_in=_PERCENT),
+            Output("fdb_added_damping", "1", row="added damping", same_unit=True, display=_PERCENT),
         ),
     ),
     "paei": MeasureEntry(
@@ -104,7 +105,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             "paei",
             "PAEI",
             Output("paei_ratio", RATIO_UNIT, row="ratio"),
-            Output("paei_amplitude_error", SIGNAL_UNIT, row="amplitude error", compares=True),
+            Output("paei_amplitude_error", SIGNAL_UNIT, row="amplitude error", same_unit=True),
             Output("paei_phase", "rad", row="phase"),
             Output("paei_delay", "s", row="delay"),
             Output("paei_ratio_sd", RATIO_UNIT),
@@ -119,7 +120,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             "paei_adaptive",
             "PAEI",
             Output("paei_adaptive_ratio", RATIO_UNIT),
-            Output("paei_adaptive_amplitude_error", SIGNAL_UNIT, compares=True),
+            Output("paei_adaptive_amplitude_error", SIGNAL_UNIT, same_unit=True),
             Output("paei_adaptive_phase", "rad"),
             Output("paei_adaptive_delay", "s", row="delay, adaptive window"),
             Output("paei_adaptive_ratio_sd", RATIO_UNIT),
@@ -136,7 +137,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             "TI",
             Output("ti", f"{SIGNAL_UNIT}^2", row="tracking indicator"),
             Output("ti_total", f"{SIGNAL_UNIT}^2"),
-            Output("ti_normalized", "1", row="tracking indicator, normalised", compares=True),
+            Output("ti_normalized", "1", row="tracking indicator, normalised", same_unit=True),
             Output("ti_angle", "rad", row="angle by TI"),
             Output("ti_angle_sd", "rad"),
         ),
@@ -146,10 +147,10 @@ CATALOGUE: dict[str, MeasureEntry] = {
         outputs=_outputs(
             "",
             "NRMSE",
-            Output("nrmse", "1", row="NRMSE", compares=True, shown_in=_PERCENT),
-            Output("nrmse_std", "1", compares=True),
-            Output("nrmse_range", "1", compares=True),
-            Output("nrmse_measured", "1", compares=True),
+            Output("nrmse", "1", row="NRMSE", same_unit=True, display=_PERCENT),
+            Output("nrmse_std", "1", same_unit=True),
+            Output("nrmse_range", "1", same_unit=True),
+            Output("nrmse_measured", "1", same_unit=True),
         ),
     ),
     "peak_error": MeasureEntry(
@@ -157,8 +158,8 @@ CATALOGUE: dict[str, MeasureEntry] = {
         outputs=_outputs(
             "",
             "peak error",
-            Output("peak_error", SIGNAL_UNIT, row="peak error", compares=True),
-            Output("peak_error_relative", "1", row="peak error, relative", compares=True, shown_in=_PERCENT),
+            Output("peak_error", SIGNAL_UNIT, row="peak error", same_unit=True),
+            Output("peak_error_relative", "1", row="peak error, relative", same_unit=True, display=_PERCENT),
         ),
     ),
     "hsem": MeasureEntry(
@@ -167,10 +168,10 @@ CATALOGUE: dict[str, MeasureEntry] = {
         _outputs(
             "hsem",
             "HSEM",
-            Output("hsem_energy", ENERGY_UNIT, row="energy error", compares=True),
-            Output("hsem_energy_total", ENERGY_UNIT, row="energy error since the start", compares=True),
-            Output("hsem", "1", row="energy error, of the work", compares=True),
-            Output("hsem_added_damping", "1", row="added damping", compares=True, shown_in=_PERCENT),
+            Output("hsem_energy", ENERGY_UNIT, row="energy error", same_unit=True),
+            Output("hsem_energy_total", ENERGY_UNIT, row="energy error since the start", same_unit=True),
+            Output("hsem", "1", row="energy error, of the work", same_unit=True),
+            Output("hsem_added_damping", "1", row="added damping", same_unit=True, display=_PERCENT),
         ),
     ),
     "broadband": MeasureEntry(
@@ -209,5 +210,5 @@ CATALOGUE: dict[str, MeasureEntry] = {
 
 
 def outputs_by_name() -> Mapping[str, Output]:
-    """Return all columns of all measures."""
+    """Return all columns of all measures by name."""
     return {output.name: output for entry in CATALOGUE.values() for output in entry.outputs}

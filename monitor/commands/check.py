@@ -124,7 +124,7 @@ class _Checks:
     def _values(self) -> Iterator[CheckResult]:
         from monitor.commands.checks import values
         from monitor.commands.checks.machine import load
-        from monitor.engine.monitor import MOST_ROWS
+        from monitor.engine.monitor import MAX_ROWS_PER_SECOND
 
         settings, plan, columns = self._settings, self._plan, self._columns
         if not self._streams:
@@ -133,7 +133,7 @@ class _Checks:
             return
         stream = self._streams[0]
         yield from checked("measures", lambda: values.measures(settings.indicators, stream, columns))
-        yield from checked("load", lambda: load(settings.indicators, plan, stream, self._rows, MOST_ROWS))
+        yield from checked("load", lambda: load(settings.indicators, plan, stream, self._rows, MAX_ROWS_PER_SECOND))
         if plan is not None:
             yield from checked("model", lambda: values.model(plan, stream, columns))
         yield from checked("alarms", lambda: values.alarms(settings, columns))

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals) -> int:
     from monitor.commands.checks.values import check_published
     from monitor.commands.console_sink import ConsoleSink
-    from monitor.engine.monitor import MOST_ROWS, Monitor, warm_up
+    from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
     from monitor.messages.health import Recording
     from monitor.service.service import Service
@@ -150,7 +150,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
         source.listen()
         service = Service(
             source,
-            Monitor(settings.indicators, plan, most_rows=MOST_ROWS),
+            Monitor(settings.indicators, plan, max_rows=MAX_ROWS_PER_SECOND),
             [results, *files, ConsoleSink(log, awaited=stream.connect), *([systemd] if systemd else [])],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,

@@ -21,12 +21,12 @@ from monitor.wire.native import MAX_COLUMNS
 
 
 class ActuatorMonitor:
-    """Compute the indicators, and the transfer functions where they are asked for.
+    """Compute indicators and transfer functions of the actuators of one stream.
 
     Parameters
     ----------
     settings : of the indicators.
-    stream : of the signals; it has one actuator or more.
+    stream : of the signals, with one actuator or more.
 
     Raises
     ------
@@ -50,68 +50,70 @@ class ActuatorMonitor:
             except ValueError as problem:
                 if {"measures", "transfer_segment"} & settings.model_fields_set:
                     raise ValueError(f"transfer_segment: {problem}") from problem
-                # nobody asked for it by name: the other measures go on without it
+                # not requested by name: the other measures run without it
                 self.notes = (f"no transfer function: {problem}",)
         outputs = [output for indicator in indicators for output in indicator.outputs]
         self._n_pairs, self._n_outputs = len(pairs), len(outputs)
         firsts = np.cumsum([0, *(len(indicator.outputs) for indicator in indicators)]).tolist()
         sliding = {each: at for each, at in zip(indicators, firsts, strict=False) if isinstance(each, PassIndicator)}
         self._pass = TrackingPass(sliding) if sliding else None
-        # those with a kernel of their own, and their columns
+        # indicators with a kernel of their own, and their columns
         self._others = [
             (each, slice(at, at + len(each.outputs)))
             for each, at in zip(indicators, firsts, strict=False)
             if not isinstance(each, PassIndicator)
         ]
-        # those that evaluate whole windows now and then
+        # indicators of whole windows, evaluated every hop
         self._hopped = [each for each, _ in self._others if isinstance(each, HoppedIndicator)]
-        columns, meaningless = [], []
+        columns, invalid = [], []
         for pair in pairs:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
             force = None if pair.force is None else stream.channels[pair.force]
             for output in outputs:
                 columns.append(Column(output.name, _unit(output, command, measured, force), pair.actuator))
-                meaningless.append(output.compares and units_differ(command, measured))
+                invalid.append(output.same_unit and units_differ(command, measured))
         self.columns = tuple(columns)
-        self._meaningless = np.flatnonzero(meaningless)
+        self._invalid = np.flatnonzero(invalid)
 
     def advance(self, block: SignalBlock, *, broken: bool) -> Samples:
-        """Take the next block; `broken`: samples are missing before it.
+        """Process the next block; `broken`: samples are missing before it.
 
         Returns
         -------
         rows : (n_rows, n_columns), at the sample numbers that the settings' `every` divides.
         """
         if broken:
-            # a sample that is not there, seen as one that is NaN: windows across it are not valid
-            self._take(self._signals.missing_sample(), block.index - 1)
-        rows = self._take(self._signals.take(block), block.index)
-        if len(self._meaningless):
-            rows[:, self._meaningless] = np.nan
+            # a NaN sample in the gap, so that windows across it are not valid
+            self._compute(self._signals.missing_sample(), block.index - 1)
+        rows = self._compute(self._signals.select(block), block.index)
+        if len(self._invalid):
+            rows[:, self._invalid] = np.nan
         return rows
 
-    def fresh_transfer(self, block: SignalBlock) -> TransferBlock | None:
-        """Return the transfer functions up to the end of `block`; None if there are no new ones."""
-        return None if self._transfer is None else self._transfer.fresh(block)
+    def new_transfer(self, block: SignalBlock) -> TransferBlock | None:
+        """Return new transfer functions up to the end of `block`; None if there are none."""
+        return None if self._transfer is None else self._transfer.new_block(block)
 
     def pause(self, measures: Collection[str]) -> None:
-        """Do not compute these of the costly measures, for want of time; all others again."""
+        """Suspend these of the measures of whole windows, to shed load, and resume all others."""
         for each in self._hopped:
             each.paused = each.measure in measures
         if self._transfer is not None:
             self._transfer.pause(on="transfer" in measures)
 
-    def work(self) -> bool:
-        """Do a part of the pending evaluations, less than a millisecond's worth; return whether there was any."""
-        return any(each.work() for each in self._hopped) or (self._transfer is not None and self._transfer.work())
+    def run_pending(self) -> bool:
+        """Do a part of the pending evaluations, in less than a millisecond; return whether there was any."""
+        return any(each.run_pending() for each in self._hopped) or (
+            self._transfer is not None and self._transfer.run_pending()
+        )
 
     def finish_transfer(self) -> TransferBlock | None:
-        """Return pending transfer functions, at the end of a record; None if there are none."""
+        """Return pending transfer functions at the end of a record; None if there are none."""
         return None if self._transfer is None else self._transfer.finish()
 
-    def _take(self, signals: Signals, first: int) -> Samples:
+    def _compute(self, signals: Signals, first: int) -> Samples:
         n_rows = (first + len(signals.x_c) - 1) // self._every - (first - 1) // self._every
-        # the outputs of an actuator stand side by side
+        # the outputs of an actuator are adjacent
         out: Samples = np.empty((n_rows, self._n_pairs, self._n_outputs))
         if self._pass is not None:
             self._pass.advance(signals, first, out)
@@ -123,12 +125,12 @@ class ActuatorMonitor:
 
 
 class _PairSignals:
-    """Pick the columns of the actuators from blocks.
+    """Select the columns of the actuators from blocks, and filter them.
 
     Parameters
     ----------
-    stream : of the blocks; it has one actuator or more.
-    bandpass : (low, high) Hz of the filter that all signals go through; None for none.
+    stream : of the blocks, with one actuator or more.
+    bandpass : (low, high) Hz of the band-pass filter of all signals; None for none.
 
     Raises
     ------
@@ -140,36 +142,40 @@ class _PairSignals:
         columns = [pair.command for pair in stream.pairs] + [pair.measured for pair in stream.pairs]
         self.with_force = any(pair.force is not None for pair in stream.pairs)
         if self.with_force:
-            # an actuator without a force has its command there, until it is made NaN
+            # the command is a placeholder for a missing force, replaced by NaN
             columns += [pair.command if pair.force is None else pair.force for pair in stream.pairs]
         self._columns = np.array(columns, dtype=np.intp)
-        self._apart = self._columns[: self._n], self._columns[self._n : 2 * self._n], self._columns[2 * self._n :]
+        self._column_groups = (
+            self._columns[: self._n],
+            self._columns[self._n : 2 * self._n],
+            self._columns[2 * self._n :],
+        )
         self._forceless = np.array([pair.force is None for pair in stream.pairs])
         self._filter: BandPass | None = None
         if bandpass is not None:
             self._filter = BandPass(stream.sample_rate, *bandpass, n_channels=len(columns))
 
-    def take(self, block: SignalBlock) -> Signals:
+    def select(self, block: SignalBlock) -> Signals:
         """Return the signals of the next block, (n_samples, n_pairs) each."""
         if self._filter is None:
-            x_c, x_m, f_m = (np.take(block.samples, columns, axis=1) for columns in self._apart)
+            x_c, x_m, f_m = (np.take(block.samples, columns, axis=1) for columns in self._column_groups)
         else:
-            taken, n = np.take(block.samples, self._columns, axis=1), self._n
-            # a bad sample of one signal restarts the filters of all that it is compared with: they must stay alike
-            bad = ~(np.abs(taken) < LARGEST_SAMPLE)
+            selected, n = np.take(block.samples, self._columns, axis=1), self._n
+            # a bad sample restarts the filters of command and measured together, which must stay identical
+            bad = ~(np.abs(selected) < LARGEST_SAMPLE)
             compared = bad[:, :n] | bad[:, n : 2 * n]
-            taken[:, :n][compared] = taken[:, n : 2 * n][compared] = np.nan
-            # command and measured are compared without the force as well, and do not wait for it
+            selected[:, :n][compared] = selected[:, n : 2 * n][compared] = np.nan
+            # a bad force does not restart the filters of command and measured
             if self.with_force:
-                taken[:, 2 * n :][compared | bad[:, 2 * n :]] = np.nan
-            taken = self._filter.filter(taken)
-            x_c, x_m, f_m = taken[:, :n].copy(), taken[:, n : 2 * n].copy(), taken[:, 2 * n :].copy()
+                selected[:, 2 * n :][compared | bad[:, 2 * n :]] = np.nan
+            selected = self._filter.filter(selected)
+            x_c, x_m, f_m = selected[:, :n].copy(), selected[:, n : 2 * n].copy(), selected[:, 2 * n :].copy()
         if self.with_force:
             f_m[:, self._forceless] = np.nan
         return Signals(x_c, x_m, f_m)
 
     def missing_sample(self) -> Signals:
-        """Return a sample that is NaN, and let the filter begin anew."""
+        """Return a NaN sample, and restart the filter."""
         if self._filter is not None:
             self._filter.reset()
         n = self._n
@@ -191,13 +197,13 @@ def _unit(output: Output, command: Channel, measured: Channel, force: Channel | 
     return output.unit.replace(SIGNAL_UNIT, command.unit)
 
 
-# transfer functions are published a hop over this after their last sample
+# transfer functions are published this part of a hop after their last sample
 _LATENCY_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """Transfer functions while they are made: of these averages, as of this sample, until that one."""
+    """Pending transfer functions: averages up to sample `index`, due at sample `until`, and the pairs done so far."""
 
     averages: Averages
     index: int
@@ -208,12 +214,12 @@ class _Estimate:
 
 
 class TransferMonitor:
-    """Average the transfer function of every actuator; publish it when there is a new one.
+    """Average the transfer function of every actuator, and publish it when there is a new one.
 
     Parameters
     ----------
-    settings : `transfer_segment`, `transfer_memory`, `band` and `max_delay` of them.
-    stream : of the signals; it has one actuator or more.
+    settings : only `transfer_segment`, `transfer_memory`, `band` and `max_delay` are used.
+    stream : of the signals, with one actuator or more.
 
     Raises
     ------
@@ -235,20 +241,20 @@ class TransferMonitor:
             ratio = ratio_unit(stream.channels[pair.command], stream.channels[pair.measured])
             columns += [Column(name, unit or ratio, pair.actuator) for name, unit in QUANTITIES]
         self._stream = TransferStream(stream.rig, stream.epoch, stream.sample_rate, tuple(columns))
-        self._hop = self._taken = 0
+        self._hop = self._n_averaged = 0
         self._pending: _Estimate | None = None
 
     def advance(self, signals: Signals, first: int) -> None:
-        """Take the next samples, of which the first has the number `first`."""
+        """Process the next samples, the first with number `first`."""
         self._function.advance(signals.x_c, signals.x_m, first)
 
     def pause(self, *, on: bool) -> None:
-        """Average no more segments, or do so again."""
+        """Suspend the averaging of segments, or resume it."""
         self._function.paused = on
 
-    def work(self) -> bool:
-        """Do a part of a pending estimate, about a third of a millisecond's worth; return whether there was any."""
-        if self._function.work():
+    def run_pending(self) -> bool:
+        """Do a part of a pending estimate, in about a third of a millisecond; return whether there was any."""
+        if self._function.run_pending():
             return True
         pending = self._pending
         if pending is None or len(pending.curves) == self._function.n_pairs:
@@ -256,22 +262,22 @@ class TransferMonitor:
         pending.curves.append(self._function.column(pending.averages, len(pending.curves)))
         return True
 
-    def fresh(self, block: SignalBlock) -> TransferBlock | None:
+    def new_block(self, block: SignalBlock) -> TransferBlock | None:
         """Return new transfer functions; None if there are none.
 
-        They are those at the end of the block with which a segment ended, and are published a quarter of a hop after
-        it, at the stream's last block at once.
+        They are those at the end of the block in which a segment ended, published a quarter of a hop later, or at
+        once at the stream's last block.
         """
         index = block.index + len(block) - 1
         ready = None
         if self._pending is not None and index >= self._pending.until:
             ready = self._complete()
-        # the pairs take their segments one after the other, all of them within the hop that ends with the first one's
+        # the pairs' segments end one after the other, all within the hop that ends with the first one's
         if block.last or index // self._function.hop != self._hop:
             self._hop = index // self._function.hop
-            averages, before = self._function.averages, self._taken
-            self._taken = int(self._function.taken.sum())
-            if self._taken != before:
+            averages, before = self._function.averages, self._n_averaged
+            self._n_averaged = int(self._function.n_averaged.sum())
+            if self._n_averaged != before:
                 time = block.time + (len(block) - 1) * block.stream.dt
                 self._pending = _Estimate(
                     averages, index, time, index + self._function.hop // _LATENCY_PARTS, block.last
@@ -285,11 +291,11 @@ class TransferMonitor:
         return None if self._pending is None else self._complete()
 
     def _complete(self) -> TransferBlock:
-        while self.work():
+        while self.run_pending():
             pass
         pending, self._pending = self._pending, None
         assert pending is not None
-        # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator stand side by side
+        # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator are adjacent
         by_pair = np.stack(pending.curves).transpose(2, 0, 1).reshape(len(self._function.frequency), -1)
         values = np.column_stack([self._function.frequency, by_pair])
         return TransferBlock(self._stream, pending.index, pending.time, values, pending.last)

@@ -1,4 +1,4 @@
-"""The engine: signal blocks in, indicator values out. No clock, no socket, no thread, no file."""
+"""The engine: from signal blocks to indicator values, without clock, socket, thread or file."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import ReliabilityPlan, ValidationSite
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
-MOST_ROWS = 200.0
-"""Rows of results a second that a service gives at most, unless it is told otherwise."""
+MAX_ROWS_PER_SECOND = 200.0
+"""Default of a service."""
 
 
-def rows_apart(settings: IndicatorSettings, sample_rate: float, most_rows: float | None) -> int:
-    """Return from how many samples to how many there is a row of results: ``every``, or what `most_rows` allows."""
-    if most_rows is None or "every" in settings.model_fields_set:
+def row_interval(settings: IndicatorSettings, sample_rate: float, max_rows: float | None) -> int:
+    """Return the samples between rows of results: ``every``, or the decimation for at most `max_rows` a second."""
+    if max_rows is None or "every" in settings.model_fields_set:
         return settings.every
-    return max(1, ceil(sample_rate / most_rows))
+    return max(1, ceil(sample_rate / max_rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What came of one block: its new samples, the results at them, and what happened to the stream.
+    """Result of one block: its new samples, the results at them, and the events of the stream.
 
-    ``transfer`` is there when a transfer function has been made anew.
+    ``transfer`` is None unless there are new transfer functions.
     """
 
     signals: SignalBlock | None
@@ -45,7 +45,7 @@ class Update:
 
 
 class UnfitSettingsError(ValueError):
-    """The settings do not fit the stream; ``update`` is what came of the block all the same."""
+    """The settings do not fit the stream; ``update`` is the result of the block without indicators."""
 
     def __init__(self, reason: str, update: Update) -> None:
         super().__init__(reason)
@@ -53,17 +53,17 @@ class UnfitSettingsError(ValueError):
 
 
 class Monitor:
-    """Follow one rig: keep its stream in order, compute every indicator for every actuator, and judge its model.
+    """Monitor of one rig: order of its stream, indicators of every actuator, reliability of its model.
 
     Parameters
     ----------
     settings : of the indicators.
-    plan : of the model that is judged; None: there is none.
-    most_rows : rows of results a second, at most, where the settings do not say ``every``; None: one a sample.
+    plan : of the model's reliability; None: no model.
+    max_rows : rows of results a second, at most, where the settings do not give ``every``; None: one a sample.
 
     Notes
     -----
-    Any way of cutting the stream into blocks gives the same rows of results, bit for bit.
+    The results do not depend on how the stream is split into blocks, bit for bit.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class Monitor:
         settings: IndicatorSettings | None = None,
         plan: ReliabilityPlan | None = None,
         *,
-        most_rows: float | None = None,
+        max_rows: float | None = None,
     ) -> None:
         self.settings = settings or IndicatorSettings()
-        self._given, self._most_rows = self.settings, most_rows
+        self._given, self._max_rows = self.settings, max_rows
         self._plan = plan
         self._paused: frozenset[str] = frozenset()
         self._continuity = Continuity()
@@ -82,34 +82,34 @@ class Monitor:
         self._reliability: ReliabilityMonitor | None = None
         self._results: ResultStream | None = None
 
-    def begins(self, block: SignalBlock) -> bool:
-        """Tell whether `block` begins a stream anew, for which all is made anew; nothing is changed by asking."""
-        return self._continuity.begins(block)
+    def starts_stream(self, block: SignalBlock) -> bool:
+        """Return whether `block` starts a new stream, which resets everything; the state does not change."""
+        return self._continuity.starts_stream(block)
 
     def update(self, block: SignalBlock) -> Update:
-        """Take a block; the results are those at its new samples whose index ``every`` divides.
+        """Process a block; the results are those at its new samples whose index ``every`` divides.
 
         Raises
         ------
         UnfitSettingsError : for example, the window holds fewer samples than an indicator needs. It is raised at the
-            first block of a stream; the blocks that follow have results of the model alone, if one is judged.
+            first block of a stream; later blocks have results of the model only, if there is one.
         """
-        arrival = self._continuity.accept(block)
-        new, events = arrival.block, arrival.events
+        accepted = self._continuity.accept(block)
+        new, events = accepted.block, accepted.events
         if new is None:
             return Update(None, None, events)
         unfit: ValueError | None = None
-        if arrival.started:
+        if accepted.started:
             notes, unfit = self._start(new.stream)
             events += tuple(Event(EventKind.NOTE, new.time, new.index, 0, text) for text in notes)
         rows, transfer = [], None
         if self._actuators is not None:
-            rows.append(self._actuators.advance(new, broken=arrival.broken and not arrival.started))
-            transfer = self._actuators.fresh_transfer(new)
+            rows.append(self._actuators.advance(new, broken=accepted.broken and not accepted.started))
+            transfer = self._actuators.new_transfer(new)
         if self._reliability is not None:
-            judged, decisions = self._reliability.advance(new, self.settings.every)
-            rows.append(judged)
-            # in the order of the stream: a decision at its last samples comes before its end
+            model_rows, decisions = self._reliability.advance(new, self.settings.every)
+            rows.append(model_rows)
+            # in the order of the stream: a decision at its last samples precedes its end
             if decisions:
                 events = tuple(sorted(events + decisions, key=lambda event: event.index))
         results = None
@@ -123,35 +123,35 @@ class Monitor:
         return update
 
     def pause(self, measures: Collection[str]) -> None:
-        """Do not compute these of the measures that evaluate whole windows, for want of time; all others again.
+        """Suspend these of the measures of whole windows, to shed load, and resume all others.
 
-        Their values are NaN until a window has been evaluated again.
+        Their values are NaN until the next evaluation of a window.
         """
         self._paused = frozenset(measures)
         if self._actuators is not None:
             self._actuators.pause(self._paused)
 
-    def work(self) -> bool:
-        """Do a part of the pending evaluations, in time that is to spare; return whether there was any.
+    def run_pending(self) -> bool:
+        """Do a part of the pending evaluations in spare time; return whether there was any.
 
-        It is less than a millisecond's worth, for windows of a few thousand samples. Nothing depends on it but how
-        long an `update` takes, which does what is due and has not been done.
+        It takes less than a millisecond for windows of a few thousand samples. The results do not depend on it:
+        `update` evaluates what is due.
         """
-        return self._actuators is not None and self._actuators.work()
+        return self._actuators is not None and self._actuators.run_pending()
 
     def finish(self) -> TransferBlock | None:
-        """Return pending transfer functions, where a record ends without a last block."""
+        """Return pending transfer functions, for a record that ends without a last block."""
         return None if self._actuators is None else self._actuators.finish_transfer()
 
-    def keep(self, block: SignalBlock) -> Update:
-        """Put a block in order, but compute nothing, for want of time; no block can be computed after it."""
-        arrival = self._continuity.accept(block)
-        return Update(arrival.block, None, arrival.events)
+    def pass_through(self, block: SignalBlock) -> Update:
+        """Check the order of a block without computing, to shed load; no later block can be computed."""
+        accepted = self._continuity.accept(block)
+        return Update(accepted.block, None, accepted.events)
 
     def _start(self, stream: Stream) -> tuple[tuple[str, ...], ValueError | None]:
-        """Make everything anew for a stream; return what there is to note, and why there are no indicators."""
+        """Reset for a stream; return notes, and the reason if there are no indicators."""
         self._actuators, self._reliability, self._results = None, None, None
-        every = rows_apart(self._given, stream.sample_rate, self._most_rows)
+        every = row_interval(self._given, stream.sample_rate, self._max_rows)
         self.settings = self._given.model_copy(update={"every": every})
         notes: tuple[str, ...] = ()
         unfit: ValueError | None = None
@@ -161,13 +161,13 @@ class Monitor:
                 notes += self._actuators.notes
                 self._actuators.pause(self._paused)
             except ValueError as problem:
-                # the model is judged all the same
+                # the model's reliability is computed regardless
                 unfit = problem
         if self._plan is not None:
             try:
                 self._reliability = ReliabilityMonitor(self._plan, stream)
             except ValueError as problem:
-                # the actuators are watched all the same
+                # the indicators are computed regardless
                 notes += (f"no reliability: {problem}",)
         parts = [part for part in (self._actuators, self._reliability) if part is not None]
         columns = tuple(column for part in parts for column in part.columns)
@@ -184,14 +184,14 @@ def warm_up(
     reliability: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Compile the kernels of these measures, or load them from disk, so that no sample of a test waits for that.
+    """Compile the kernels of these measures, or load them from the cache, before the first sample of a test.
 
     Parameters
     ----------
-    bandpass : signals are to be filtered: the filter's kernel as well, which is a second's work.
-    reliability : a model is to be judged: those of the reliability as well.
-    progress : called with (done, total, name) for every function that is compiled, about 120 in a minute or two; with
-        (total, total, "") at the end. Of kernels that are loaded from disk only the end is reported.
+    bandpass : also the filter's kernel, which takes a second.
+    reliability : also those of the reliability.
+    progress : called with (compiled, total, name) for every compiled function, about 120 in a minute or two, and with
+        (total, total, "") at the end. Kernels loaded from the cache are not reported.
     """
     roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)

@@ -1,1 +1,1 @@
-"""The tracking indicators: one file each."""
+"""Tracking indicators, one file each; `parts` has what their kernels share."""

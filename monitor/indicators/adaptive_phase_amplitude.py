@@ -1,4 +1,4 @@
-"""PAEI over an adaptive window: the shortest that holds one turn of the loop.
+"""PAEI over an adaptive window: the shortest that fits one turn of the loop.
 
 A window must also show that the two signals are correlated by more than chance.
 """
@@ -14,16 +14,16 @@ from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
-from monitor.indicators.parts.loop_lag import N_WORK_ROWS, NO_LOOP, close_loop
+from monitor.indicators.parts.loop_lag import N_WORK_ROWS, NO_LOOP, find_loop_lag
 from monitor.indicators.parts.memory import ADAPTIVE, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED
 from monitor.indicators.parts.sample_loop import (
+    advance_row_clock,
     gate_limits,
     is_good,
     new_gate,
-    next_sample,
     next_slot,
-    start_rows,
+    start_row_clock,
     store,
     update_gate,
     write_row,
@@ -31,12 +31,12 @@ from monitor.indicators.parts.sample_loop import (
 from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
 
-# samples that may search for a window, in a longest one
+# searches for a window while the longest one slides by its length
 _SEARCHES = 32
 
 
 class AdaptivePhaseAmplitudeValues(NamedTuple):
-    """As `PhaseAmplitudeValues`; ``window`` is the length that was used, s."""
+    """As `PhaseAmplitudeValues`; ``window`` is the length of the window, s."""
 
     ratio: float
     amplitude_error: float
@@ -54,30 +54,29 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
     Parameters
     ----------
     sample_rate : Hz.
-    window : s; the longest window that is allowed.
+    window : s; the longest window.
     noise_correction, gate, relative_gate : as in `PhaseAmplitudeIndices`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
     -----
-    The first window grows forward in time until the checks hold; every later one ends at the newest sample and
-    reaches as far back as they need. The checks are the review's, their thresholds ours: the command spans three
-    quarters of the fitted ellipse's width; the angle that the command has turned through, by the chords' frequency,
-    is 2 pi or more (the loop's own angle means nothing where it is thin); 4ac - b^2 is positive, or negative by no
-    more than a line's is; the fitted centre lies within the data's bounding box. Four are ours altogether, or else
-    the noise on a piece of the loop would pass for a loop: the phase is known to 0.1 rad, delay and gain leave at
-    most 5 % of the power of measured in the command's band, measured follows the command by that delay over three
-    such windows, and the command does not span more than four of the chords' amplitudes. A window has 32 samples or
-    more.
+    The first window grows forward in time until the criteria are met; every later one ends at the newest sample and
+    extends back as far as they require. The criteria are the review's, with our thresholds: the command spans three
+    quarters of the fitted ellipse's width; the angle of the command, by the chords' frequency, is 2 pi or more (the
+    loop's own angle is undefined where it is thin); 4ac - b^2 is positive, or negative within the margin of a line;
+    the fitted centre lies within the data's bounding box. Four are ours, against noise on a part of the loop: the
+    standard deviation of the phase is at most 0.1 rad, the unexplained share of the measured power in the command's
+    band is at most 5 %, measured follows the command by that delay over three such windows, and the command does not
+    span more than four of the chords' amplitudes. A window has 32 samples or more.
 
-    With two economies: a search begins at the length found by the last one, instead of at nothing, half of the
-    surplus shorter if there was one; where the checks fail it grows by quarters, three lengths a search and at last
-    the newest turn alone, and the next search goes on, with nothing valid until they hold. And there are 32 searches
-    in a longest window, at every `hop`-th sample; between two the values are held. In steady motion that leads to the
-    shortest length at which the angle is 2 pi, as the flowchart does.
+    Two economies: a search starts at the length found by the last one, less half of the surplus if there was one;
+    where the criteria fail it grows by quarters, three lengths a search and finally the newest cycle alone, and the
+    next search continues, with nothing valid until they are met. There are 32 searches in a longest window, at every
+    `hop`-th sample; in between the values are held. In steady motion that finds the shortest length at which the
+    angle is 2 pi, as the flowchart does.
 
-    Delay, ratio and standard deviations are those of `PhaseAmplitudeIndices` (`closed_loop`). One turn in noise says
-    less than several: the phase is three to four times as uncertain as over 2.5 turns.
+    Delay, ratio and standard deviations are those of `PhaseAmplitudeIndices` (`loop_lag`). One cycle in noise is less
+    precise than several: the phase's standard deviation is three to four times that of 2.5 cycles.
 
     Attributes
     ----------
@@ -102,7 +101,7 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
         every: int = 1,
     ) -> None:
         self._limits = gate_limits(gate, relative_gate)
-        # samples from one search for a window to the next
+        # samples between searches
         self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // _SEARCHES)
         self._noise_correction = bool(noise_correction)
         super().__init__(
@@ -116,7 +115,7 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
         )
 
     def new_arrays(self) -> AdaptiveState:
-        """Return the arrays as they begin."""
+        """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
         ring, counts = np.zeros((pairs, 2, 2 * n)), np.zeros((pairs, 2), dtype=np.int64)
@@ -125,18 +124,18 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
         return AdaptiveState(settings, ring, counts, clock, chord_lags(n), held, work, *new_gate(pairs))
 
 
-# of the ellipse's half-width, which the data must span; of the chords' amplitude, which it may span
-_SPANNED, _MOST = 1.5, 4.0
+# least span of the data over the ellipse's half-width; largest over the chords' amplitude
+_MIN_SPAN, _MAX_SPAN = 1.5, 4.0
 
 
 @reduction
-def is_alike(c: Samples, m: Samples, lag: int) -> bool:
-    """Whether measured follows the command by `lag` samples also over more than one turn, and not by chance."""
+def is_correlated(c: Samples, m: Samples, lag: int) -> bool:
+    """Whether measured correlates with the command delayed by `lag` samples, beyond agreement by chance."""
     first, n = max(lag, 0), c.shape[0] - abs(lag)
     if n < 2:
         return False
     earlier, later = c[first - lag : first - lag + n], m[first : first + n]
-    # a line is taken out of both: what drifts is no part of the motion
+    # without straight lines, because a drift is not part of the motion
     middle, sum_c, sum_m, tilt_c, tilt_m, cc, cm, mm = 0.5 * (n - 1), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for t in range(n):
         x, y, at = earlier[t] - earlier[0], later[t] - later[0], t - middle
@@ -150,14 +149,14 @@ def is_alike(c: Samples, m: Samples, lag: int) -> bool:
 
 
 @reduction
-def holds_ellipse(
+def fits_ellipse(
     c: Samples, m: Samples, amplitude: float, noise_correction: bool, powers: Samples
 ) -> tuple[bool, float, float, float, float]:
-    """Whether the points draw an ellipse, span enough of it and have its centre in their bounding box.
+    """Whether the points form an ellipse, span enough of it and have its centre in their bounding box.
 
     Returns
     -------
-    holds : that.
+    fits : whether they do.
     slope, a, b, half_width : of the frame and of the conic in it, see `fit_ellipse`.
     """
     n = c.shape[0]
@@ -178,30 +177,30 @@ def holds_ellipse(
         add_powers(x, m[t] - mean_m - slope * x, powers, 0)
     ellipse = fit_ellipse(powers[0], float(n), slope, noise_correction)
     c_0, m_0 = mean_c + ellipse.x_0, mean_m + slope * ellipse.x_0 + ellipse.e_0
-    holds = ellipse.found and _SPANNED * ellipse.half_width <= high_c - low_c <= _MOST * amplitude
-    holds = bool(holds and low_c <= c_0 <= high_c and low_m <= m_0 <= high_m)
-    return holds, slope, ellipse.a, ellipse.b, ellipse.half_width
+    fits = ellipse.found and _MIN_SPAN * ellipse.half_width <= high_c - low_c <= _MAX_SPAN * amplitude
+    fits = bool(fits and low_c <= c_0 <= high_c and low_m <= m_0 <= high_m)
+    return fits, slope, ellipse.a, ellipse.b, ellipse.half_width
 
 
-# rad, of the phase's standard deviation
-_CERTAIN = 0.1
-# of the power of measured: in one turn two motions are alike by chance more often than in several
-_UNRELATED = 0.05
-# samples without which noise update_gate for a loop
-_FEWEST = 32
-# windows that one sample may try
-_TRIES = 3
-# windows over which the two are to be alike, where so many samples are known
-_TURNS = 3
+# rad
+_MAX_PHASE_SD = 0.1
+# unexplained share of the measured power; agreement by chance is more likely in one cycle than in several
+_MAX_UNEXPLAINED = 0.05
+# fewer samples of noise may form a loop by chance
+_MIN_SAMPLES = 32
+# lengths tried by one search
+_MAX_TRIES = 3
+# windows over which the signals must correlate, where available
+_CORRELATED_WINDOWS = 3
 _GOOD, _LENGTH = range(2)
 
 
 class AdaptiveState(NamedTuple):
     """The arrays of the adaptive PAEI.
 
-    ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window lies in one piece;
-    ``counts`` (n_pairs, 2): good samples in a row, and the window's length; ``clock`` (1,): slot of the sample that
-    comes next; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (n_rooms, n_window).
+    ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window is contiguous;
+    ``counts`` (n_pairs, 2): consecutive good samples, and the window's length; ``clock`` (1,): slot of the next
+    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (n_rooms, n_window).
     """
 
     settings: Vector
@@ -221,19 +220,19 @@ open_adaptive = open_state(AdaptiveState)
 
 @kernel
 def advance_adaptive(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: AdaptiveState) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 8)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 8)."""
     settings, ring, counts, clock, lags, held, work, gate_peak, gate_lowest, gate_start = state
     hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
     absolute, relative = settings[3], settings[4]
     n_window = ring.shape[2] // 2
-    shortest = min(_FEWEST, n_window)
+    shortest = min(_MIN_SAMPLES, n_window)
     sums, powers = np.empty(N_SUMS), np.empty((1, N_POWERS))
-    # pair by pair: what belongs to one lies side by side in memory
+    # pair by pair, because the data of one are contiguous
     for pair in range(x_c.shape[1]):
-        slot, rows_clock = clock[0], start_rows(first, every)
+        slot, row_clock = clock[0], start_row_clock(first, every)
         for i in range(x_c.shape[0]):
-            rows_clock = next_sample(rows_clock, every)
-            give, row = rows_clock.due, rows_clock.row
+            row_clock = advance_row_clock(row_clock, every)
+            row_due, row = row_clock.due, row_clock.row
             c, m = x_c[i, pair], x_m[i, pair]
             if is_good(c, m):
                 counts[pair, _GOOD] += 1
@@ -246,65 +245,65 @@ def advance_adaptive(x_c: Samples, x_m: Samples, first: int, every: int, out: Sa
             store(ring, pair, 1, slot, m)
             due = (first + i + pair) % hop == 0
             longest = min(counts[pair, _GOOD], n_window)
-            # forward in time while there is no window yet
+            # grows forward in time while there is no window
             length = counts[pair, _LENGTH] if counts[pair, _LENGTH] > 0 else longest
-            grown, tries, settled, surplus = length, 0, False, 0
-            in_phase = quadrature = amplitude = turn_rate = lag = 0.0
+            grown, tries, accepted, surplus = length, 0, False, 0
+            in_phase = quadrature = amplitude = omega = lag = 0.0
             loop = NO_LOOP
-            while due and tries <= _TRIES and not settled and shortest <= length <= longest:
+            while due and tries <= _MAX_TRIES and not accepted and shortest <= length <= longest:
                 newest = slot + n_window + 1
                 oldest = newest - length
                 k, lag, chords = choose_lag(pair, ring, oldest, length, lags, sums)
-                # a turn may be a whole number of samples, but for rounding
-                spare = chords.turn_rate * (length - 1) - 2.0 * np.pi + 1e-9
-                surplus = int(spare / chords.turn_rate) if spare > 0.0 else 0
+                # a cycle may be a whole number of samples, up to rounding
+                spare = chords.omega * (length - 1) - 2.0 * np.pi + 1e-9
+                surplus = int(spare / chords.omega) if spare > 0.0 else 0
                 if k > 0 and spare >= 0.0:
                     piece_c, piece_m = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
-                    amplitude, turn_rate = chords.amplitude, chords.turn_rate
-                    settled, slope, a, b, half_width = holds_ellipse(
+                    amplitude, omega = chords.amplitude, chords.omega
+                    accepted, slope, a, b, half_width = fits_ellipse(
                         piece_c, piece_m, amplitude, noise_correction, powers
                     )
-                    if settled:
-                        loop = close_loop(piece_c, piece_m, k, lag, turn_rate, _UNRELATED, work)
-                        turn_rate = loop.turn_rate
-                        settled = loop.found and loop.lag_sd * turn_rate <= _CERTAIN
-                    if settled:
-                        before = newest - min(longest, _TURNS * length)
+                    if accepted:
+                        loop = find_loop_lag(piece_c, piece_m, k, lag, omega, _MAX_UNEXPLAINED, work)
+                        omega = loop.omega
+                        accepted = loop.found and loop.lag_sd * omega <= _MAX_PHASE_SD
+                    if accepted:
+                        before = newest - min(longest, _CORRELATED_WINDOWS * length)
                         piece_c, piece_m = ring[pair, 0, before:newest], ring[pair, 1, before:newest]
-                        settled = is_alike(piece_c, piece_m, int(np.rint(loop.lag)))
+                        accepted = is_correlated(piece_c, piece_m, int(np.rint(loop.lag)))
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b
                         quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if loop.lag > 0.0 else 1.0)
                 tries += 1
-                if not settled and tries < _TRIES:
-                    # what stops at the longest window begins again at the shortest
+                if not accepted and tries < _MAX_TRIES:
+                    # after the longest window the search restarts at the shortest
                     grown = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
                     length = grown
-                elif not settled:
-                    # at last the newest turn alone: what is older may be what spoils it
+                elif not accepted:
+                    # finally the newest cycle alone, in case older samples are the cause
                     length = length - surplus if surplus > 0 else 0
             if due:
                 for j in range(out.shape[2]):
                     held[pair, j] = np.nan
-            if settled:
+            if accepted:
                 counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2)) if surplus > 0 else length
             elif due and counts[pair, _LENGTH] > 0:
                 counts[pair, _LENGTH] = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
-            if settled:
+            if accepted:
                 gain, lag = loop.gain, loop.lag
                 if not noise_correction:
-                    gain, lag = np.hypot(in_phase, quadrature), -np.arctan2(quadrature, in_phase) / turn_rate
+                    gain, lag = np.hypot(in_phase, quadrature), -np.arctan2(quadrature, in_phase) / omega
                 is_open = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude,
                     counts[pair, _GOOD], n_window,
                 )  # fmt: skip
                 if is_open and gain > 1e-12 and np.isfinite(gain + lag + amplitude):
                     held[pair, 0], held[pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
-                    held[pair, 2], held[pair, 3] = -turn_rate * lag, lag / sample_rate
+                    held[pair, 2], held[pair, 3] = -omega * lag, lag / sample_rate
                     held[pair, 4] = loop.gain_sd / gain
-                    held[pair, 5] = np.hypot(loop.lag_sd * turn_rate, loop.rate_sd * lag)
+                    held[pair, 5] = np.hypot(loop.lag_sd * omega, loop.rate_sd * lag)
                     held[pair, 6], held[pair, 7] = loop.lag_sd / sample_rate, length / sample_rate
-            if give:
+            if row_due:
                 write_row(out, row, pair, held)
             slot = next_slot(slot, n_window)
     clock[0] = (clock[0] + x_c.shape[0]) % n_window

@@ -84,8 +84,8 @@ def band_pass_sections(sample_rate: float, low: float, high: float, order: int) 
     """Return (order, 6) second-order sections b0 b1 b2 1 a1 a2 of a digital Butterworth band-pass.
 
     The poles of the analog low-pass prototype are transformed to the band in closed form and mapped by the bilinear
-    transform with pre-warped edges. Every section has one zero at 0 Hz and one at half the rate, and unit gain at its
-    share of the band: an offset ends in the first section. Poles nearest to the unit circle come last.
+    transform with pre-warped edges. Every section has one zero at 0 Hz and one at half the rate, so that an offset is
+    removed by the first section. Poles nearest to the unit circle come last.
     """
     # s in units of twice the sample rate, so that z = (1 + s) / (1 - s)
     edge_low, edge_high = np.tan(np.pi * np.array([low, high]) / sample_rate)

@@ -1,4 +1,4 @@
-"""What every windowed indicator shares: the shapes of its inputs and outputs, its state's owner, its life."""
+"""Base classes of the indicators over a sliding window: inputs, outputs, state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from monitor.catalogue import Output
 from monitor.indicators.parts.memory import new_memory
 from monitor.messages.blocks import Samples
 
-# samples in the windows of all pairs together; each costs about a kilobyte when every measure is computed
+# samples in the windows of all pairs; each needs about a kilobyte when every measure is computed
 LARGEST_WINDOW = 1 << 21
 
 Value = TypeVar("Value", bound=NamedTuple)
@@ -26,7 +26,7 @@ _NO_FORCE: Samples = np.empty((0, 0))
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A copy of an indicator's state, good for `restore` on an indicator with the same settings."""
+    """A copy of an indicator's state, for `restore` on an indicator with the same settings."""
 
     settings: tuple[Any, ...]
     state: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Snapshot:
 
 
 def check_window(sample_rate: float, window: float, smallest: int) -> int:
-    """Return the samples in a window; raises ValueError when the rate or the window is out of range."""
+    """Return the number of samples in a window; raises ValueError when the rate or the window is out of range."""
     if not 0.0 < sample_rate < np.inf:
         raise ValueError(f"sample_rate = {sample_rate} Hz: must be a positive number")
     n_window = round(window * sample_rate) if 0.0 < window * sample_rate < LARGEST_WINDOW else 0
@@ -61,8 +61,8 @@ class WindowedIndicator(ABC, Generic[Value]):
     ----------
     sample_rate : Hz.
     window : s; the window holds ``round(window * sample_rate)`` samples.
-    n_pairs : number of command/measured pairs that are followed side by side.
-    every : give one row of values for so many samples.
+    n_pairs : number of command/measured pairs.
+    every : decimation, one row of values for every N samples.
 
     Raises
     ------
@@ -70,14 +70,14 @@ class WindowedIndicator(ABC, Generic[Value]):
 
     Notes
     -----
-    A sample that is NaN, infinite or beyond 1e50 makes one window invalid and is then forgotten.
-    The results do not depend on how the record is cut into calls, bit for bit.
+    A sample that is NaN, infinite or beyond 1e50 makes all windows that contain it invalid, and has no other effect.
+    The results do not depend on how the record is split into calls, bit for bit.
 
     Attributes
     ----------
-    outputs, value_type : what it gives, and the named tuple with one field for each.
-    needs_force : it must be given the restoring force too.
-    hop : samples after which its values are renewed; they are held between updates.
+    outputs, value_type : columns of the results, and the named tuple with one field for each.
+    needs_force : whether it needs the restoring force.
+    hop : samples between updates of its values, which are held in between.
     """
 
     outputs: ClassVar[tuple[Output, ...]]
@@ -100,17 +100,17 @@ class WindowedIndicator(ABC, Generic[Value]):
         self.every = every
         self._settings = (type(self).__name__, sample_rate, n_window, n_pairs, every, *settings.items())
         self.reset()
-        # no samples, but the kernel is there when the first one comes
-        nothing: Samples = np.empty((0, n_pairs))
-        self.advance(nothing, nothing.copy(), 0, nothing.copy() if self.needs_force else None)
+        # compiles the kernel before the first sample
+        empty: Samples = np.empty((0, n_pairs))
+        self.advance(empty, empty.copy(), 0, empty.copy() if self.needs_force else None)
 
     @abstractmethod
     def _new_state(self) -> tuple[Any, ...]:
-        """Return the arrays, or named tuples of arrays, of an indicator that has seen nothing."""
+        """Return the arrays, or named tuples of arrays, of the initial state."""
 
     @abstractmethod
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        """Run the kernel over samples of which the first has the number `first`."""
+        """Run the kernel over samples, the first with number `first`."""
 
     @property
     def window(self) -> float:
@@ -118,18 +118,18 @@ class WindowedIndicator(ABC, Generic[Value]):
         return self.n_window / self.sample_rate
 
     def reset(self) -> None:
-        """Forget everything: the indicator is as new."""
+        """Return to the initial state."""
         self._state = self._new_state()
         self._count = 0
         self._values: Samples = np.full((self.n_pairs, len(self.outputs)), np.nan)
 
     def update(self, x_c: ArrayLike, x_m: ArrayLike, f_m: ArrayLike | None = None) -> Value:
-        """Take one sample of command and measured signal and return the newest value.
+        """Process one sample of command and measured signal and return the newest value.
 
         Parameters
         ----------
         x_c, x_m : a number, or (n_pairs,) numbers.
-        f_m : the same of the restoring force, for an indicator that needs it.
+        f_m : likewise the restoring force, for an indicator that needs it.
         """
         c: Samples = np.array(x_c, dtype=np.float64).reshape(1, -1)
         m: Samples = np.array(x_m, dtype=np.float64).reshape(1, -1)
@@ -140,17 +140,17 @@ class WindowedIndicator(ABC, Generic[Value]):
     def update_block(
         self, x_c: ArrayLike, x_m: ArrayLike, f_m: ArrayLike | None = None, *, first: int | None = None
     ) -> Samples:
-        """Take consecutive samples and return the values at those whose number `every` divides.
+        """Process consecutive samples and return the values at those whose number `every` divides.
 
         Parameters
         ----------
         x_c, x_m : (n_samples,) for one pair, (n_samples, n_pairs) for several.
-        f_m : the same of the restoring force, for an indicator that needs it.
-        first : number of the first sample; by default the samples since the last reset are counted.
+        f_m : likewise the restoring force, for an indicator that needs it.
+        first : number of the first sample; by default counted from the last reset.
 
         Returns
         -------
-        (n_rows, n_outputs) for one pair, (n_rows, n_pairs, n_outputs) for several; NaN is "not valid".
+        (n_rows, n_outputs) for one pair, (n_rows, n_pairs, n_outputs) for several; NaN where not valid.
         """
         c: Samples = np.array(x_c, dtype=np.float64, order="C")
         m: Samples = np.array(x_m, dtype=np.float64, order="C")
@@ -162,12 +162,12 @@ class WindowedIndicator(ABC, Generic[Value]):
         return self.advance(c, m, number, force)
 
     def advance(self, x_c: Samples, x_m: Samples, first: int, f_m: Samples | None = None) -> Samples:
-        """Do what `update_block` does, for a caller who has the arrays as the kernel needs them.
+        """Process samples as `update_block` does, from arrays of the type that the kernel is compiled for.
 
         Parameters
         ----------
-        x_c, x_m, f_m : (n_samples, n_pairs), C-contiguous, writable float64. Others would be computed with as well,
-            but only after the kernel has been compiled for them, which takes seconds.
+        x_c, x_m, f_m : (n_samples, n_pairs), C-contiguous, writable float64. For other arrays the kernel is compiled
+            again, which takes seconds.
         first : number of the first sample.
         """
         if x_c.shape != x_m.shape or x_c.ndim != 2 or x_c.shape[1] != self.n_pairs:
@@ -192,19 +192,19 @@ class WindowedIndicator(ABC, Generic[Value]):
 
     @property
     def values(self) -> Samples:
-        """(n_pairs, n_outputs): the newest values of all pairs."""
+        """(n_pairs, n_outputs): newest values of all pairs."""
         return self._values.copy()
 
     @property
     def value(self) -> Value:
-        """The newest value by names; with several pairs every field is an (n_pairs,) array."""
+        """Newest value by name; with several pairs every field is an (n_pairs,) array."""
         if self.n_pairs == 1:
             return self.value_type(*self._values[0].tolist())  # type: ignore[return-value]
         return self.value_type(*self._values.T.copy())  # type: ignore[return-value]
 
     @property
     def valid(self) -> bool:
-        """Whether the newest value means something, for every pair."""
+        """Whether the newest value of every pair is valid."""
         return not bool(np.isnan(self._values[:, 0]).any())
 
     def snapshot(self) -> Snapshot:
@@ -212,9 +212,11 @@ class WindowedIndicator(ABC, Generic[Value]):
         return Snapshot(self._settings, deepcopy(self._state), self._values.copy(), self._count)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a state; raises ValueError when it is that of an indicator with other settings."""
+        """Return to a saved state; raises ValueError when it is that of an indicator with other settings."""
         if snapshot.settings != self._settings:
-            raise ValueError("the snapshot was taken with other settings: restore it to an indicator like that one")
+            raise ValueError(
+                "the snapshot is of an indicator with other settings: restore it to one with the same settings"
+            )
         self._state = deepcopy(snapshot.state)
         self._values = snapshot.values.copy()
         self._count = snapshot.count

@@ -1,4 +1,4 @@
-"""J1 to J3: the tracking criteria of the community's benchmark problem, of a whole record."""
+"""J1 to J3: tracking criteria of the community's benchmark problem, for a whole record."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from monitor.messages.blocks import Samples
 
 
 class BenchmarkCriteria(NamedTuple):
-    """The three criteria; NaN where one is not defined.
+    """The three criteria, NaN where undefined.
 
-    ``j1`` delay in ms, by whole samples, positive: measured lags. ``j2`` standard deviation of the error over that
+    ``j1`` delay in ms, in whole samples, positive: measured lags. ``j2`` standard deviation of the error over that
     of the command, percent. ``j3`` largest error over the largest command, percent.
     """
 
@@ -27,13 +27,13 @@ class BenchmarkCriteria(NamedTuple):
 def benchmark_criteria(
     x_c: ArrayLike, x_m: ArrayLike, sample_rate: float, max_delay: float = 1.0
 ) -> BenchmarkCriteria:
-    """Return the criteria of Silva et al. 2020 for one actuator.
+    """Return the tracking criteria of Silva et al. 2020 for one actuator.
 
     Parameters
     ----------
     x_c, x_m : (n_samples,), command and measured, in one unit.
     sample_rate : Hz.
-    max_delay : s; delays and leads up to here are looked for.
+    max_delay : s; largest delay or lead that is searched.
 
     Raises
     ------
@@ -43,28 +43,26 @@ def benchmark_criteria(
     -----
     ``J1 = 1000 argmax_k sum m[i + k] c[i] / sample_rate``; ``J2 = 100 std(m - c) / std(c)``;
     ``J3 = 100 max |m - c| / max |c|``.
-    The correlation is that of the signals without their means, which the published plant does not need and a sensor
-    with an offset does (ours). Samples at which either signal is NaN, infinite or beyond 1e50 are left out: they
-    add nothing to the correlation, which keeps its time, and are no part of J2 and J3.
-    A record that does not begin and end at rest has less in common with itself the further it is moved: its J1
-    reads small.
-    J1 and J2 are NaN where the command does not move, J3 where it is zero; J1 also where the measured signal does not
-    move, or where the correlation still rises at `max_delay`.
+    The means are removed before the correlation, for sensors with an offset (ours). Samples at which either signal is
+    NaN, infinite or beyond 1e50 are excluded from J2 and J3 and count as zero in the correlation.
+    J1 of a record that does not start and end at rest is biased towards zero, because the overlap shrinks with the
+    lag. J1 and J2 are NaN for a constant command, J3 for a zero one; J1 also for a constant measured signal, or where
+    the correlation still increases at `max_delay`.
     """
     c, m = np.asarray(x_c, dtype=np.float64), np.asarray(x_m, dtype=np.float64)
     if c.ndim != 1 or c.shape != m.shape:
         raise ValueError(f"command {c.shape} and measured {m.shape}: both must be (n_samples,)")
     if not (0.0 < sample_rate < np.inf and 0.0 < max_delay < np.inf):
         raise ValueError(f"sample_rate = {sample_rate} Hz, max_delay = {max_delay} s: must be positive numbers")
-    good = (np.abs(c) < LARGEST_SAMPLE) & (np.abs(m) < LARGEST_SAMPLE)
-    if not good.any():
+    valid = (np.abs(c) < LARGEST_SAMPLE) & (np.abs(m) < LARGEST_SAMPLE)
+    if not valid.any():
         return BenchmarkCriteria(np.nan, np.nan, np.nan)
-    kept, error = c[good], (m - c)[good]
-    peak, moves = float(np.max(np.abs(kept))), bool(np.ptp(kept) > 0.0)
-    most = int(min(max_delay * sample_rate, len(c)))
+    command, error = c[valid], (m - c)[valid]
+    peak, moves = float(np.max(np.abs(command))), bool(np.ptp(command) > 0.0)
+    max_lag = int(min(max_delay * sample_rate, len(c)))
     return BenchmarkCriteria(
-        j1=1000.0 * _delay(c, m, good, most) / sample_rate if moves and np.ptp(m[good]) > 0.0 else np.nan,
-        j2=float(100.0 * np.std(error) / np.std(kept)) if moves else np.nan,
+        j1=1000.0 * _delay(c, m, valid, max_lag) / sample_rate if moves and np.ptp(m[valid]) > 0.0 else np.nan,
+        j2=float(100.0 * np.std(error) / np.std(command)) if moves else np.nan,
         j3=float(100.0 * np.max(np.abs(error)) / peak) if peak > 0.0 else np.nan,
     )
 

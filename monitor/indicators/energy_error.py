@@ -12,23 +12,23 @@ from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.memory import HSEM, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.sample_loop import (
     LARGEST_SAMPLE,
+    advance_row_clock,
     gate_limits,
     is_good,
     new_gate,
-    next_sample,
     next_slot,
-    start_rows,
+    start_row_clock,
     store,
     update_gate,
 )
 from monitor.indicators.parts.sliding_statistics import new_sums, push_sums, window_sum
-from monitor.indicators.parts.swept_area import HOPS, loop_of, new_stored_window, sine_of_step
+from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, loop_averages, new_stored_window, step_sine
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
 
 class EnergyErrorValues(NamedTuple):
-    """Energy error over the window and since the start; the latter as a ratio; the damping ratio that it adds."""
+    """Energy error over the window and since the start, the latter also as a ratio, and the damping ratio it adds."""
 
     window: float
     total: float
@@ -42,35 +42,34 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate : as in `FrequencyDomainIndicator`, for the command's amplitude; only the added damping
-        needs them.
+    gate, relative_gate : as in `FrequencyDomainIndicator`; they affect the added damping only.
 
     Notes
     -----
     ``E = sum (f[i+1] + f[i])/2 [ (m[i+1] - m[i]) - (c[i+1] - c[i]) ]``: the energy between the loops of the force
-    against the measured and against the commanded displacement. With a force that counts along the displacement,
-    a lag makes it grow, by ``pi k A_c A_m sin(lag)`` a cycle of an elastic specimen of stiffness k: the specimen
-    takes more than the model gives, which acts as negative damping. A lead makes it fall. Where the force counts
-    the other way, so do the energies. A pure damper of constant d turns the amplitude error into energy instead:
-    ``pi d omega A_m [A_m - A_c cos(phase)]`` a cycle.
+    against the measured and against the commanded displacement. With a force positive along the displacement, a lag
+    increases it, by ``pi k A_c A_m sin(lag)`` a cycle of an elastic specimen of stiffness k: the specimen receives
+    more energy than the model supplies, which acts as negative damping. A lead decreases it. A force of the opposite
+    sign reverses the energies. For a pure damper of constant d the amplitude error causes the energy error: ``pi d
+    omega A_m [A_m - A_c cos(phase)]`` a cycle.
 
     ``hsem_energy`` sums over the window; ``hsem_energy_total`` over all good samples since the start.
 
-    ``hsem`` is `hsem_energy_total` over the widest span so far, highest minus lowest, of the work done along the
-    command, ``W = sum (f[i+1] + f[i])/2 (c[i+1] - c[i])``. That contains the largest recoverable strain energy and
-    what the specimen has dissipated. It is ours: the normaliser as printed could not be checked. It is the same for a
-    load that doubles on a linear specimen. Like the total it never forgets a spike.
+    ``hsem`` is `hsem_energy_total` over the range so far, highest minus lowest, of the work done along the command,
+    ``W = sum (f[i+1] + f[i])/2 (c[i+1] - c[i])``, which contains the largest recoverable strain energy and the energy
+    dissipated by the specimen. It is ours: the printed normaliser could not be verified. It does not change when the
+    load on a linear specimen doubles. Like the total it includes every spike since the start.
 
     ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the specimen: minus the energy error
     of a cycle over 4 pi times the strain energy (ours). The strain energy of a cycle is the covariance of force and
-    measured displacement: ``k A_m^2 / 2`` for a tone. The energy error of a cycle is the area that the force sweeps
-    against the error, so that what the specimen holds at the ends of the window does not count, averaged under a
-    Hann window; its length comes from the command's level crossings. An elastic specimen gives
-    ``1/2 A_c/A_m sin(phase)``: a lag is negative. It is renewed every `hop` samples, needs two cycles in the
-    window, is good from 2.5 on, and is not valid where force and displacement correlate by less than 0.1.
+    measured displacement: ``k A_m^2 / 2`` for a tone. The energy error of a cycle is the area swept by the force
+    against the error, so that the energy stored at the ends of the window does not count, averaged with Hann weights;
+    the length of a cycle comes from the command's level crossings. An elastic specimen gives
+    ``1/2 A_c/A_m sin(phase)``: a lag is negative. It is updated every `hop` samples, needs two cycles in the window,
+    is accurate from 2.5 on, and is not valid where force and displacement correlate by less than 0.1.
 
     A preload adds itself times the change of the error to the energies, and itself times the range of the
-    command to the span; it does not change the added damping. Nothing is valid without a force.
+    command to the range of the work; it does not change the added damping. Nothing is valid without a force.
     """
 
     outputs = CATALOGUE["hsem"].outputs
@@ -90,12 +89,12 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
         every: int = 1,
     ) -> None:
         self._limits = gate_limits(gate, relative_gate)
-        # samples from one added damping to the next
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // HOPS)
+        # samples between updates of the added damping
+        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
 
     def new_arrays(self) -> EnergyState:
-        """Return the arrays as they begin."""
+        """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         arrays: list[NDArray[Any]] = [
             np.array([self.hop, *self._limits]),
@@ -108,9 +107,9 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
         return EnergyState(*arrays)
 
 
-# a force that has less in common with the displacement stores too little energy to compare with, squared
+# squared correlation of force and displacement below which the stored energy is too small for a ratio
 _MIN_CORRELATION_SQUARED = 0.1**2
-# columns of the work that is counted from the start
+# columns of the work since the start
 ERROR, COMMAND, HIGHEST, LOWEST = 0, 1, 2, 3
 
 
@@ -118,8 +117,8 @@ class EnergyState(NamedTuple):
     """The arrays of HSEM.
 
     ``rows``, ``prefix``, ``since``: sums of the energy, see `sliding_statistics`; ``work`` (n_pairs, 4): sums
-    from the start; ``damping`` (n_pairs,): the newest; ``counts`` (n_pairs, 2): good samples in a row, and segments
-    since the start; ``ring``, ``clock``, ``hann``: see `new_stored_window`.
+    from the start; ``damping`` (n_pairs,): the newest; ``counts`` (n_pairs, 2): consecutive good samples, and
+    segments since the start; ``ring``, ``clock``, ``hann``: see `new_stored_window`.
     """
 
     settings: Vector
@@ -144,7 +143,7 @@ open_hsem = open_state(EnergyState)
 def advance_hsem(
     x_c: Samples, x_m: Samples, f_m: Samples, first: int, every: int, out: Samples, state: EnergyState
 ) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 4)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 4)."""
     (
         settings, rows, prefix, since, work, damping, counts, ring, clock, hann,
         gate_peak, gate_lowest, gate_start,
@@ -152,16 +151,16 @@ def advance_hsem(
     hop, absolute, relative = int(settings[0]), settings[1], settings[2]
     n_window = ring.shape[2] // 2
     segment = np.empty(1)
-    rows_clock = start_rows(first, every)
+    row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
-        rows_clock = next_sample(rows_clock, every)
-        give, row = rows_clock.due, rows_clock.row
+        row_clock = advance_row_clock(row_clock, every)
+        row_due, row = row_clock.due, row_clock.row
         at = clock[0]
         begin, end = at + 1, at + 1 + n_window
         for pair in range(x_c.shape[1]):
             c, m, f = x_c[i, pair], x_m[i, pair], f_m[i, pair]
-            fine = is_good(c, m) and abs(f) < LARGEST_SAMPLE
-            counts[pair, 0] = counts[pair, 0] + 1 if fine else 0
+            usable = is_good(c, m) and abs(f) < LARGEST_SAMPLE
+            counts[pair, 0] = counts[pair, 0] + 1 if usable else 0
             full = counts[pair, 0] >= n_window
             segment[0] = 0.0
             if counts[pair, 0] > 1:
@@ -181,18 +180,18 @@ def advance_hsem(
                 damping[pair] = np.nan
             elif (first + i + pair) % hop == 0:
                 damping[pair] = np.nan
-                own = loop_of(ring[pair, 2, begin:end], ring[pair, 1, begin:end], hann)
-                commanded = loop_of(ring[pair, 2, begin:end], ring[pair, 0, begin:end], hann)
+                own = loop_averages(ring[pair, 2, begin:end], ring[pair, 1, begin:end], hann)
+                commanded = loop_averages(ring[pair, 2, begin:end], ring[pair, 0, begin:end], hann)
                 amplitude = np.sqrt(2.0 * commanded.square_b)
                 is_open = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, counts[pair, 0], n_window
                 )
                 if is_open and own.common * own.common > _MIN_CORRELATION_SQUARED * own.square_a * own.square_b:
                     deviation = np.sqrt(commanded.square_b)
-                    step = sine_of_step(ring[pair, 0, begin:end], deviation, commanded.drift)
+                    step = step_sine(ring[pair, 0, begin:end], deviation, commanded.drift)
                     added = -0.5 * (own.swept - commanded.swept) / (step * own.common)
                     damping[pair] = added if abs(added) < np.inf else np.nan
-            if give:
+            if row_due:
                 span = work[pair, HIGHEST] - work[pair, LOWEST]
                 ratio = work[pair, ERROR] / span if full and span > 0.0 else np.nan
                 out[row, pair, 0] = window_sum(rows, prefix, since, pair, 0) if full else np.nan

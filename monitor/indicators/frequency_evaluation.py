@@ -1,4 +1,4 @@
-"""FEI, the frequency evaluation index: one amplitude ratio and one phase for a whole test."""
+"""FEI, the frequency evaluation index: one amplitude ratio and one phase of a whole test."""
 
 from __future__ import annotations
 
@@ -10,22 +10,28 @@ from numpy.typing import ArrayLike
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.parts.cross_spectra import Spectrum, bins_of_band, centred, periodic_hann, segment_spectrum
-from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, residual_of, scatter, with_chance
+from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
+from monitor.indicators.parts.residual import (
+    SMALLEST_FIT,
+    UNRELATED,
+    add_chance_agreement,
+    delayed_fit,
+    weighted_sum_deviation,
+)
 from monitor.kernel import reduction
 from monitor.messages.blocks import Samples
 
-# below this of the command, what is in common is the rounding of a dead channel
-_TRACE = 1e-24
-# rad, of the phase: beyond it nothing is known
+# cross-spectrum over the command's power, squared, below which it is rounding of a constant channel
+_MIN_POWER_RATIO = 1e-24
+# rad, of the phase: above it no value is valid
 _LARGEST_SD = 0.5
 
 
 class FrequencyEvaluation(NamedTuple):
-    """What FEI says of one actuator; NaN where there is nothing to compare.
+    """FEI of one actuator, NaN where undefined.
 
     ``ratio`` command/measured (> 1 undershoot); ``phase`` rad, positive: measured leads; ``delay`` s, positive:
-    measured lags; ``frequency`` Hz, the equivalent one of the command.
+    measured lags; ``frequency`` Hz, the equivalent frequency of the command.
     """
 
     ratio: float
@@ -34,8 +40,8 @@ class FrequencyEvaluation(NamedTuple):
     frequency: float
 
 
-class FrequencyEvaluationSoFar(NamedTuple):
-    """What FEI says of the test so far: as `FrequencyEvaluation`, and standard deviations."""
+class RunningFrequencyEvaluation(NamedTuple):
+    """FEI of the test so far: as `FrequencyEvaluation`, with standard deviations."""
 
     ratio: float
     phase: float
@@ -46,31 +52,31 @@ class FrequencyEvaluationSoFar(NamedTuple):
     delay_sd: float
 
 
-_NOTHING = FrequencyEvaluationSoFar(*[np.nan] * 7)
+_UNDEFINED = RunningFrequencyEvaluation(*[np.nan] * 7)
 
 
 def frequency_evaluation_index(
     x_c: ArrayLike, x_m: ArrayLike, sample_rate: float, *, taper: Literal["rectangular", "hann"] = "rectangular"
 ) -> FrequencyEvaluation:
-    """Return FEI of a whole record, by its definition (Guo, Chen, Xu and Sanchez 2014).
+    """Return FEI of a whole record by its definition (Guo, Chen, Xu and Sanchez 2014).
 
     With I and O the one-sided spectra of command and measured, without the bin at zero frequency,
 
         ``FEI = sum (O / I) |I|^2 / sum |I|^2``    and    ``f_eq = sum |I|^2 f / sum |I|^2``.
 
-    The amplitude there is ``|FEI|``, measured/command; here it is the other way round, as everywhere in this package.
-    The phase is found in the right quadrant, and ``delay = -phase / (2 pi f_eq)``.
+    The paper's amplitude is ``|FEI|``, measured/command; the ratio here is command/measured, as everywhere in this
+    package. The phase is in the correct quadrant, and ``delay = -phase / (2 pi f_eq)``.
 
     Parameters
     ----------
     x_c, x_m : (n_samples,), command and measured.
     sample_rate : Hz.
-    taper : ``"rectangular"`` as defined; a record that breaks off in mid-motion then leaks, and reads 1.256 where the
-        review prints 1.250. ``"hann"`` does not, but the middle of the record counts for most.
+    taper : ``"rectangular"`` as defined; a record that ends during the motion then leaks, and gives 1.256 where the
+        review prints 1.250. ``"hann"`` does not leak, but gives most weight to the middle of the record.
 
     Raises
     ------
-    ValueError : the taper is another; the signals are not of one length, or hold a sample that is no number.
+    ValueError : the taper is unknown; the signals differ in length, or have a sample that is not finite.
     """
     c, m = (np.array(x, dtype=np.float64, order="C") for x in (x_c, x_m))
     if c.ndim != 1 or c.shape != m.shape or not len(c):
@@ -91,8 +97,8 @@ def frequency_evaluation_index(
     return _evaluation(power, power_by_frequency, common * (size_m / size_c))
 
 
-class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
-    """FEI of everything since the start, online.
+class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
+    """FEI of all samples since the start, online.
 
     Parameters
     ----------
@@ -103,25 +109,26 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
 
     Notes
     -----
-    The definition (`frequency_evaluation_index`) takes one transform of the whole record, which grows without bound.
-    Here the sums are taken over Hann segments of one window with half overlap, all since the start (ours): a segment
-    does not resolve what is slower than about two cycles in a window, and its own mean is left out instead of the
-    record's; the first and last half window count less. It is exact for a steady tone of many cycles, and within
-    0.5 % on the paper's growing one.
+    The definition (`frequency_evaluation_index`) uses one transform of the whole record, which grows without bound.
+    Here the sums are over Hann segments of one window with half overlap, all since the start (ours): a segment does
+    not resolve motion slower than about two cycles in a window, and its own mean is removed instead of the record's;
+    the first and last half window have less weight. It is exact for a steady tone of many cycles, and within 0.5 %
+    for the paper's growing one.
 
-    Loud parts of a test count for more than quiet ones, in the square, and nothing is forgotten: a burst stays in the
-    sums for the rest of the test. A segment with a bad sample is left out, and no value is given while the bad sample
-    is in the window.
+    Segments are weighted by the square of their amplitude, and all are included: a burst remains in the sums for the
+    rest of the test. A segment with a bad sample is excluded, and no value is valid while the bad sample is in the
+    window.
 
-    The standard deviations come from what no delay and gain of the command explains in the measured signal of each
-    segment (`residual`), added up. They are those of the random error, of a drift, and of what the command's noise
-    beyond a tenth of the sample rate does to the equivalent frequency. Where more than 30 % of the power in the
-    command's band is left over all segments, or the phase is uncertain by half a radian, nothing is valid.
+    The standard deviations come from the residuals of the fits of measured by the delayed command (`residual`) in
+    each segment, added up. They include the random error, a drift, and the effect of the command's noise above a
+    tenth of the sample rate on the equivalent frequency. Where the unexplained share of the measured power in the
+    command's band, over all segments, exceeds 30 %, or the standard deviation of the phase half a radian, nothing is
+    valid.
     """
 
     measure = "fei"
     outputs = CATALOGUE["fei"].outputs
-    value_type = FrequencyEvaluationSoFar
+    value_type = RunningFrequencyEvaluation
     smallest_window = SMALLEST_FIT
 
     def __init__(
@@ -130,66 +137,72 @@ class FrequencyEvaluationIndex(HoppedIndicator[FrequencyEvaluationSoFar]):
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
         self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
-        self._slow = bins_of_band(n_window, sample_rate, None)[1]
+        self._slow = band_bins(n_window, sample_rate, None)[1]
         self._times: Samples = np.asarray(np.arange(n_window) - 0.5 * (n_window - 1), dtype=np.float64)
         nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
         _sums(nothing, nothing, self._frequencies)
         super().__init__(sample_rate, window, hop=n_window // 2, latency=latency, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
-        # sums over the segments: of the command's power and of power times frequency, up to half the sample rate and
-        # up to a tenth of it; of the cross-spectrum, and of what a drift has in it; of the variances of its size and
-        # direction, and of the power that is unexplained and in all
+        # sums over the segments. Powers: of the command and times frequency, up to half the sample rate, then both up
+        # to a tenth of it. Cross-spectrum: total, and due to a drift. Variances: of the cross-spectrum's size and
+        # direction, then unexplained and total power
         n = self.n_pairs
         return np.zeros((n, 4)), np.zeros((n, 2), dtype=np.complex128), np.zeros((n, 4))
 
-    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> FrequencyEvaluationSoFar:  # noqa: ARG002
-        powers, cross, doubts = self._memory
+    def _evaluate(
+        self,
+        pair: int,
+        window: Centred,
+        number: int,  # noqa: ARG002
+        good: int,  # noqa: ARG002
+    ) -> RunningFrequencyEvaluation:
+        powers, cross, variances = self._memory
         c, m, size_c, size_m = window
         last = self.n_window // 2
         command, measured = (segment_spectrum(x, self._taper, 1, last) for x in (c, m))
         power, power_by_frequency, common = _sums(command, measured, self._frequencies)
         slow = slice(0, self._slow)
-        of_slow = _sums(command[slow], measured[slow], self._frequencies[slow])
-        powers[pair] += size_c * size_c * np.array([power, power_by_frequency, *of_slow[:2]])
+        slow_sums = _sums(command[slow], measured[slow], self._frequencies[slow])
+        powers[pair] += size_c * size_c * np.array([power, power_by_frequency, *slow_sums[:2]])
         cross[pair, 0] += size_c * size_m * common
         segment = _evaluation(power, power_by_frequency, common)
-        left = None if np.isnan(segment.delay) else residual_of(c, m, segment.delay * self.sample_rate)
-        if left is not None and np.isfinite(left.share):
-            drifting: Samples = left.drift * self._times
-            drift = segment_spectrum(drifting, self._taper, 1, last)
+        fit = None if np.isnan(segment.delay) else delayed_fit(c, m, segment.delay * self.sample_rate)
+        if fit is not None and np.isfinite(fit.unexplained):
+            drift_signal: Samples = fit.drift * self._times
+            drift = segment_spectrum(drift_signal, self._taper, 1, last)
             cross[pair, 1] += size_c * size_m * _sums(command, drift, self._frequencies)[2]
-            # what a sample of measured adds to the cross-spectrum, along its direction and across
+            # derivatives of the cross-spectrum by each sample of measured, along its direction and across
             weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * segment.phase)
             for axis, part in enumerate((weights.real, weights.imag)):
-                sd = scatter(np.ascontiguousarray(part), left)
-                doubts[pair, axis] += (size_c * size_m * sd) ** 2
-            doubts[pair, 2] += size_c * size_m * left.share * abs(common)
-            doubts[pair, 3] += size_c * size_m * abs(common)
+                sd = weighted_sum_deviation(np.ascontiguousarray(part), fit)
+                variances[pair, axis] += (size_c * size_m * sd) ** 2
+            variances[pair, 2] += size_c * size_m * fit.unexplained * abs(common)
+            variances[pair, 3] += size_c * size_m * abs(common)
         found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair, 0]))
         if np.isnan(found.ratio):
-            return _NOTHING
-        return self._with_deviations(found, powers[pair], cross[pair], doubts[pair])
+            return _UNDEFINED
+        return self._with_deviations(found, powers[pair], cross[pair], variances[pair])
 
     def _with_deviations(
-        self, found: FrequencyEvaluation, powers: Samples, cross: Spectrum, doubts: Samples
-    ) -> FrequencyEvaluationSoFar:
-        """Return what was found with its standard deviations, NaN where no segment told any; nothing if unrelated."""
-        if not doubts[3] > 0.0:
-            return FrequencyEvaluationSoFar(*found, np.nan, np.nan, np.nan)
-        share, size = float(doubts[2] / doubts[3]), abs(cross[0])
-        # what a drift adds to the sums is known, and left in them
+        self, found: FrequencyEvaluation, powers: Samples, cross: Spectrum, variances: Samples
+    ) -> RunningFrequencyEvaluation:
+        """Return FEI with its standard deviations, NaN without any fitted segment; all NaN for unrelated signals."""
+        if not variances[3] > 0.0:
+            return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan)
+        unexplained, size = float(variances[2] / variances[3]), abs(cross[0])
+        # the contribution of a drift to the sums is a known bias
         drift = cross[1] * np.exp(-1j * found.phase)
         gain_sd, phase_sd = (
-            with_chance(float(np.hypot(np.sqrt(variance), bias)) / size, share)
-            for variance, bias in ((doubts[0], drift.real), (doubts[1], drift.imag))
+            add_chance_agreement(float(np.hypot(np.sqrt(variance), bias)) / size, unexplained)
+            for variance, bias in ((variances[0], drift.real), (variances[1], drift.imag))
         )
-        if not (share < UNRELATED and phase_sd <= _LARGEST_SD):
-            return _NOTHING
-        # so is the noise of high frequencies in the equivalent one
+        if not (unexplained < UNRELATED and phase_sd <= _LARGEST_SD):
+            return _UNDEFINED
+        # so is that of high-frequency noise to the equivalent frequency
         off = found.delay * (powers[1] / powers[0] / (powers[3] / powers[2]) - 1.0) if powers[3] > 0.0 else 0.0
         delay_sd = float(np.hypot(phase_sd / (2.0 * np.pi * found.frequency), off))
-        return FrequencyEvaluationSoFar(*found, found.ratio * gain_sd, phase_sd, delay_sd)
+        return RunningFrequencyEvaluation(*found, found.ratio * gain_sd, phase_sd, delay_sd)
 
 
 def _analytic(spectrum: Spectrum, n: int) -> Spectrum:
@@ -215,7 +228,7 @@ def _sums(command: Spectrum, measured: Spectrum, frequencies: Samples) -> tuple[
 
 def _evaluation(power: float, power_by_frequency: float, cross: complex) -> FrequencyEvaluation:
     square = cross.real**2 + cross.imag**2
-    if not (power > 0.0 and square > _TRACE * power * power):
+    if not (power > 0.0 and square > _MIN_POWER_RATIO * power * power):
         return FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
     phase, frequency = float(np.angle(cross)), power_by_frequency / power
     return FrequencyEvaluation(power / abs(cross), phase, -phase / (2.0 * np.pi * frequency), frequency)

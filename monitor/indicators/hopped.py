@@ -1,8 +1,8 @@
-"""Indicators that evaluate a whole window now and then: between two evaluations the last values are held.
+"""Indicators that evaluate a whole window every hop, and hold their values in between.
 
-What needs transforms of the whole window cannot slide from sample to sample. It is evaluated every `hop` samples,
-at sample numbers that do not depend on how the stream is cut, and for one pair at a time, so that no sample waits
-for the evaluations of all pairs.
+A measure that needs transforms of the whole window cannot be updated at every sample. It is evaluated every `hop`
+samples, at sample numbers that do not depend on how the stream is split, and for one pair at a time, so that no
+sample waits for the evaluations of all pairs.
 """
 
 from __future__ import annotations
@@ -17,17 +17,24 @@ from numpy.typing import NDArray
 from monitor.config import Measure
 from monitor.indicators.base import Signals, Value, WindowedIndicator
 from monitor.indicators.parts.cross_spectra import centred
-from monitor.indicators.parts.sample_loop import is_good, next_sample, next_slot, start_rows, store, write_row
+from monitor.indicators.parts.sample_loop import (
+    advance_row_clock,
+    is_good,
+    next_slot,
+    start_row_clock,
+    store,
+    write_row,
+)
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
-# the fraction of a hop from one pair's turn to the next one's: any number of pairs is spread evenly
+# fraction of a hop between two pairs' evaluations, which spreads any number of pairs evenly
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 _LARGE = 1e12
 
 
 class Centred(NamedTuple):
-    """The window of a pair, (n_window,) each, without means and over its largest; that largest, 0 if constant."""
+    """Window of a pair, (n_window,) each, without means and scaled by its largest size; that size, 0 if constant."""
 
     c: Samples
     m: Samples
@@ -36,20 +43,20 @@ class Centred(NamedTuple):
 
 
 class _Evaluation(IntEnum):
-    """The columns of what is known of the window of a pair whose evaluation is pending."""
+    """Columns of the state of a pending evaluation."""
 
     DUE = 0  # number of the sample with which its values are published
-    NUMBER = 1  # of the sample that ends it
-    GOOD = 2  # samples in a row until then
+    NUMBER = 1  # number of the window's last sample
+    GOOD = 2  # consecutive good samples until then
     STAGE = 3
-    CLEAN = 4  # no bad sample has come since
+    CLEAN = 4  # no bad sample since
 
 
 _WAITING, _FOUND = 1, 2
 
 
 class _Pending(NamedTuple):
-    """Windows that wait for their evaluation (n_pairs, 2, n_window), what is known of them, and what was found."""
+    """Pending windows (n_pairs, 2, n_window), the state of their evaluations, and the values found."""
 
     windows: Samples
     evaluations: NDArray[np.int64]
@@ -57,20 +64,20 @@ class _Pending(NamedTuple):
 
 
 class HoppedIndicator(WindowedIndicator[Value]):
-    """An indicator whose values are renewed every `hop` samples.
+    """An indicator whose values are updated every `hop` samples.
 
-    Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a fixed part of a hop earlier;
-    also, where `at_once`, each as soon as its window is full, one sample after the pair before it.
-    A value is not valid from the first bad sample in the window until an evaluation finds the window clean.
+    Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a fixed part of a hop earlier. With
+    `evaluates_when_full` each pair is also evaluated when its window is first full, one sample after the previous
+    pair. After a bad sample no value is valid until a window without it has been evaluated.
 
     Parameters
     ----------
-    latency : samples from the end of a window to the publication of its value. In the meantime `work` may evaluate
-        it, when there is time; at the latest that is done when it is due, and the value is the same.
+    latency : samples from the end of a window to the publication of its value. In between `run_pending` may evaluate
+        it in spare time; otherwise it is evaluated when it is due. The value is the same.
     """
 
     measure: ClassVar[Measure]
-    at_once: ClassVar[bool] = False
+    evaluates_when_full: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -90,7 +97,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
         self._offsets = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, latency=latency, **settings)
-        # what an evaluation compiles is there when the first one is due; so large that no gate is closed
+        # compiles what an evaluation needs, with an amplitude that opens every gate
         wave = np.sin(5.0 * np.pi * np.arange(self.n_window) / self.n_window)
         (c, _), (m, _) = centred(wave), centred(np.roll(wave, 1))
         self._evaluate(0, Centred(c, m, _LARGE, _LARGE), self.n_window, self.n_window)
@@ -101,7 +108,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
         """Return the (n_outputs,) values of a clean window ending with sample `number`, the last of `good` ones."""
 
     def _new_memory(self) -> tuple[Any, ...]:
-        """Return the arrays in which an indicator remembers more than its window."""
+        """Return the arrays of state beyond the window."""
         return ()
 
     @property
@@ -111,7 +118,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
     def _new_state(self) -> tuple[Any, ...]:
         n, n_outputs = self.n_pairs, len(self.outputs)
         # how many good samples in a row make a pair due at once; less than none is never reached
-        self._fulls = self.n_window + np.arange(n) if self.at_once else np.full(n, -1)
+        self._fulls = self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1)
         ring = np.zeros((n, 2, 2 * self.n_window))
         clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
         pending = _Pending(
@@ -133,8 +140,8 @@ class HoppedIndicator(WindowedIndicator[Value]):
                 newest = first + stop - 1
                 for pair in () if self._paused else np.flatnonzero(self._due(newest, good)):
                     if pending.evaluations[pair, _Evaluation.STAGE] == _WAITING:
-                        # a newer value is published in its place, but what it adds to the memory counts
-                        self._find(int(pair))
+                        # a newer value replaces it, but its contribution to the memory counts
+                        self._evaluate_pending(int(pair))
                     pending.windows[pair] = ring[pair, :, clock[0] : clock[0] + self.n_window]
                     pending.evaluations[pair] = newest + self.latency, newest, good[pair], _WAITING, 1
                 due = np.flatnonzero(
@@ -143,29 +150,29 @@ class HoppedIndicator(WindowedIndicator[Value]):
                 )
                 for pair in due:
                     if pending.evaluations[pair, _Evaluation.STAGE] == _WAITING:
-                        self._find(int(pair))
+                        self._evaluate_pending(int(pair))
                     if pending.evaluations[pair, _Evaluation.CLEAN]:
                         held[pair] = pending.found[pair]
                     pending.evaluations[pair] = 0
-                # the row of that sample alone has been made before
+                # the row of that sample has already been written
                 if len(due) and newest % self.every == 0:
                     out[newest // self.every - (first - 1) // self.every - 1] = held
             if stop == n:
                 return
             start = stop
 
-    def work(self) -> bool:
-        """Evaluate the window that has waited longest; return whether one waited."""
+    def run_pending(self) -> bool:
+        """Evaluate the pending window that is due first; return whether there was one."""
         evaluations = self._state[4].evaluations
         waiting = np.flatnonzero(evaluations[:, _Evaluation.STAGE] == _WAITING)
         if not len(waiting):
             return False
-        self._find(int(waiting[np.argmin(evaluations[waiting, _Evaluation.DUE])]))
+        self._evaluate_pending(int(waiting[np.argmin(evaluations[waiting, _Evaluation.DUE])]))
         return True
 
     @property
     def paused(self) -> bool:
-        """Nothing is evaluated, and no value is valid: for want of time."""
+        """Whether evaluation is suspended, to shed load; then no value is valid."""
         return self._paused
 
     @paused.setter
@@ -175,12 +182,12 @@ class HoppedIndicator(WindowedIndicator[Value]):
             self._state[3][:] = np.nan
             self._state[4].evaluations[:] = 0
 
-    def settle(self) -> None:
-        """Evaluate all windows that wait; their values are published when they are due."""
-        while self.work():
+    def finish_pending(self) -> None:
+        """Evaluate all pending windows; their values are published when they are due."""
+        while self.run_pending():
             pass
 
-    def _find(self, pair: int) -> None:
+    def _evaluate_pending(self, pair: int) -> None:
         pending: _Pending = self._state[4]
         (c, size_c), (m, size_m) = centred(pending.windows[pair, 0]), centred(pending.windows[pair, 1])
         _, number, good, _, _ = pending.evaluations[pair].tolist()
@@ -189,8 +196,8 @@ class HoppedIndicator(WindowedIndicator[Value]):
 
     def _due(self, number: int, good: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs are evaluated at a sample, (n_pairs,)."""
-        in_turn: NDArray[np.bool_] = (good >= self.n_window) & ((number + self._offsets) % self.hop == 0)
-        due: NDArray[np.bool_] = in_turn | (good == self._fulls)
+        scheduled: NDArray[np.bool_] = (good >= self.n_window) & ((number + self._offsets) % self.hop == 0)
+        due: NDArray[np.bool_] = scheduled | (good == self._fulls)
         return due
 
 
@@ -211,22 +218,22 @@ def _advance_hopped(
     held: Samples,
     evaluations: NDArray[np.int64],
 ) -> tuple[int, bool]:
-    """Take samples up to where an evaluation may begin or is due; return where that is, and whether there is one."""
+    """Process samples until an evaluation may start or is due; return that position, and whether there is one."""
     n_window, stop, stopped = ring.shape[2] // 2, x_c.shape[0], False
     for pair in range(x_c.shape[1]):
-        in_turn, full = start + (-(first + start + offsets[pair])) % hop, start + fulls[pair] - 1 - good[pair]
-        # numbers that were skipped are over
+        scheduled, full = start + (-(first + start + offsets[pair])) % hop, start + fulls[pair] - 1 - good[pair]
+        # skipped sample numbers are past
         due = max(evaluations[pair, 0] - first, start) if evaluations[pair, 3] > 0 else -1
-        for at in (in_turn, full, due):
+        for at in (scheduled, full, due):
             if start <= at < stop:
                 stop, stopped = at + 1, True
     rows_before = (first + start - 1) // every - (first - 1) // every
-    # pair by pair: what belongs to one lies side by side in memory
+    # pair by pair, because the data of one are contiguous
     for pair in range(x_c.shape[1]):
-        rows_clock, slot = start_rows(first + start, every), clock[0]
+        row_clock, slot = start_row_clock(first + start, every), clock[0]
         for i in range(start, stop):
             c, m = x_c[i, pair], x_m[i, pair]
-            rows_clock = next_sample(rows_clock, every)
+            row_clock = advance_row_clock(row_clock, every)
             store(ring, pair, 0, slot, c)
             store(ring, pair, 1, slot, m)
             slot = next_slot(slot, n_window)
@@ -237,7 +244,7 @@ def _advance_hopped(
                 evaluations[pair, 4] = 0
                 for j in range(held.shape[1]):
                     held[pair, j] = np.nan
-            if rows_clock.due:
-                write_row(out, rows_before + rows_clock.row, pair, held)
+            if row_clock.due:
+                write_row(out, rows_before + row_clock.row, pair, held)
     clock[0] = (clock[0] + stop - start) % n_window
     return stop, stopped

@@ -19,32 +19,32 @@ from monitor.indicators.parts.chords import (
     new_chord_sums,
     push_chords,
     read_chords,
-    turn_chords,
+    rebuild_chords,
 )
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
-from monitor.indicators.parts.ellipse import fit_ellipse, new_ellipse_window, push_point, sum_points, turn_points
-from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, close_loop
+from monitor.indicators.parts.ellipse import fit_ellipse, new_ellipse_window, push_point, rebuild_points, sum_points
+from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, find_loop_lag
 from monitor.indicators.parts.memory import PAEI, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED
 from monitor.indicators.parts.sample_loop import (
+    advance_row_clock,
     clear_row,
     gate_limits,
     is_good,
     new_gate,
-    next_sample,
     next_slot,
-    start_rows,
+    start_row_clock,
     update_gate,
 )
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
-# looks at the whole window while it slides by its length
+# evaluations of the whole window while it slides by its length
 _EVALUATIONS = 8
 
 
 class PhaseAmplitudeValues(NamedTuple):
-    """What PAEI says of one actuator.
+    """Values of PAEI for one actuator.
 
     ``ratio`` command/measured (> 1 undershoot); ``amplitude_error`` command - measured amplitude, in the
     signal's unit; ``phase`` rad, positive: measured leads; ``delay`` s, positive: measured lags; ``ratio_sd``,
@@ -67,34 +67,33 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
     ----------
     sample_rate : Hz.
     window : s; one cycle or more, 2.5 or more in noise.
-    noise_correction : read the ellipse from products of its chords, which white noise does not bias; False is eq. 1
-        of the review with a = 1, by least squares.
+    noise_correction : use products of the ellipse's chords, which white noise does not bias; False uses eq. 1 of the
+        review with a = 1, by least squares.
     gate, relative_gate : as in `FrequencyDomainIndicator`, for the command's amplitude.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
     -----
-    Eq. 2 of the review with the minus that the print lost, written so that small phases do not cancel; eq. 3's
-    difference of amplitudes, and their ratio beside it. The sign comes from the area that the loop sweeps: clockwise
-    is a lead.
+    Eq. 2 of the review with the minus sign missing in print, in a form without cancellation at small phases; eq. 3's
+    difference of amplitudes, and their ratio. The sign comes from the area swept by the loop: clockwise is a lead.
 
-    The chords (`chords`, ours) give the ellipse of a sine exactly, whatever part of the last cycle is in the
-    window, also while its amplitude grows or decays; they give the angular frequency as well. Of a motion of several
-    frequencies they weigh each differently in phase and in frequency, and the delay is wrong by a tenth and more.
-    So eight times a window, at every `hop`-th sample, the command is delayed until the loop closes (`closed_loop`,
-    ours), which is exact for any motion; in between the chords of measured against the command so delayed, to the
-    nearest sample, say how delay and ratio go on. The phase is that of the delay at the chords' angular frequency.
-    The ratio is that of the command so delayed, which in a decay is not that at one instant.
+    The chords (`chords`, ours) give the ellipse of a sine exactly, whatever part of the last cycle is in the window,
+    also while its amplitude grows or decays; they give the angular frequency as well. For several frequencies their
+    weights in phase and in frequency differ, and the delay is wrong by a tenth and more. Eight times a window, at
+    every `hop`-th sample, the command is therefore delayed until the loop closes (`loop_lag`, ours), which is exact
+    for any motion; in between delay and ratio are updated from the chords of measured against the command delayed by
+    the nearest whole sample. The phase is that of the delay at the chords' angular frequency. The ratio refers to the
+    delayed command, so that in a decay it is not that at one instant.
 
-    The standard deviations come from what no delay and gain of the command explains in the measured signal
-    (`residual`), whatever its colour; the phase's holds that of the chords' frequency, too. Where more than 30 % of
-    the power in the command's band is left, or the phase is uncertain by 0.3 rad, the two have nothing to do with
-    each other and nothing is valid.
+    The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
+    whatever its colour; the phase's includes that of the chords' frequency. Where the unexplained share of the
+    measured power in the command's band exceeds 30 %, or the standard deviation of the phase 0.3 rad, the signals are
+    unrelated and nothing is valid.
 
-    Eq. 1 of the review by regression (`ellipse`) is exact for a sine, too. In noise its phase is right on
-    average, its ratio too small, by 1 % where the noise is 7 % of the command's amplitude; a sine that decays it
-    takes for noise, and reads 8 of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency.
-    The standard deviations beside it are those of the closed loop, and do not know of its bias.
+    Eq. 1 of the review by regression (`ellipse`) is exact for a sine, too. In noise its phase is right on average;
+    its ratio is too small, by 1 % where the noise is 7 % of the command's amplitude. It reads a decaying sine as
+    noise, 8 instead of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency. Its standard
+    deviations are those of the loop lag, without its bias.
     """
 
     outputs = CATALOGUE["paei"].outputs
@@ -127,22 +126,22 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
         )
 
     def new_arrays(self) -> PaeiState:
-        """Return the arrays as they begin."""
+        """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
-        # without eq. 1 its window stays empty
+        # the window of eq. 1 is empty where it is not used
         points = new_ellipse_window(n, 0 if self._noise_correction else pairs)
         held, work = np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))
         return PaeiState(settings, *new_chord_sums(n, pairs), *points, held, work, *new_gate(pairs))
 
 
-# what is held between evaluations, see `ClosedLoop`
-PACE, SLOPE, BEND, LAG_SD, GAIN_SD, RATE_SD, OPEN = range(7)
+# what is held between evaluations, see `LoopLag`
+PHASE_RATE, SLOPE, CURVATURE, LAG_SD, GAIN_SD, RATE_SD, OPEN = range(7)
 N_HELD = 7
 
 
 class PaeiState(NamedTuple):
-    """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), what is held, its gate.
+    """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), held values, gate.
 
     ``held`` (n_pairs, 7); ``work`` (n_rooms, n_window).
     """
@@ -170,7 +169,7 @@ open_paei = open_state(PaeiState)
 
 @kernel
 def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: PaeiState) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 7)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 7)."""
     (
         settings, ring, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
         work, gate_peak, gate_lowest, gate_start,
@@ -179,12 +178,12 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
     absolute, relative = settings[3], settings[4]
     n_window = ring.shape[2] // 2
     chord_sum, point_sum = np.empty(N_SUMS), np.empty(N_POWERS)
-    # pair by pair: the sums of one lie side by side in memory
+    # pair by pair, because the sums of one are contiguous
     for pair in range(x_c.shape[1]):
-        slot, number, rows_clock = clock[0], clock[1], start_rows(first, every)
+        slot, number, row_clock = clock[0], clock[1], start_row_clock(first, every)
         for i in range(x_c.shape[0]):
-            rows_clock = next_sample(rows_clock, every)
-            give, row = rows_clock.due, rows_clock.row
+            row_clock = advance_row_clock(row_clock, every)
+            row_due, row = row_clock.due, row_clock.row
             c, m = x_c[i, pair], x_m[i, pair]
             if is_good(c, m):
                 counts[pair, GOOD] += 1
@@ -195,8 +194,8 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 push_point(pair, c, m, ring, point_prefix, frame, point_counts, slot, number)
             push_chords(pair, c, m, ring, suffix, prefix, counts, slot)
             if not noise_correction and point_counts[pair, 0] == 0:
-                turn_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
-            if give:
+                rebuild_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
+            if row_due:
                 clear_row(out, row, pair)
             full = counts[pair, GOOD] >= n_window
             due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
@@ -204,25 +203,29 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 newest = slot + 1 + n_window
                 k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
                 piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
-                loop = close_loop(piece_c, piece_m, max(k, 1), lag, rough.turn_rate, UNRELATED, work)
-                held[pair, PACE], held[pair, SLOPE], held[pair, BEND] = loop.pace, loop.slope, loop.bend
+                loop = find_loop_lag(piece_c, piece_m, max(k, 1), lag, rough.omega, UNRELATED, work)
+                held[pair, PHASE_RATE], held[pair, SLOPE], held[pair, CURVATURE] = (
+                    loop.phase_rate,
+                    loop.slope,
+                    loop.curvature,
+                )
                 held[pair, LAG_SD], held[pair, GAIN_SD], held[pair, RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
                 if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT]:
                     counts[pair, LAG], counts[pair, SHIFT] = k, loop.shift
                     if k > 0:
-                        turn_chords(pair, ring, suffix, prefix, counts, slot)
-            if (due or give) and full and counts[pair, LAG] > 0:
+                        rebuild_chords(pair, ring, suffix, prefix, counts, slot)
+            if (due or row_due) and full and counts[pair, LAG] > 0:
                 k, shift = counts[pair, LAG], counts[pair, SHIFT]
                 collect_chords(pair, suffix, prefix, counts, chord_sum)
                 chords = read_chords(chord_sum, k, float(n_groups(n_window, k, shift)))
-                amplitude, turn_rate = chords.amplitude, chords.turn_rate
-                # the angle by which the lag is more than the shift
-                more = -np.arctan2(chords.quadrature, chords.in_phase) / held[pair, PACE]
+                amplitude, omega = chords.amplitude, chords.omega
+                # the angle of the lag beyond the shift
+                excess = -np.arctan2(chords.quadrature, chords.in_phase) / held[pair, PHASE_RATE]
                 gain = np.hypot(chords.in_phase, chords.quadrature)
-                # the slope comes from the ends of the window, and is another one at the next look
-                tilted = held[pair, SLOPE] * more
-                gain /= 1.0 - tilted + 0.5 * held[pair, BEND] * more * more
-                lag = shift + more / turn_rate
+                # the slope depends on the ends of the window and changes between evaluations
+                gain_change = held[pair, SLOPE] * excess
+                gain /= 1.0 - gain_change + 0.5 * held[pair, CURVATURE] * excess * excess
+                lag = shift + excess / omega
                 if not noise_correction:
                     sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number, point_sum)
                     ellipse = fit_ellipse(point_sum, float(n_window), frame[pair, 2], False)
@@ -230,23 +233,23 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                     opening = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
                     amplitude, gain = ellipse.half_width, np.hypot(in_phase, opening)
                     # clockwise is a lead
-                    lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / turn_rate
+                    lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / omega
                 if due:
                     held[pair, OPEN] = update_gate(
                         gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude,
                         counts[pair, GOOD], n_window,
                     )  # fmt: skip
-                phase_sd = held[pair, LAG_SD] * turn_rate
+                phase_sd = held[pair, LAG_SD] * omega
                 if (
-                    give
+                    row_due
                     and held[pair, OPEN] > 0.0
                     and phase_sd <= LARGEST_SD
                     and gain > 1e-12
                     and np.isfinite(gain + lag + amplitude)
                 ):
                     out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
-                    out[row, pair, 2], out[row, pair, 3] = -turn_rate * lag, lag / sample_rate
-                    out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], tilted) / gain
+                    out[row, pair, 2], out[row, pair, 3] = -omega * lag, lag / sample_rate
+                    out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], gain_change) / gain
                     out[row, pair, 5] = np.hypot(phase_sd, held[pair, RATE_SD] * lag)
                     out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
             slot = next_slot(slot, n_window)

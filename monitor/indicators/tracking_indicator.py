@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.memory import TI, Cube, IntCube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import UNRELATED, fit_delayed, scatter_of_sums, with_chance
+from monitor.indicators.parts.residual import UNRELATED, add_chance_agreement, fit_delayed, weighted_sum_deviations
 from monitor.indicators.parts.sample_loop import (
+    advance_row_clock,
     gate_limits,
     is_good,
     new_gate,
-    next_sample,
     next_slot,
-    start_rows,
+    start_row_clock,
     store,
     update_gate,
 )
@@ -29,15 +29,16 @@ from monitor.indicators.parts.sliding_statistics import (
     push_sums,
     window_sum,
 )
-from monitor.indicators.parts.swept_area import HOPS, Loop, loop_of, new_stored_window, sine_of_step
+from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, Loop, loop_averages, new_stored_window, step_sine
 from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
 
 
 class TrackingAreaValues(NamedTuple):
-    """TI over the window and since the start, in the square of the signal's unit; as a ratio; its slope in rad.
+    """TI over the window and since the start, in the square of the signal's unit; as a ratio; angle of its slope,
+    rad.
 
-    ``angle_sd`` is the standard deviation of the slope's angle.
+    ``angle_sd`` is the standard deviation of the angle.
     """
 
     window: float
@@ -53,35 +54,36 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate : as in `FrequencyDomainIndicator`, for the command's amplitude; only the angle needs them.
+    gate, relative_gate : as in `FrequencyDomainIndicator`; they affect the angle only.
 
     Notes
     -----
     ``TI = 1/2 sum [ (m[i+1] + m[i])/2 (c[i+1] - c[i]) - (c[i+1] + c[i])/2 (m[i+1] - m[i]) ]``:
-    a leading actuator makes it grow, a lagging one makes it fall (Mercan and Ricles 2007; the review by
+    a leading actuator increases it, a lagging one decreases it (Mercan and Ricles 2007; the review by
     Mirza Hessabi and Mercan states the opposite sign, which holds for the energy integral, not for TI).
-    It lumps phase and amplitude together and grows with the square of the command: for a tone by
+    It combines phase and amplitude and scales with the square of the command: for a tone it grows by
     ``pi A_c A_m sin(phase)`` a cycle.
 
     ``ti`` sums over the window; ``ti_total`` over all good samples since the start.
 
     ``ti_normalized`` is `ti` over ``max(max |c|, max |m|)^2`` of the window: the normaliser of OpenFresco's plots,
-    which take it of the whole record and in percent.
+    which use the whole record and percent.
 
-    ``ti_angle`` is the angle of the slope of TI (ours: the papers at hand print no formula for one). The slope is
-    taken per radian of the command and held against what the two signals have in common::
+    ``ti_angle`` is the angle of the slope of TI (ours: the papers at hand print no formula for one). The slope per
+    radian of the command is compared with the covariance of the two signals::
 
         tan(ti_angle) = (dTI / d theta) / mean of (c - mean c)(m - mean m),    theta = 2 pi f t
 
-    averaged under a Hann window, with f from the command's level crossings, and in the quadrant of the two signs.
+    averaged with Hann weights, with f from the command's level crossings, and in the quadrant of the two signs.
     For a tone that is ``1/2 A_c A_m sin(phase)`` over ``1/2 A_c A_m cos(phase)``: the angle is the phase error,
     positive for a lead, whatever the amplitudes, offsets and units. Of several tones the strong and the fast ones
-    count for more. It is renewed every `hop` samples, needs two cycles in the window, and is good from 2.5 on;
+    have more weight. It is updated every `hop` samples, needs two cycles in the window, and is accurate from 2.5 on;
     a drift of the command makes it NaN.
 
-    ``ti_angle_sd`` is its standard deviation, from what no delay and gain of the command explains in the measured
-    signal (`residual`). It is that of the random error: of several tones the angle is a mixture of their phases.
-    Where more than 30 % of the power in the command's band is left, or it is over 0.3 rad, the angle is NaN.
+    ``ti_angle_sd`` is its standard deviation, from the residual of the fit of measured by the delayed command
+    (`residual`). It is that of the random error: for several tones the angle is a mixture of their phases. Where the
+    unexplained share of the measured power in the command's band exceeds 30 %, or the standard deviation 0.3 rad, the
+    angle is NaN.
     """
 
     outputs = CATALOGUE["ti"].outputs
@@ -100,12 +102,12 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
         every: int = 1,
     ) -> None:
         self._limits = gate_limits(gate, relative_gate)
-        # samples from one angle to the next
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // HOPS)
+        # samples between updates of the angle
+        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
 
     def new_arrays(self) -> TrackingState:
-        """Return the arrays as they begin."""
+        """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         arrays: list[NDArray[Any]] = [
             np.array([self.hop, *self._limits]),
@@ -120,9 +122,9 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
         return TrackingState(*arrays)
 
 
-# a measured signal that is this much smaller than the command, squared, is the rounding of a dead channel
-_TRACE = 1e-24
-# rad, of the angle: beyond it nothing is known
+# measured power over the command's, below which the measured signal is rounding of a constant channel
+_MIN_POWER_RATIO = 1e-24
+# rad, of the angle: above it no value is valid
 _LARGEST_SD = 0.3
 N_WORK_ROWS = 4
 
@@ -160,7 +162,7 @@ open_ti = open_state(TrackingState)
 
 @kernel
 def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: TrackingState) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
     (
         settings, rows, prefix, since, running, angle, counts, candidates, stamps, ends, ring, clock, hann,
         gate_peak, gate_lowest, gate_start, work,
@@ -168,25 +170,25 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
     hop, absolute, relative = int(settings[0]), settings[1], settings[2]
     n_window = ring.shape[2] // 2
     segment = np.empty(1)
-    rows_clock = start_rows(first, every)
+    row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
-        rows_clock = next_sample(rows_clock, every)
-        give, row = rows_clock.due, rows_clock.row
+        row_clock = advance_row_clock(row_clock, every)
+        row_due, row = row_clock.due, row_clock.row
         at = clock[0]
         for pair in range(x_c.shape[1]):
             c, m = x_c[i, pair], x_m[i, pair]
-            fine = is_good(c, m)
+            usable = is_good(c, m)
             now = counts[pair, 0]
             counts[pair, 0] = now + 1
-            counts[pair, 1] = counts[pair, 1] + 1 if fine else 0
+            counts[pair, 1] = counts[pair, 1] + 1 if usable else 0
             full = counts[pair, 1] >= n_window
             before = at + n_window - 1
             c_0, m_0 = ring[pair, 0, before], ring[pair, 1, before]
-            # the same sum as in the definition, in the form that does not cancel on a large offset
+            # equal to the definition, without its cancellation on a large offset
             segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
             push_sums(rows, prefix, since, pair, segment)
             running[pair] += segment[0]
-            push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if fine else 0.0)
+            push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if usable else 0.0)
             store(ring, pair, 0, at, c)
             store(ring, pair, 1, at, m)
             if not full:
@@ -197,18 +199,18 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
                     ring[pair, 0, at + 1 : at + 1 + n_window],
                     ring[pair, 1, at + 1 : at + 1 + n_window],
                 )
-                loop = loop_of(measured, command, hann)
+                loop = loop_averages(measured, command, hann)
                 amplitude = np.sqrt(2.0 * loop.square_b)
                 is_open = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, counts[pair, 1], n_window
                 )
-                if is_open and loop.square_a > _TRACE * loop.square_b:
-                    step = sine_of_step(command, np.sqrt(loop.square_b), loop.drift)
+                if is_open and loop.square_a > _MIN_POWER_RATIO * loop.square_b:
+                    step = step_sine(command, np.sqrt(loop.square_b), loop.drift)
                     # NaN for a command without a frequency
-                    turned, sd = _angle(command, measured, loop, step, hann, work)
+                    value, sd = _angle(command, measured, loop, step, hann, work)
                     if sd <= _LARGEST_SD:
-                        angle[pair, 0], angle[pair, 1] = turned, sd
-            if give:
+                        angle[pair, 0], angle[pair, 1] = value, sd
+            if row_due:
                 square = largest(candidates, ends, pair, 0) ** 2
                 area = window_sum(rows, prefix, since, pair, 0)
                 out[row, pair, 0] = area if full else np.nan
@@ -225,27 +227,29 @@ def _angle(
     """Return the angle of the slope and its standard deviation; NaN where the two signals are unrelated."""
     n = command.shape[0]
     lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
-    start, stop, share, drift, _ = fit_delayed(command, measured, lag, work[0], work[1], work[2], work[3])
-    if not share < UNRELATED:
+    start, stop, unexplained, drift, _ = fit_delayed(command, measured, lag, work[0], work[1], work[2], work[3])
+    if not unexplained < UNRELATED:
         return np.nan, np.nan
-    # what drifts against the command sweeps an area of its own, which is known
-    level, of_angle = work[0], work[1]
+    # a drift against the command sweeps an area, which is a known bias
+    level, angle_weights = work[0], work[1]
     for t in range(n):
         level[t] = measured[t] - drift * t
-    own = loop_of(level, command, hann)
-    swept, common, weight, mean = own.swept / step, own.common, 0.0, 0.0
+    driftless = loop_averages(level, command, hann)
+    swept, common, weight, mean = driftless.swept / step, driftless.common, 0.0, 0.0
     for t in range(n):
         mean += hann[t] * (command[t] - command[0])
     mean = command[0] + mean / n
     for t in range(n - 1):
         weight += hann[t] + hann[t + 1]
-    # what a sample of measured adds to the angle, by the swept area and by what the two have in common
+    # derivatives of the angle by each sample of measured, through swept area and covariance
     size = swept * swept + common * common
     by_swept, by_common = common / (size * step * weight), swept / (size * n)
     for t in range(start, stop):
         ahead = 0.5 * (hann[t] + hann[t + 1]) * (command[t + 1] - mean) if t + 1 < n else 0.0
         behind = 0.5 * (hann[t - 1] + hann[t]) * (command[t - 1] - mean) if t > 0 else 0.0
-        of_angle[t] = by_swept * (ahead - behind) - by_common * hann[t] * (command[t] - mean)
-    sd = with_chance(scatter_of_sums(of_angle, of_angle, work[2], work[3], start, stop)[0], share)
-    turned = np.arctan2(loop.swept / step, loop.common)
-    return turned, np.hypot(sd, turned - np.arctan2(swept, common))
+        angle_weights[t] = by_swept * (ahead - behind) - by_common * hann[t] * (command[t] - mean)
+    sd = add_chance_agreement(
+        weighted_sum_deviations(angle_weights, angle_weights, work[2], work[3], start, stop)[0], unexplained
+    )
+    angle = np.arctan2(loop.swept / step, loop.common)
+    return angle, np.hypot(sd, angle - np.arctan2(swept, common))

@@ -1,7 +1,7 @@
 """One compiled pass over a block for all measures that follow the signals sample by sample, over one memory.
 
-Each measure is a part of the pass: a file of its own has its settings, arrays and kernel. A single measure is the same
-pass with one part.
+Each measure is a part of the pass: a file of its own has its settings, arrays and kernel. A single measure is the
+same pass with one part.
 """
 
 from __future__ import annotations

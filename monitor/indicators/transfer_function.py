@@ -1,4 +1,4 @@
-"""How an actuator tracks at every frequency: the transfer function from command to measured, with its coherence."""
+"""Tracking transfer function from command to measured over frequency, with coherence."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import (
     Spectrum,
-    bins_of_band,
+    band_bins,
     periodic_hann,
-    power_of,
     segment_spectrum,
+    squared_magnitudes,
 )
 from monitor.indicators.parts.residual import REACH
 from monitor.messages.blocks import Samples
 
-# neighbours under Hann with half overlap correlate by 1/6: n of them are worth n / (1 + 2/36)
+# adjacent Hann segments with half overlap correlate by 1/6, so that n of them count as n / (1 + 2/36)
 _OVERLAP = 18.0 / 19.0
-# below this of the command's strongest bin its power is rounding, or that of a quantised reading
-_NO_POWER = 1e-6
-# a bin must hold so many times what a Hann taper lets through from a stronger one, up to so many bins away
-_ABOVE_LEAKAGE, _FARTHEST = 2.0, 40
+# relative to the command's strongest bin: less is rounding or quantisation
+_MIN_RELATIVE_POWER = 1e-6
+# factor over the leakage of a stronger bin through the Hann taper, up to a distance in bins
+_MIN_LEAKAGE_RATIO, _MAX_LEAKAGE_DISTANCE = 2.0, 40
 _SPIKE = 20.0
-# chance that bins without a common motion are told all the same
-_CHANCE = 0.05
-# bins that lead the unwrapping
+# false-alarm probability of bins without a common motion
+_SIGNIFICANCE = 0.05
+# coherence of the bins that guide the phase unwrapping
 _COHERENT = 0.5
 
 
@@ -51,7 +51,7 @@ class Averages(NamedTuple):
 
 @dataclass(frozen=True)
 class TransferEstimate:
-    """The transfer function over frequency; all but `frequency` are (n_bins, n_pairs), for one pair (n_bins,).
+    """Transfer function over frequency; all but `frequency` are (n_bins, n_pairs), for one pair (n_bins,).
 
     Parameters
     ----------
@@ -74,38 +74,38 @@ class TransferEstimate:
 
 
 class TransferFunction(HoppedIndicator[Segments]):
-    """Tracking transfer function, averaged over the segments of a test as it goes on.
+    """Tracking transfer function, averaged over the segments of a running test.
 
     Parameters
     ----------
     sample_rate : Hz.
-    segment : s; the frequencies lie its inverse apart.
-    memory : s, after which a segment counts for 1/e; infinite: all count alike.
+    segment : s; its inverse is the frequency resolution.
+    memory : s, time constant of the exponential average; infinite: all segments have the same weight.
     band : (low, high) Hz; by default up to a tenth of the sample rate.
-    max_delay : s; lags and leads up to this are taken out before the transform, at most a quarter of a segment.
+    max_delay : s; largest lag or lead that is removed before the transform, at most a quarter of a segment.
     latency : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
     -----
-    Welch's averages over Hann segments with half overlap: ``H = S_cm / S_cc``, where noise of the measured signal
-    averages out. A late signal brings into a segment what the command did before it, and carries out what it will do
-    later: that shrinks H by 6.6 (delay / segment)^2 and costs coherence. So the command of every segment is
-    taken earlier by the whole samples of its own cross-correlation, and the phase turned back (ours).
+    Welch's averages over Hann segments with half overlap: ``H = S_cm / S_cc``, in which noise of the measured signal
+    averages out. A delay moves motion of the command from before the segment into it and out at its end: that reduces
+    H by 6.6 (delay / segment)^2 and the coherence with it. The command of every segment is therefore shifted by the
+    whole samples of its own cross-correlation, and the phase corrected (ours).
 
     The standard deviations are those of Bendat and Piersol (Random Data, chapter 9): ``sqrt((1 - g2) / (2 n g2))``
     of the phase, and of the ratio as a fraction, with n effective segments: ``(sum p)^2 / sum p^2`` for segments of
-    power p after forgetting, less one nineteenth for the overlap.
+    power p after exponential weighting, less one nineteenth for the overlap.
 
-    NaN where the command has less than 1e-6 of the power of its strongest bin, or less than twice what leaks
-    into the bin from a stronger one through the taper, which is that one's motion at the wrong frequency; and while
-    there are fewer than two effective segments: the coherence of one is always 1. All but the coherence is NaN where
-    noise alone would give as much of it once in twenty times. A segment with a bad sample in its window is left out,
-    and one with a spike, a sample that is twenty standard deviations of the others.
+    NaN where the command has less than 1e-6 of the power of its strongest bin, or less than twice the leakage of a
+    stronger bin through the taper, which is that one's motion at the wrong frequency; and while there are fewer than
+    two effective segments, because the coherence of one is always 1. All but the coherence is NaN where noise alone
+    would reach it once in twenty times. A segment with a bad sample in its window is excluded, and so is one with a
+    spike, a sample of twenty standard deviations of the others.
 
-    ``delay`` is unwrapped: the mean of the lags that were taken out is set aside, the phase that is left lies within
-    half a cycle at the lowest bin with a coherence of 0.5, moves by less than half a cycle from one
-    such bin to the next, and other bins are read next to the line between those around them.
+    ``delay`` is unwrapped: without the mean of the removed lags, the remaining phase is within half a cycle at the
+    lowest bin with a coherence of 0.5, changes by less than half a cycle from one such bin to the next, and other
+    bins are unwrapped next to the line between those around them.
     """
 
     measure = "transfer"
@@ -136,7 +136,7 @@ class TransferFunction(HoppedIndicator[Segments]):
         most = max(1, min(round(max_delay * sample_rate), n_segment // 4))
         n_window = n_segment + 2 * (most + REACH)
         self._n_segment, self._memory_length = n_segment, memory
-        self._low, self._high = bins_of_band(n_segment, sample_rate, band)
+        self._low, self._high = band_bins(n_segment, sample_rate, band)
         self._frequency = np.arange(self._low, self._high + 1) * sample_rate / n_segment
         self._angles = 2.0 * np.pi * np.arange(self._low, self._high + 1) / n_segment
         self._taper = periodic_hann(n_segment)
@@ -155,9 +155,9 @@ class TransferFunction(HoppedIndicator[Segments]):
 
     def _new_memory(self) -> tuple[Any, ...]:
         n, n_bins = self.n_pairs, len(self._frequency)
-        # sums of the powers of both and of the cross-spectrum; of weights, their squares and weighted lags
+        # sums of both powers and of the cross-spectrum; then of weights, squared weights and weighted lags
         spectra = np.zeros((n, 2, n_bins)), np.zeros((n, n_bins), dtype=np.complex128)
-        # number of the sample that ends the last segment, and the segments so far
+        # number of the last segment's last sample, and the number of segments
         return (*spectra, np.zeros((n, 3)), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
 
     @property
@@ -166,44 +166,44 @@ class TransferFunction(HoppedIndicator[Segments]):
         return self._frequency.copy()
 
     @property
-    def taken(self) -> NDArray[np.int64]:
-        """(n_pairs,): segments that have been averaged since the start."""
-        taken: NDArray[np.int64] = self._memory[4]
-        return taken.copy()
+    def n_averaged(self) -> NDArray[np.int64]:
+        """(n_pairs,): number of segments averaged since the start."""
+        n_averaged: NDArray[np.int64] = self._memory[4]
+        return n_averaged.copy()
 
     def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> float:  # noqa: ARG002
-        powers, cross, weights, last, taken = self._memory
+        powers, cross, weights, last, n_averaged = self._memory
         c, m, size_c, size_m = window
-        # a sample that stands out by twenty deviations of the others would outweigh all the other segments
+        # a sample of twenty standard deviations of the others would outweigh all other segments
         others = min(c @ c, m @ m if size_m > 0.0 else np.inf) - 1.0
         if size_c > 0.0 and others * _SPIKE**2 > len(c):
-            kept = np.exp(-max(0, number - int(last[pair])) / (self.sample_rate * self._memory_length))
-            for sums, factor in ((powers, kept), (cross, kept), (weights, (kept, kept * kept, kept))):
+            decay = np.exp(-max(0, number - int(last[pair])) / (self.sample_rate * self._memory_length))
+            for sums, factor in ((powers, decay), (cross, decay), (weights, (decay, decay * decay, decay))):
                 sums[pair] *= factor
             peak = self._correlation.peak(c, m)
             lag = 0 if np.isnan(peak.lag) else round(peak.lag)
             start, n = self._correlation.start, self._n_segment
             command = size_c * segment_spectrum(c[start - lag : start - lag + n], self._taper, self._low, self._high)
             measured = size_m * segment_spectrum(m[start : start + n], self._taper, self._low, self._high)
-            power = power_of(command)
-            powers[pair] += power, power_of(measured)
+            power = squared_magnitudes(command)
+            powers[pair] += power, squared_magnitudes(measured)
             cross[pair] += measured * command.conj() * np.exp(-1j * lag * self._angles)
             weight = float(np.sum(power))
             weights[pair] += weight, weight * weight, weight * lag
             last[pair] = number
-            taken[pair] += 1
+            n_averaged[pair] += 1
         segments = float(_effective(weights[pair]))
         return segments if segments > 0.0 else np.nan
 
     @property
     def averages(self) -> Averages:
-        """The sums of all segments so far."""
-        self.settle()
+        """Sums of all segments so far."""
+        self.finish_pending()
         return Averages(*(array.copy() for array in self._memory[:3]))
 
     @property
     def estimate(self) -> TransferEstimate:
-        """The transfer function of all segments so far."""
+        """Transfer function of all segments so far."""
         averages = self.averages
         segments = _effective(averages.weights)
         columns = [self.column(averages, pair) for pair in range(self.n_pairs)]
@@ -220,11 +220,11 @@ class TransferFunction(HoppedIndicator[Segments]):
         """Return ratio, phase, delay, coherence and the three standard deviations of one pair, (7, n_bins)."""
         (command, measured), cross, weights = averages.powers[pair], averages.cross[pair], averages.weights[pair]
         segments, lag = _effective(weights), weights[2] / (weights[0] or 1.0)
-        square = power_of(cross)
+        square = squared_magnitudes(cross)
         result: Samples = np.full((7, len(command)), np.nan)
         used = (
-            (command > _NO_POWER * np.max(command))
-            & (command > _ABOVE_LEAKAGE * _leakage(command, self._low))
+            (command > _MIN_RELATIVE_POWER * np.max(command))
+            & (command > _MIN_LEAKAGE_RATIO * _leakage(command, self._low))
             & (square > 0.0)
             & (measured > 0.0)
             & (segments >= 2.0)
@@ -233,44 +233,44 @@ class TransferFunction(HoppedIndicator[Segments]):
             command, measured, square, cross = command[used], measured[used], square[used], cross[used]
             coherence = np.minimum(square / (command * measured), 1.0)
             ratio = command / np.sqrt(square)
-            # of noise the coherence is beta distributed
-            told = coherence >= 1.0 - _CHANCE ** (1.0 / (segments - 1.0))
+            # the coherence of noise has a beta distribution
+            significant = coherence >= 1.0 - _SIGNIFICANCE ** (1.0 / (segments - 1.0))
             deviation = np.sqrt((1.0 - coherence) / (2.0 * segments * coherence))
-            left = _unwrapped(np.angle(cross * np.exp(1j * lag * self._angles[used])), coherence)
-            pulsation = 2.0 * np.pi * self._frequency[used]
-            delay = lag / self.sample_rate - left / pulsation
-            deviations = ratio * deviation, deviation, deviation / pulsation
+            residual_phase = _unwrapped(np.angle(cross * np.exp(1j * lag * self._angles[used])), coherence)
+            omega = 2.0 * np.pi * self._frequency[used]
+            delay = lag / self.sample_rate - residual_phase / omega
+            deviations = ratio * deviation, deviation, deviation / omega
             found = np.array([ratio, np.angle(cross), delay, coherence, *deviations])
-            found[:, ~told] = np.where(np.arange(7)[:, None] == 3, found[:, ~told], np.nan)
+            found[:, ~significant] = np.where(np.arange(7)[:, None] == 3, found[:, ~significant], np.nan)
             result[:, used] = found
         return result
 
 
 def _effective(weights: Samples) -> Samples:
-    """Return the effective number of segments of which the weights (..., 3) were added up; 0 where there is none."""
+    """Return the effective number of segments from their summed weights (..., 3); 0 where there is none."""
     total, squares = weights[..., 0], weights[..., 1]
     number: Samples = np.divide(total**2, squares, out=np.zeros(total.shape), where=squares > 0.0)
     return _OVERLAP * number
 
 
 def _leakage(power: Samples, low: int) -> Samples:
-    """Return the most that a tone two or more bins away brings into each bin, of which the first is bin `low`."""
+    """Return the largest leakage into each bin, the first being bin `low`, of a tone two or more bins away."""
     leaked = np.zeros_like(power)
-    for apart in range(2, min(_FARTHEST, len(power) - 1) + 1):
-        # the tone may lie half a bin nearer than its strongest bin
-        d = apart - 0.5
+    for distance in range(2, min(_MAX_LEAKAGE_DISTANCE, len(power) - 1) + 1):
+        # the tone may be half a bin nearer than its strongest bin
+        d = distance - 0.5
         through = (np.pi * d * (d * d - 1.0)) ** -2
-        np.maximum(leaked[apart:], through * power[:-apart], out=leaked[apart:])
-        np.maximum(leaked[:-apart], through * power[apart:], out=leaked[:-apart])
+        np.maximum(leaked[distance:], through * power[:-distance], out=leaked[distance:])
+        np.maximum(leaked[:-distance], through * power[distance:], out=leaked[:-distance])
     if low == 1:
-        # the mean of a part of a cycle was taken out, and stands in bin 1
+        # removing the mean of an incomplete cycle leaks into bin 1
         bins = np.arange(2, len(power) + 1)
         leaked[0] = max(leaked[0], float(np.max(power[1:] / (np.pi * bins) ** 2, initial=0.0)))
     return leaked
 
 
 def _unwrapped(phase: Samples, coherence: Samples) -> Samples:
-    """Return the phases, whole turns added so that they go on from coherent bin to coherent bin."""
+    """Return the unwrapped phases, continuous over the coherent bins."""
     lead = np.flatnonzero(coherence >= _COHERENT)
     if not len(lead):
         return phase

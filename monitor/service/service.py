@@ -105,7 +105,7 @@ class Service:
             not deadlines.stopping(self._clock()) and not self._source.ended and not (once and self._statistics.ended)
         ):
             # one slice of the slow measures at a time: blocks that come meanwhile wait for it
-            self._receive(0.0 if self._monitor.work() else _RECEIVE_TIMEOUT, deadlines)
+            self._receive(0.0 if self._monitor.run_pending() else _RECEIVE_TIMEOUT, deadlines)
         if deadlines.stopping(self._clock()):
             self._receive(0.0, deadlines)
             while not self._source.ended and not deadlines.expired(self._now):
@@ -149,12 +149,12 @@ class Service:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
             self._publish_event(Event(EventKind.REJECTED, block.time, block.index, 1, other))
             return
-        if self._monitor.begins(block) and not self._restart_limiter.allow(block.stream):
+        if self._monitor.starts_stream(block) and not self._restart_limiter.allow(block.stream):
             if count := self._restart_limiter.take_rejected_count():
                 self._report_restarts(count)
             return
         try:
-            update = self._monitor.update(block) if compute else self._monitor.keep(block)
+            update = self._monitor.update(block) if compute else self._monitor.pass_through(block)
         except UnfitSettingsError as problem:
             # the samples are published and recorded all the same
             self._publish_event(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))

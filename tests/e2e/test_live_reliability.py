@@ -130,7 +130,7 @@ def test_a_stream_that_does_not_fit_is_told_and_the_indicators_go_on(start, beam
     service = ("--connect", rig.publishing, "--publish", ANY_PORT, "--record", kept, "--once", "--window", 0.5)
     monitor = start("monitor", *service, "--ensemble", beam, *ASKED).wait()
     rig.wait()
-    assert monitor.err.count("no reliability: there is no channel 'deflection' to judge: the rig sends ") == 1
+    assert monitor.err.count("no reliability: there is no channel 'deflection' for the model: the rig sends ") == 1
     with RunReader(kept) as run:
         assert not any("reliability" in column.name for column in run.result_stream.columns)
         assert np.isfinite(run.results()[3][-1]).any()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE, SIGNAL_UNIT, MeasureEntry, Output
 from monitor.indicators.base import Signals, WindowedIndicator
-from monitor.indicators.parts.sample_loop import is_good, next_sample, start_rows
+from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock
 from monitor.indicators.parts.sliding_statistics import new_sums, push_sums, window_sum
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
@@ -17,7 +17,7 @@ from monitor.messages.blocks import Samples
 # in monitor/catalogue.py this is one more item of the dictionary
 CATALOGUE["rms_error"] = MeasureEntry(
     "tests.monitor.rms_error_example:WindowedRmsError",
-    outputs=(Output("rms_error", SIGNAL_UNIT, "rms", "rms error", group="rms", compares=True),),
+    outputs=(Output("rms_error", SIGNAL_UNIT, "rms", "rms error", group="rms", same_unit=True),),
 )
 
 
@@ -53,14 +53,14 @@ def _advance_rms_error(
     since: NDArray[np.int64],
     good: NDArray[np.int64],
 ) -> None:
-    n_window, square, rows_clock = rows.shape[1], np.empty(1), start_rows(first, every)
+    n_window, square, row_clock = rows.shape[1], np.empty(1), start_row_clock(first, every)
     for i in range(x_c.shape[0]):
-        rows_clock = next_sample(rows_clock, every)
+        row_clock = advance_row_clock(row_clock, every)
         for pair in range(x_c.shape[1]):
             fine = is_good(x_c[i, pair], x_m[i, pair])
             good[pair] = good[pair] + 1 if fine else 0
             square[0] = (x_m[i, pair] - x_c[i, pair]) ** 2 if fine else 0.0
             push_sums(rows, prefix, since, pair, square)
-            if rows_clock.due:
+            if row_clock.due:
                 mean = window_sum(rows, prefix, since, pair, 0) / n_window
-                out[rows_clock.row, pair, 0] = np.sqrt(mean) if good[pair] >= n_window else np.nan
+                out[row_clock.row, pair, 0] = np.sqrt(mean) if good[pair] >= n_window else np.nan

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.signal import butter, sosfilt, sosfilt_zi
+from scipy.signal import butter, sosfilt, sosfilt_zi, sosfreqz
 
-from monitor.indicators.band_pass import BandPass
+from monitor.indicators.band_pass import BandPass, band_pass_sections, steady_state
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from tests.oracles.tones import Tones
 
@@ -34,6 +34,48 @@ def test_it_is_scipys(order, low, high):
     found = BandPass(RATE, low, high, order=order, n_channels=3).filter(samples)
     expected = np.stack([by_scipy(x, low, high, order) for x in samples.T], axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-7)
+
+
+EDGES = [
+    *((1e-4, 1e-3), (1e-4, 0.45), (1e-3, 0.1), (0.01, 0.02), (0.05, 0.4)),
+    *((0.1, 0.12), (0.2, 0.45), (0.3, 0.449), (0.449, 0.45)),
+]
+
+
+@pytest.mark.parametrize("rate", [1.0, 100.0, 1024.0, 5e4])
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize(("low", "high"), EDGES)
+def test_the_sections_are_scipys_design(rate, order, low, high):
+    sections = band_pass_sections(rate, low * rate, high * rate, order)
+    zeros, poles, gain = butter(order, (low * rate, high * rate), btype="bandpass", fs=rate, output="zpk")
+    assert sections.shape == (order, 6)
+    # a zero at 0 Hz and one at half the rate in every section
+    np.testing.assert_array_equal(
+        sections[:, :4] / sections[:, :1], np.tile([1.0, 0.0, -1.0, 0.0], (order, 1)) + [0, 0, 0, 1] / sections[:, :1]
+    )
+    np.testing.assert_allclose(np.sort(zeros.real), [-1.0] * order + [1.0] * order, atol=1e-12)
+    assert np.prod(sections[:, 0]) == pytest.approx(gain, rel=1e-13)
+    # stable, and with scipy's poles: each is a zero of the section's denominator
+    distances = np.abs(poles[:, None] ** 2 + sections[:, 4] * poles[:, None] + sections[:, 5]).min(axis=1)
+    np.testing.assert_allclose(distances, 0.0, atol=4e-15)
+    assert (np.abs(sections[:, 5]) < 1.0).all() and (np.abs(sections[:, 4]) < 1.0 + sections[:, 5]).all()
+    # the steady state is the solution that scipy computes; near 0 Hz its linear system is ill-conditioned
+    scale = np.abs(sections[0, 0])
+    np.testing.assert_allclose(steady_state(sections), sosfilt_zi(sections), rtol=0.0, atol=scale * 1e-15 / low**1.5)
+    # the frequency response; close to z = 1 both forms lose as many digits as the angle is small
+    angles = 2.0 * np.pi * np.geomspace(low, high, 15)
+    expected = sosfreqz(butter(order, (low * rate, high * rate), btype="bandpass", fs=rate, output="sos"), angles)[1]
+    np.testing.assert_allclose(sosfreqz(sections, angles)[1], expected, rtol=0.0, atol=order * 1e-17 / low**2 + 1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 6])
+def test_the_edges_are_three_decibels_down_and_the_middle_is_not(order):
+    low, high = 3.0, 40.0
+    # the middle of the band on the axis of the bilinear transform
+    middle = np.arctan(np.sqrt(np.tan(np.pi * low / RATE) * np.tan(np.pi * high / RATE))) * RATE / np.pi
+    angles = 2.0 * np.pi * np.array([low, middle, high]) / RATE
+    gains = np.abs(sosfreqz(band_pass_sections(RATE, low, high, order), angles)[1])
+    np.testing.assert_allclose(gains, [np.sqrt(0.5), 1.0, np.sqrt(0.5)], rtol=1e-10)
 
 
 @given(cuts=st.lists(st.integers(0, 300), max_size=8), bad=st.integers(0, 299))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator, BroadbandValues
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
-from monitor.indicators.parts.residual import REACH, delayed, put_delayed
+from monitor.indicators.parts.residual import REACH, delay_signal, interpolate
 from tests.oracles import broadband as oracle
 from tests.oracles.tones import Tones
 
@@ -115,7 +115,7 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
     rng = np.random.default_rng(seed)
     rate = 100.0
     x_c, x_m = oracle.motion(rng, n + 40, rate, lag / rate, high=9.0)
-    c, slope = delayed(x_c, 20, n, 0.3)
+    c, slope = delay_signal(x_c, 20, n, 0.3)
     m = x_m[20 : 20 + n] + noise * rng.normal(size=n)
     high = int(np.ceil(0.1 * (n + 1) - 1e-9))
     tapers = MultitaperFit(n, rate, None)
@@ -130,7 +130,7 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
 def test_the_fit_is_its_definition_in_short_pieces_and_wide_bands(seed, n, share):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n + 40)
-    c, slope = delayed(x, 20, n, 0.3)
+    c, slope = delay_signal(x, 20, n, 0.3)
     m = x[20 : 20 + n] + 0.2 * rng.normal(size=n)
     tapers = MultitaperFit(n, 1.0, (0.0, share))
     found = tapers.fit(tapers.spectrum(c), tapers.spectrum(m), slope)
@@ -205,7 +205,7 @@ def test_a_delay_near_the_largest():
         told.append(np.isfinite(found.xcorr_delay))
     assert any(told) and not all(told)
     # a whole number of samples is no other kind of number to the kernel
-    assert len(put_delayed.signatures) == 1
+    assert len(interpolate.signatures) == 1
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 1234.5])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.indicators.parts.loop_lag import N_WORK_ROWS, close_loop
+from monitor.indicators.parts.loop_lag import N_WORK_ROWS, find_loop_lag
 from tests.oracles import delayed_motion as oracle
 
 RATE, N = 512.0, 1024
@@ -16,7 +16,7 @@ every_chord = pytest.mark.parametrize("k", CHORDS)
 
 
 def closed(c, m, k, near, most=0.3):
-    return close_loop(c, m, k, near, np.nan, most, np.empty((N_WORK_ROWS, len(c))))
+    return find_loop_lag(c, m, k, near, np.nan, most, np.empty((N_WORK_ROWS, len(c))))
 
 
 @every_chord

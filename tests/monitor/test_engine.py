@@ -29,9 +29,9 @@ KERNELS = (
     cross_spectra._compare,
     cross_spectra._weights,
     residual.fit_delayed,
-    residual.scatter_of_sums,
-    residual.take_gain,
-    residual.with_chance,
+    residual.weighted_sum_deviations,
+    residual.apply_gain,
+    residual.add_chance_agreement,
 )
 
 

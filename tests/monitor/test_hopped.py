@@ -32,7 +32,7 @@ def values(indicator, x_c, x_m, step: int = 1, work=lambda: False) -> np.ndarray
     rows = []
     for start in range(0, len(x_c), step):
         rows.append(indicator.update_block(x_c[start : start + step], x_m[start : start + step]))
-        while work() and indicator.work():
+        while work() and indicator.run_pending():
             pass
     return np.concatenate(rows)
 
@@ -40,9 +40,9 @@ def values(indicator, x_c, x_m, step: int = 1, work=lambda: False) -> np.ndarray
 @pytest.mark.parametrize("latency", [1, 7, 24])
 def test_it_is_told_so_many_samples_later_and_else_the_same(latency):
     x_c, x_m = signals()
-    at_once = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, n_pairs=3), x_c, x_m)
+    evaluates_when_full = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, n_pairs=3), x_c, x_m)
     told = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=latency, n_pairs=3), x_c, x_m)
-    np.testing.assert_array_equal(told[latency:], at_once[:-latency])
+    np.testing.assert_array_equal(told[latency:], evaluates_when_full[:-latency])
     assert np.isnan(told[:latency]).all() and np.isfinite(told[-1]).all()
 
 
@@ -74,7 +74,7 @@ def test_what_waits_is_found_once_and_the_oldest_first():
     indicator.update_block(x_c[:103], x_m[:103])
     # each pair's window was full, one sample after the other's, and none of them is told yet
     assert np.isnan(indicator.values).all()
-    assert [indicator.work() for _ in range(4)] == [True, True, True, False]
+    assert [indicator.run_pending() for _ in range(4)] == [True, True, True, False]
     assert np.isnan(indicator.values).all()
     indicator.update_block(x_c[103:160], x_m[103:160])
     np.testing.assert_allclose(indicator.value.delay, 0.011, rtol=1e-3)
@@ -85,7 +85,7 @@ def test_a_window_that_waits_is_kept_in_a_snapshot():
     indicator, other = (FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=20, n_pairs=3) for _ in range(2))
     indicator.update_block(x_c[:151], x_m[:151])
     other.restore(indicator.snapshot())
-    indicator.settle()
+    indicator.finish_pending()
     for each in (indicator, other):
         each.update_block(x_c[151:200], x_m[151:200])
     np.testing.assert_array_equal(indicator.values, other.values)
@@ -98,7 +98,7 @@ def test_a_pause_gives_nothing_and_ends_with_the_next_window():
     indicator.update_block(x_c[:500], x_m[:500])
     indicator.paused = True
     assert np.isnan(indicator.update_block(x_c[500:900], x_m[500:900])).all()
-    assert not indicator.work()
+    assert not indicator.run_pending()
     indicator.paused = False
     after = indicator.update_block(x_c[900:1000], x_m[900:1000])
     assert np.isnan(after[0]).all()
@@ -118,12 +118,12 @@ CHANNELS = tuple(
 def told(step: int, work, n: int = 6000, rows: float | None = None):
     x = np.random.default_rng(1).normal(size=(n, 4)).cumsum(axis=0)
     x[:, 1::2] = np.roll(x[:, ::2], 3, axis=0)
-    monitor, stream = Monitor(IndicatorSettings(window=1.0), most_rows=rows), Stream("rig", 1, RATE, CHANNELS)
+    monitor, stream = Monitor(IndicatorSettings(window=1.0), max_rows=rows), Stream("rig", 1, RATE, CHANNELS)
     found = []
     for start in range(0, n, step):
         last = start + step >= n
         found.append(monitor.update(SignalBlock(stream, start, start / RATE, x[start : start + step], last)))
-        while work() and monitor.work():
+        while work() and monitor.run_pending():
             pass
     return found
 
@@ -153,6 +153,6 @@ def test_rows_are_no_more_than_are_wanted(rows, every):
     found = told(100, lambda: False, 1000, rows)
     assert {update.results.stream.every for update in found} == {every}
     assert sum(len(update.results) for update in found) == -(-1000 // every)
-    given = Monitor(IndicatorSettings(every=3), most_rows=rows)
+    given = Monitor(IndicatorSettings(every=3), max_rows=rows)
     samples = np.zeros((9, 4))
     assert given.update(SignalBlock(Stream("r", 1, RATE, CHANNELS), 0, 0.0, samples)).results.stream.every == 3

@@ -54,3 +54,41 @@ def test_dir_lists_the_public_names_and_nothing_else():
 def test_the_package_is_imported_at_once():
     code = "from time import perf_counter\nbegan = perf_counter()\nimport monitor\nprint(perf_counter() - began)"
     assert min(float(run(code)[0]) for _ in range(3)) < 0.1
+
+
+def test_the_engine_computes_every_measure_without_scipy():
+    """scipy is not a part of the base installation; neither are the BLAS that numba takes from it."""
+    code = """
+import sys
+
+class NoScipy:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "scipy":
+            raise ModuleNotFoundError(f"{name} is not installed", name=name)
+        return None
+
+sys.meta_path.insert(0, NoScipy())
+import numpy as np
+from monitor.engine.monitor import Monitor, warm_up
+from monitor.config import MEASURES, IndicatorSettings
+from monitor.indicators.benchmark_criteria import benchmark_criteria
+from monitor.indicators.frequency_evaluation import frequency_evaluation_index
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+
+warm_up(bandpass=True)
+t = np.arange(1500) / 100.0
+samples = np.stack([np.sin(9.0 * t), 0.9 * np.sin(9.0 * (t - 0.03)), 2.0 * np.sin(9.0 * (t - 0.03))], axis=1)
+roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
+stream = Stream("rig", 1, 100.0, tuple(Channel(role.value, role, "m", "a") for role in roles))
+monitor = Monitor(IndicatorSettings(window=2.0, bandpass=(0.5, 20.0)))
+update = monitor.update(SignalBlock(stream, 0, 0.0, samples, last=True))
+names = [column.name for column in update.results.stream.columns]
+last = update.results.values[-1]
+assert abs(last[names.index("broadband_delay")] - 0.03) < 1e-3
+assert update.transfer is not None and set(MEASURES) == set(monitor.settings.measures)
+benchmark_criteria(samples[:, 0], samples[:, 1], 100.0)
+frequency_evaluation_index(samples[:, 0], samples[:, 1], 100.0)
+print(*[name for name, value in zip(names, last) if np.isnan(value)])
+print(*[name for name in sys.modules if name.partition(".")[0] == "scipy"])
+"""
+    assert run(code) == []

@@ -171,7 +171,7 @@ def test_events_are_in_the_order_of_the_stream():
     ]
     assert [event.time for event in events] == pytest.approx([100.0, 100.0, 100.2, 100.6, 100.65])
     assert events[1].detail == "this is judged"
-    assert events[3].detail == "the ensemble ends at 0.59 s: nothing is judged beyond"
+    assert events[3].detail == "the ensemble ends at 0.59 s: no reliability is computed after it"
 
 
 def test_the_ensembles_end_is_told_once_wherever_it_falls():
@@ -189,12 +189,12 @@ def test_the_ensembles_end_is_told_once_wherever_it_falls():
     [
         ({}, 0, None),
         ({"start": 0.1}, 10, None),
-        ({}, 10, "the model is judged 0.1 s late: first-passage is of what comes from here on"),
-        ({"start": -0.2}, 0, "the model is judged 0.2 s late"),
-        ({}, N, "nothing is judged: the ensemble had ended"),
+        ({}, 10, "the reliability starts 0.1 s late: first-passage counts from here"),
+        ({"start": -0.2}, 0, "the reliability starts 0.2 s late"),
+        ({}, N, "no reliability is computed: the ensemble had ended"),
         ({"shift": 0.03}, 0, "read 0.03 s later, as set"),
-        ({"start": 0.014}, 0, "fall between samples: the nearest are taken, up to 0.004 s before them"),
-        ({"start": 0.016}, 0, "fall between samples: the nearest are taken, up to 0.004 s after them"),
+        ({"start": 0.014}, 0, "fall between samples: the nearest are used, up to 0.004 s before them"),
+        ({"start": 0.016}, 0, "fall between samples: the nearest are used, up to 0.004 s after them"),
     ],
 )
 def test_what_the_operator_should_know_is_noted_when_the_stream_starts(changes, first, told):
@@ -220,7 +220,7 @@ def test_a_window_that_never_fills_is_noted_and_takes_no_room():
 @pytest.mark.parametrize(
     ("stream", "told"),
     [
-        (a_stream(Channel("z", Role.AUXILIARY)), "there is no channel 'y0' to judge: the rig sends z"),
+        (a_stream(Channel("z", Role.AUXILIARY)), "there is no channel 'y0' for the model: the rig sends z"),
         (a_stream(*(Channel(f"z{i}", Role.AUXILIARY) for i in range(500))), " z5 and "),
         (a_stream(Channel("y0", Role.AUXILIARY, "mm")), "channel 'y0' is in mm, its ensemble in m: convert one"),
         (a_stream(Channel("y0", Role.AUXILIARY, "m"), rate=70.0), "one must be a multiple of the other"),

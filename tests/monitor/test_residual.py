@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.indicators.parts.residual import REACH, fit_delayed, scatter_of_sums, with_chance
+from monitor.indicators.parts.residual import REACH, add_chance_agreement, fit_delayed, weighted_sum_deviations
 from tests.oracles import delayed_motion as oracle
 
 RATE, N = 256.0, 512
@@ -111,7 +111,7 @@ def test_the_scatter_is_that_of_many_draws(memory, frequency):
     a = columns(np.cos(angle), np.sin(angle))
     noise = coloured(np.random.default_rng(11), memory, 600)
     rests = noise - noise @ np.linalg.pinv(a).T @ a.T
-    sds = np.array([scatter_of_sums(*weights, rest, np.zeros(N), 0, N) for rest in rests])
+    sds = np.array([weighted_sum_deviations(*weights, rest, np.zeros(N), 0, N) for rest in rests])
     actual = np.var(noise @ weights.T, axis=0)
     np.testing.assert_allclose(np.mean(sds**2, axis=0) / actual, 1.3, rtol=0.3)
 
@@ -119,15 +119,15 @@ def test_the_scatter_is_that_of_many_draws(memory, frequency):
 def test_the_scatter_of_a_part_of_the_window():
     rng = np.random.default_rng(12)
     one, two, rest = rng.normal(size=(3, N))
-    inside = scatter_of_sums(one, two, rest, np.zeros(N), 30, 400)
+    inside = weighted_sum_deviations(one, two, rest, np.zeros(N), 30, 400)
     rest[:30] = rest[400:] = 1e9
-    assert scatter_of_sums(one, two, rest, np.zeros(N), 30, 400) == inside
+    assert weighted_sum_deviations(one, two, rest, np.zeros(N), 30, 400) == inside
     np.testing.assert_allclose(
-        scatter_of_sums(two, one, 2.0 * rest, np.zeros(N), 30, 400), [2.0 * sd for sd in inside[::-1]]
+        weighted_sum_deviations(two, one, 2.0 * rest, np.zeros(N), 30, 400), [2.0 * sd for sd in inside[::-1]]
     )
 
 
 def test_a_likeness_by_chance_makes_a_phase_uncertain():
-    assert with_chance(0.02, 0.01) == 0.02
-    assert with_chance(0.0, 0.3) == pytest.approx(0.5)
-    assert with_chance(3.0, 0.05 + 16.0) == pytest.approx(5.0)
+    assert add_chance_agreement(0.02, 0.01) == 0.02
+    assert add_chance_agreement(0.0, 0.3) == pytest.approx(0.5)
+    assert add_chance_agreement(3.0, 0.05 + 16.0) == pytest.approx(5.0)

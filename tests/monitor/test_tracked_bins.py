@@ -20,12 +20,12 @@ RATE, N = 100.0, 60
 # parts of a kernel cannot be called from Python
 @njit
 def track(bins, first, buffers, n, size_c, size_m):
-    dominant_tone.track(bins, first, buffers, n, size_c, size_m)
+    dominant_tone.set_bins(bins, first, buffers, n, size_c, size_m)
 
 
 @njit
 def slide(bins, first, turns, d_c, d_m):
-    dominant_tone.slide(bins, first, turns, d_c, d_m)
+    dominant_tone.slide_bins(bins, first, turns, d_c, d_m)
 
 
 def tracked_of(x_c, x_m, first):
@@ -40,7 +40,7 @@ def tracked_of(x_c, x_m, first):
 def test_they_are_those_of_the_transform_and_stay_so(first, seed, offset):
     rng = np.random.default_rng(seed)
     x_c, x_m = rng.normal(size=2 * N) + offset, 1e-6 * rng.normal(size=2 * N) - offset
-    turns, bins = dominant_tone.turns_of(N), tracked_of(x_c[:N], x_m[:N], first)
+    turns, bins = dominant_tone.unit_circle(N), tracked_of(x_c[:N], x_m[:N], first)
     for end in range(N, 2 * N):
         slide(bins, first, turns, x_c[end] - x_c[end - N], x_m[end] - x_m[end - N])
         for x, re, im in ((x_c, C_RE, C_IM), (x_m, M_RE, M_IM)):

@@ -64,7 +64,7 @@ def test_without_a_delay_it_is_welch():
     transfer.update_block(x_c, x_m)
     found = transfer.estimate
     # the middle of the windows that end at every 128th sample
-    margin, count = (transfer.n_window - n) // 2, int(transfer.taken[0])
+    margin, count = (transfer.n_window - n) // 2, int(transfer.n_averaged[0])
     last = 2048 // transfer.hop * transfer.hop + 1 - margin
     first = last - n - (count - 1) * transfer.hop
     frequency, response, coherence = oracle.welch(x_c[first:last], x_m[first:last], RATE, n)
@@ -129,7 +129,7 @@ def test_the_memory_forgets():
         np.testing.assert_allclose(np.mean(transfer.estimate.ratio), ratio, rtol=0.03)
         # 1 / (1 - decay) segments, squared, over 1 / (1 - decay^2)
         decay = np.exp(-1.0 / memory)
-        number = (1.0 + decay) / (1.0 - decay) if memory < np.inf else int(transfer.taken[0])
+        number = (1.0 + decay) / (1.0 - decay) if memory < np.inf else int(transfer.n_averaged[0])
         assert 0.75 * number < transfer.estimate.segments < number
 
 
@@ -137,7 +137,7 @@ def test_fewer_than_two_segments_mean_nothing():
     x_c = noise_of_band(np.random.default_rng(4), 8 * 256, 256.0, 0.5, 25.0)
     transfer = TransferFunction(256.0, 1.0)
     assert np.isnan(transfer.estimate.coherence).all()
-    while int(transfer.taken[0]) < 5:
+    while int(transfer.n_averaged[0]) < 5:
         x = x_c[:128]
         x_c = x_c[128:]
         transfer.update_block(x, 0.9 * x)
@@ -152,7 +152,7 @@ def test_a_segment_with_a_bad_sample_is_left_out():
     clean.update_block(x_c, x_m)
     x_m[[2000, 3000]] = np.inf, 1e60
     spoiled.update_block(x_c, x_m)
-    assert 0 < clean.taken[0] - spoiled.taken[0] <= 6
+    assert 0 < clean.n_averaged[0] - spoiled.n_averaged[0] <= 6
     np.testing.assert_allclose(spoiled.estimate.ratio, clean.estimate.ratio, rtol=0.01)
     np.testing.assert_allclose(spoiled.estimate.ratio[1:20], 1.0 / 0.7, rtol=0.01)
 

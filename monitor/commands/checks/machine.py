@@ -87,10 +87,10 @@ _HIGH_LOAD, _OVERLOAD = 0.5, 0.9
 
 
 def load(
-    settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, most_rows: float
+    settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, max_rows: float
 ) -> Iterator[CheckResult]:
     """Measure the processor load of a simulated motion in messages of `rows` samples, for about a second."""
-    single, joined_time = seconds_per_sample(settings, plan, stream, rows, most_rows)
+    single, joined_time = seconds_per_sample(settings, plan, stream, rows, max_rows)
     share, least = single * stream.sample_rate, joined_time * stream.sample_rate
     detail = (
         f"about {_percent(share)} of one of {os.cpu_count()} processors with messages of {rows} "
@@ -113,12 +113,12 @@ def load(
 
 
 def seconds_per_sample(
-    settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, most_rows: float
+    settings: IndicatorSettings, plan: ReliabilityPlan | None, stream: Stream, rows: int, max_rows: float
 ) -> tuple[float, float]:
     """Return the processing time per sample, s: for single messages, and for joined ones."""
     from monitor.engine.monitor import Monitor
 
-    monitor = Monitor(settings, plan, most_rows=most_rows)
+    monitor = Monitor(settings, plan, max_rows=max_rows)
     n_filled = round(max(settings.window, 0.1) * stream.sample_rate) + 1
     monitor.update(_motion(stream, 0, n_filled))
     first, times = n_filled, []
@@ -144,7 +144,7 @@ def _process(monitor: Monitor, stream: Stream, first: int, rows: int, *, togethe
         update = monitor.update(block)
         if update.results is not None:
             published.encode(update.results)
-        while monitor.work():
+        while monitor.run_pending():
             pass
     return _MESSAGES_AT_ONCE * rows
 

@@ -45,9 +45,9 @@ def recording(
 
 def bytes_per_second(settings: Settings, stream: Stream, columns: Sequence[Column]) -> float:
     """Return how fast the run file of a stream grows, bytes per second."""
-    from monitor.engine.monitor import MOST_ROWS, rows_apart
+    from monitor.engine.monitor import MAX_ROWS_PER_SECOND, row_interval
 
-    every = rows_apart(settings.indicators, stream.sample_rate, MOST_ROWS)
+    every = row_interval(settings.indicators, stream.sample_rate, MAX_ROWS_PER_SECOND)
     rows = stream.sample_rate / every if columns else 0.0
     samples = stream.sample_rate * (8 * len(stream.channels) + _ROW_OVERHEAD)
     return samples + rows * (8 * len(columns) + _ROW_OVERHEAD)

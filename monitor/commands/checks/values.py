@@ -18,7 +18,7 @@ _ASSUMED_RATE = 1000.0  # Hz: column names do not depend on it
 def measures(settings: IndicatorSettings, stream: Stream, published: list[Column]) -> Iterator[CheckResult]:
     """Set up the indicators for this stream; their columns are appended to `published`."""
     from monitor.engine.actuators import ActuatorMonitor
-    from monitor.engine.monitor import MOST_ROWS, rows_apart
+    from monitor.engine.monitor import MAX_ROWS_PER_SECOND, row_interval
 
     if not stream.pairs:
         yield warn("measures", f"rig {stream.rig} has no actuator: no indicators")
@@ -26,7 +26,7 @@ def measures(settings: IndicatorSettings, stream: Stream, published: list[Column
     monitor = ActuatorMonitor(settings, stream)
     for note in monitor.notes:
         yield warn("measures", note)
-    every = rows_apart(settings, stream.sample_rate, MOST_ROWS)
+    every = row_interval(settings, stream.sample_rate, MAX_ROWS_PER_SECOND)
     published += monitor.columns
     yield ok(
         "measures",

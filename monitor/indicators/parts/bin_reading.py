@@ -1,11 +1,11 @@
-"""Reading of a tapered bin as that of one tone and its image, also of a signal delayed by any number of samples.
+"""Amplitude and phase of one tone from a tapered bin, without its negative-frequency image and at any delay.
 
-Delaying a signal under its taper turns every bin of the window by its own angle. So what FDB would read of the
-command, if it came later by so many samples, is at hand without another transform: the delay at which command and
-measured signal agree in phase is that of the motion, whatever frequencies it has (ours). At the window's two ends
-the turned bins stand for samples that are not there; under Hann's or Blackman's taper they count for nothing.
+Delaying a signal under its taper rotates every bin of the window by its own angle. FDB's reading of the delayed
+command therefore needs no further transform, and the delay at which command and measured signal agree in phase is
+that of the motion, whatever its frequencies (ours). At the ends of the window the rotated bins represent samples
+outside it, which have no weight under the Hann and Blackman tapers.
 
-From the oldest sample on, bin j of a tone ``b exp(i (theta n - pi f))``, f in cycles a window, is
+Counted from the oldest sample, bin j of a tone ``b exp(i (theta n - pi f))``, f in cycles a window, is
 ``sin(pi f) (cot(pi (f - j)/N) - i) b``, and of its image ``-sin(pi f) (cot(pi (-f - j)/N) - i) conj(b)`` (ours).
 """
 
@@ -19,18 +19,18 @@ from monitor.messages.blocks import Samples
 
 # the bin itself and its neighbours under the widest taper
 NEIGHBOURS = 5
-# rows of the work array: real and imaginary parts of the bins, and of their gains for the tone and its image
+# rows of the work array: real and imaginary parts of the bins, and their gains for the tone and its image
 RE, IM, OF_TONE, OF_IMAGE = range(4)
 N_ROWS = 4
 
 
 @part
 def read_neighbours(tracked: Samples, row: int, near: float, far: float, bins: Samples) -> None:
-    """Fill in the bins around the peak, weighted as the taper weights them, phases from the oldest sample.
+    """Write the bins around the peak with the weights of the taper, phases counted from the oldest sample.
 
     Parameters
     ----------
-    tracked : of a pair, see `tracked_bins`.
+    tracked : bins of a pair, see `dominant_tone`.
     row : of the signal's real parts; its imaginary parts are in the next one.
     """
     for d in range(-2, 3):
@@ -52,7 +52,7 @@ def tone_gains(
     n_window: int,
     bins: Samples,
 ) -> tuple[float, float]:
-    """Fill in the weighted gains of the bins around stored bin `k` for a tone of `frequency` cycles a window.
+    """Write the weighted gains of the bins around stored bin `k` for a tone of `frequency` cycles a window.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def tone_gains(
     """
     nearest = int(np.rint(frequency))
     cosine = np.sqrt(1.0 - sine * sine)
-    # all cotangents are multiplied by this sine, which is the pole of one of them
+    # all cotangents are multiplied by this sine, which cancels the pole of one of them
     angle = np.pi / n_window * (frequency - nearest)
     square = angle * angle
     pole = angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)))
@@ -84,24 +84,24 @@ def tone_gains(
 
 
 @part
-def present_tone(bins: Samples, k: int, pole: float, near: float, far: float) -> complex:
-    """Return the tone that the bins around bin number `k` hold."""
+def read_tone(bins: Samples, k: int, pole: float, near: float, far: float) -> complex:
+    """Return the complex amplitude of the tone in the bins around bin number `k`."""
     total, tone, image = 0.0j, 0.0j, 0.0j
     for d in range(NEIGHBOURS):
         weight = 1.0 if d == 2 else near if d in (1, 3) else far
-        # bin 0 is left out of everything
+        # bin 0 is never used
         if weight != 0.0 and k + d != 2:
             total += complex(bins[RE, d], bins[IM, d])
             tone += complex(bins[OF_TONE, d], -weight * pole)
             image += complex(bins[OF_IMAGE, d], -weight * pole)
-    return image_free(total, tone, image)
+    return remove_image(total, tone, image)
 
 
 @kernel
 def delayed_tone(
     bins: Samples, k: int, frequency: float, pole: float, near: float, far: float, lag: float, n_window: int
 ) -> complex:
-    """Return the tone that the bins around bin number `k` hold, delayed by `lag` samples; of a tone it is exact."""
+    """Return the tone in the bins around bin number `k` of the signal delayed by `lag` samples; exact for a tone."""
     one = 2.0 * np.pi * lag / n_window
     step, turn = complex(np.cos(one), -np.sin(one)), complex(np.cos((k - 2) * one), -np.sin((k - 2) * one))
     total, tone, image = 0.0j, 0.0j, 0.0j
@@ -112,16 +112,14 @@ def delayed_tone(
             tone += turn * complex(bins[OF_TONE, d], -weight * pole)
             image += turn * complex(bins[OF_IMAGE, d], -weight * pole)
         turn *= step
-    own = image_free(total, tone, image)
+    own = remove_image(total, tone, image)
     angle = frequency * one
     return own * complex(np.cos(angle), -np.sin(angle))
 
 
 @kernel
-def tone_of_drift(
-    bins: Samples, k: int, pole: float, near: float, far: float, half: Samples, first_bin: int
-) -> complex:
-    """Return the tone that the bins around bin number `k` would hold of a drift by one over the window."""
+def drift_tone(bins: Samples, k: int, pole: float, near: float, far: float, half: Samples, first_bin: int) -> complex:
+    """Return the tone read from the bins around bin number `k` for a drift by one over the window."""
     total, tone, image = 0.0j, 0.0j, 0.0j
     for d in range(NEIGHBOURS):
         weight = 1.0 if d == 2 else near if d in (1, 3) else far
@@ -131,14 +129,14 @@ def tone_of_drift(
             total += weight * complex(-0.5, 0.5 * half[1, j - first_bin] / half[0, j - first_bin])
             tone += complex(bins[OF_TONE, d], -weight * pole)
             image += complex(bins[OF_IMAGE, d], -weight * pole)
-    return image_free(total, tone, image)
+    return remove_image(total, tone, image)
 
 
 @part
-def image_free(reading: complex, tone: complex, image: complex) -> complex:
+def remove_image(reading: complex, tone: complex, image: complex) -> complex:
     """Return b of a reading that is ``tone b - image conj(b)``."""
     power = tone.real * tone.real + tone.imag * tone.imag - image.real * image.real - image.imag * image.imag
-    # by a real factor: a complex division by zero would raise
+    # times a real factor, because a complex division by zero raises
     if power == 0.0:
         return complex(np.nan, np.nan)
     return (tone.conjugate() * reading + image * reading.conjugate()) * (1.0 / power)
@@ -152,8 +150,8 @@ def copy_gains(of: Samples, to: Samples) -> None:
 
 
 @part
-def whole_reading(bins: Samples) -> complex:
-    """Return the tapered bin."""
+def sum_bins(bins: Samples) -> complex:
+    """Return the tapered bin, the sum of the weighted bins."""
     re = im = 0.0
     for d in range(NEIGHBOURS):
         re, im = re + bins[RE, d], im + bins[IM, d]
@@ -161,17 +159,17 @@ def whole_reading(bins: Samples) -> complex:
 
 
 @part
-def square_of(z: complex) -> float:
-    """Return the square of the size."""
+def squared_magnitude(z: complex) -> float:
+    """Return the squared magnitude."""
     return z.real * z.real + z.imag * z.imag
 
 
 @kernel
-def impurity(c: Samples, b: complex, frequency: float) -> float:
-    """Return what of the command's power is not the tone ``b exp(i (theta n - pi f))``, and its offset."""
+def non_tonal_share(c: Samples, b: complex, frequency: float) -> float:
+    """Return the share of the command's power outside the tone ``b exp(i (theta n - pi f))`` and the offset."""
     n = c.shape[0]
     angle = 2.0 * np.pi * frequency / n
-    # of gains in units of the nearest bin's kernel, b has the sign of that bin
+    # in units of the nearest bin's kernel, b has the sign of that bin
     sign = 2.0 if int(np.rint(frequency)) % 2 == 0 else -2.0
     tone, step = (
         b * complex(np.cos(np.pi * frequency), -np.sin(np.pi * frequency)),
@@ -179,17 +177,17 @@ def impurity(c: Samples, b: complex, frequency: float) -> float:
     )
     mean = square = mean_c = square_c = 0.0
     for t in range(n):
-        rest, moved = c[t] - c[0] - sign * tone.real, c[t] - c[0]
-        mean, square = mean + rest, square + rest * rest
-        mean_c, square_c = mean_c + moved, square_c + moved * moved
+        residual, shifted = c[t] - c[0] - sign * tone.real, c[t] - c[0]
+        mean, square = mean + residual, square + residual * residual
+        mean_c, square_c = mean_c + shifted, square_c + shifted * shifted
         tone *= step
     return float((square - mean * mean / n) / (square_c - mean_c * mean_c / n))
 
 
 @kernel
-def weigh_samples(
-    of_phase: Samples,
-    of_gain: Samples,
+def sample_weights(
+    phase_weights: Samples,
+    gain_weights: Samples,
     start: int,
     stop: int,
     reading: complex,
@@ -199,9 +197,9 @@ def weigh_samples(
     near: float,
     far: float,
     correct: bool,
-    turns: Samples,
+    circle: Samples,
 ) -> None:
-    """Fill in what a sample of measured changes in the phase of the reading, and in the logarithm of its size."""
+    """Write the derivatives of the reading's phase, and of the logarithm of its size, by each sample of measured."""
     tone, image, scale = 1.0 + 0.0j, 0.0j, 1.0
     if correct:
         tone, image = 0.0j, 0.0j
@@ -210,19 +208,19 @@ def weigh_samples(
             if weight != 0.0 and k + d != 2:
                 tone += complex(bins[OF_TONE, d], -weight * pole)
                 image += complex(bins[OF_IMAGE, d], -weight * pole)
-        scale = square_of(tone) - square_of(image)
-    # one over the reading, by a real factor: a complex division by zero would raise
-    inverse = reading.conjugate() * (1.0 / (scale * square_of(reading)))
-    # bin 0 is no part of the reading
+        scale = squared_magnitude(tone) - squared_magnitude(image)
+    # the inverse of the reading, times a real factor because a complex division by zero raises
+    inverse = reading.conjugate() * (1.0 / (scale * squared_magnitude(reading)))
+    # bin 0 is not part of the reading
     offset = (near if k == 1 else 0.0) + (far if k == 2 else 0.0)
-    n = of_phase.shape[0]
-    cosine, sine = turns[0], turns[1]
-    # where the angles of the taper and of the bin are in the table
+    n = phase_weights.shape[0]
+    cosine, sine = circle[0], circle[1]
+    # positions of the angles of the taper and of the bin in the table
     one, two, at = start % n, 2 * start % n, k * start % n
     for t in range(start, stop):
         taper = 1.0 + 2.0 * near * cosine[one] + 2.0 * far * cosine[two]
         weight_t = complex(taper * cosine[at] - offset, -taper * sine[at])
-        share_t = (tone.conjugate() * weight_t + image * weight_t.conjugate()) * inverse
-        of_phase[t], of_gain[t] = share_t.imag, share_t.real
+        derivative = (tone.conjugate() * weight_t + image * weight_t.conjugate()) * inverse
+        phase_weights[t], gain_weights[t] = derivative.imag, derivative.real
         one, two, at = one + 1, two + 2, at + k
         one, two, at = one - n * (one >= n), two - n * (two >= n), at - n * (at >= n)

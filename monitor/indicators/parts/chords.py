@@ -1,16 +1,16 @@
-"""Products of chords of the loop that measured against command draws, summed over a sliding window.
+"""Products of chords of the loop of measured against command, summed over a sliding window.
 
 A chord joins two points of the loop that are 2k samples apart. Eight points, k samples apart, give six chords
 d_0 .. d_5 of the command and D_0 .. D_5 of the measured signal; an offset is not in them. For a lag k we need
 
     d_2 d_3 - d_1 d_4,   d_1 d_4 - d_0 d_5,   (d_2 D_3 + d_3 D_2 - d_1 D_4 - d_4 D_1) / 2,   d_2 D_3 - d_3 D_2,
 
-each a difference of products whose indices have the same sum, so that of a sine, even of one that grows or decays
+each a difference of products whose indices have the same sum, so that for a sine, even one that grows or decays
 exponentially, no oscillating term remains: the sums are exact whatever part of a cycle is in the window. Chords in
 a product are an odd number of k apart and share no sample, so that white noise adds nothing to the mean.
 
 The command may be delayed against measured by a whole number of samples, its shift. The sums of one lag and one
-shift slide as in `sliding_statistics`: suffix sums up to the last turn, prefix sums after it.
+shift slide as in `sliding_statistics`: suffix sums up to the last rebuild, prefix sums after it.
 
 With y = k w, w the angle between samples, A the command's amplitude and p + i q the complex gain of the measured
 signal, the sums over N groups of points are
@@ -30,24 +30,23 @@ from numpy.typing import NDArray
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 
-# points of a group are so many lags apart, first to last
+# lags from the first to the last point of a group
 SPAN = 7
-# a window holds so many lags at least, unless the lag is the shortest
+# for every lag but the shortest
 MIN_LAGS_PER_WINDOW = 12
-# the sums
+# columns of the sums
 NEAR, FAR, CROSS, SWEPT = range(4)
 N_SUMS = 4
-# what is counted for a pair: good samples in a row, samples since the last turn and until the next, lag and shift
+# counters of a pair: consecutive good samples, samples since the last rebuild and until the next, lag and shift
 GOOD, SINCE, UNTIL, LAG, SHIFT = range(5)
 
 
 class ChordSums(NamedTuple):
     """The arrays of the window.
 
-    ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window lies in one piece;
+    ``ring`` (n_pairs, 2, 2 n_window): command and measured, a ring written twice so that any window is contiguous;
     ``suffix`` (n_pairs, n_window, N_SUMS); ``prefix`` (n_pairs, N_SUMS); ``counts`` (n_pairs, 5); ``clock`` (2,):
-    slot and number of the sample that is being taken; ``lags`` (n_lags,): those there are to choose from, samples,
-    longest first.
+    slot and number of the current sample; ``lags`` (n_lags,): candidates, samples, longest first.
     """
 
     ring: Samples
@@ -59,7 +58,7 @@ class ChordSums(NamedTuple):
 
 
 def chord_lags(n_window: int) -> NDArray[np.int64]:
-    """Return the lags that serve a window: down to one sample."""
+    """Return the candidate lags of a window, down to one sample."""
     lags = [max(1, n_window // 20)]
     while lags[-1] > 1:
         lags.append(max(1, 2 * lags[-1] // 5))
@@ -89,7 +88,7 @@ def push_chords(
     counts: NDArray[np.int64],
     slot: int,
 ) -> None:
-    """Let a sample in at its slot of the ring; the oldest leaves."""
+    """Add a sample at its slot of the ring; the oldest leaves."""
     n_window, k = ring.shape[2] // 2, counts[pair, LAG]
     ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
     ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
@@ -98,7 +97,7 @@ def push_chords(
     counts[pair, SINCE] += 1
     counts[pair, UNTIL] -= 1
     if counts[pair, UNTIL] == 0:
-        turn_chords(pair, ring, suffix, prefix, counts, slot)
+        rebuild_chords(pair, ring, suffix, prefix, counts, slot)
     else:
         shift = counts[pair, SHIFT]
         base = slot + n_window - SPAN * k - max(shift, 0)
@@ -110,13 +109,13 @@ def push_chords(
 
 
 @part
-def turn_chords(
+def rebuild_chords(
     pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], slot: int
 ) -> None:
-    """Sum the full window, whose newest sample is at `slot`, up from its newest group of points back."""
+    """Recompute the suffix sums of the full window, whose newest sample is at `slot`, from its newest group back."""
     n_window, k, shift = ring.shape[2] // 2, counts[pair, LAG], counts[pair, SHIFT]
     last, oldest = n_groups(n_window, k, shift), slot + 1 + max(-shift, 0)
-    # kept in registers: going through the arrays would take three times as long
+    # accumulated in registers: through the arrays it would take three times as long
     near = far = cross = swept = 0.0
     suffix[pair, last, NEAR] = suffix[pair, last, FAR] = suffix[pair, last, CROSS] = suffix[pair, last, SWEPT] = 0.0
     for base in range(last - 1, -1, -1):
@@ -131,13 +130,13 @@ def turn_chords(
 
 @part
 def n_groups(n: int, k: int, shift: int) -> int:
-    """Return how many groups of points lie in `n` samples."""
+    """Return the number of groups of points in `n` samples."""
     return n - SPAN * k - abs(shift)
 
 
 @part
 def loop_products(pair: int, ring: Samples, base: int, base_m: int, k: int) -> tuple[float, float, float, float]:
-    """Return what the group that begins at `base` in the command, at `base_m` in measured, adds to the sums."""
+    """Return the products of the group that begins at `base` in the command and at `base_m` in measured."""
     c_2, c_3 = ring[pair, 0, base + 2 * k], ring[pair, 0, base + 3 * k]
     c_4, c_5 = ring[pair, 0, base + 4 * k], ring[pair, 0, base + 5 * k]
     d_0, d_1, d_2, d_3 = c_2 - ring[pair, 0, base], c_3 - ring[pair, 0, base + k], c_4 - c_2, c_5 - c_3
@@ -156,17 +155,17 @@ def loop_products(pair: int, ring: Samples, base: int, base_m: int, k: int) -> t
 
 @part
 def collect_chords(pair: int, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], sums: Samples) -> None:
-    """Fill `sums` with those over the window."""
+    """Write the sums over the window to `sums`."""
     for j in range(N_SUMS):
         sums[j] = suffix[pair, counts[pair, SINCE], j] + prefix[pair, j]
 
 
 _SMALLEST = 1e-280
-# groups of points that are looked at to choose a lag
-_ENOUGH = 128
-# of the command's power, the noise that is reckoned with in choosing a lag
+# groups of points evaluated to choose a lag
+_SAMPLED_GROUPS = 128
+# noise assumed in choosing a lag, as a share of the command's power
 _NOISE = 1e-3
-# of the square of a sum of products, over the sum of their squares: with less it may be that of noise
+# squared sum of products over the sum of their squares: below it the sum may be noise
 _SIGNIFICANT = 16.0
 _INSIGNIFICANT_WEIGHT = 1e-9
 
@@ -174,14 +173,14 @@ _INSIGNIFICANT_WEIGHT = 1e-9
 class Chords(NamedTuple):
     """A reading: measured over command is ``in_phase + i quadrature``.
 
-    ``amplitude`` of the command; ``turn_rate`` rad a sample. ``found`` is False where the points draw no loop.
+    ``amplitude`` of the command; ``omega`` rad a sample. ``found`` is False where the points form no loop.
     """
 
     found: bool
     in_phase: float
     quadrature: float
     amplitude: float
-    turn_rate: float
+    omega: float
 
 
 @part
@@ -205,9 +204,9 @@ def choose_lag(
 ) -> tuple[int, float, Chords]:
     """Choose the lag of the chords for the `n` samples from `oldest` on.
 
-    It is the one that would tell the measured signal's lag best in white noise. What a sample of measured is
-    multiplied with in the area swept is the third difference of the command, and fewer of its terms in the first and
-    last 3 k: squares of these tell the noise of the area.
+    It is the one with the smallest variance of the measured signal's lag in white noise. The factor of a sample of
+    measured in the swept area is the third difference of the command, with fewer terms in the first and last 3 k
+    samples: the squares of these factors give the variance of the area.
 
     Parameters
     ----------
@@ -215,15 +214,15 @@ def choose_lag(
 
     Returns
     -------
-    k : the lag, samples; 0 where the points draw no loop with any.
-    lag : of measured behind the command, as the chords of that lag have it, samples.
+    k : the lag, samples; 0 where the points form no loop with any.
+    lag : of measured behind the command by the chords of that lag, samples.
     chords : their reading, from 128 groups of points at least, or all.
     """
     best, chosen, lag, reading = 0.0, 0, np.nan, Chords(False, np.nan, np.nan, np.nan, np.nan)
     mean = power = 0.0
     for t in range(oldest, oldest + n):
-        moved = ring[pair, 0, t] - ring[pair, 0, oldest]
-        mean, power = mean + moved, power + moved * moved
+        shifted = ring[pair, 0, t] - ring[pair, 0, oldest]
+        mean, power = mean + shifted, power + shifted * shifted
     power = max(power / n - (mean / n) * (mean / n), 0.0)
     for level in range(lags.shape[0]):
         k = lags[level]
@@ -232,7 +231,7 @@ def choose_lag(
         groups = n - SPAN * k
         if groups < 1:
             continue
-        stride = max(1, groups // _ENOUGH)
+        stride = max(1, groups // _SAMPLED_GROUPS)
         inner, edge, products, count = 0.0, 0.0, 0.0, 0
         for j in range(N_SUMS):
             sums[j] = 0.0
@@ -249,13 +248,13 @@ def choose_lag(
             count += 1
         found = read_chords(sums, k, float(count))
         if found.found:
-            by_lag = sums[NEAR] / count * found.turn_rate / np.sin(2.0 * k * found.turn_rate)
+            by_lag = sums[NEAR] / count * found.omega / np.sin(2.0 * k * found.omega)
             noise = (inner / count + _NOISE * power) * max(groups - 3 * k, 1) + edge / count * 2.0 * k
             merit = groups * by_lag * by_lag * groups / noise
-            # of noise the reading is any, and its merit with it: it is taken for want of a better one
+            # the reading of noise is arbitrary, and so is its merit: chosen only where there is no other
             if not sums[NEAR] * sums[NEAR] > _SIGNIFICANT * products:
                 merit *= _INSIGNIFICANT_WEIGHT
             if merit > best:
                 best, chosen, reading = merit, k, found
-                lag = -np.arctan2(found.quadrature, found.in_phase) / found.turn_rate
+                lag = -np.arctan2(found.quadrature, found.in_phase) / found.omega
     return chosen, lag, reading

@@ -1,7 +1,7 @@
-"""Cross-spectra of command and measured: of Hann segments, and under sine tapers with the lag that the phases show.
+"""Cross-spectra of command and measured: of Hann segments, and multitaper with the lag from its phases.
 
-A sine taper is two turns of the spectrum by half bins (Riedel and Sidorenko 1995): one transform of the piece with as
-many zeros behind it serves all tapers, and one back takes a sum over them all to the samples.
+A sine taper is the difference of the spectrum shifted by half bins up and down (Riedel and Sidorenko 1995): one
+zero-padded transform serves all tapers, and one inverse transform a sum over all of them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def fast_length(n: int) -> int:
     return best
 
 
-def bins_of_band(n: int, sample_rate: float, band: tuple[float, float] | None) -> tuple[int, int]:
-    """Return the first and the last of the bins of `n` samples that cover a band in Hz, bin 0 left out.
+def band_bins(n: int, sample_rate: float, band: tuple[float, float] | None) -> tuple[int, int]:
+    """Return the first and last of the bins of `n` samples that cover a band in Hz, without bin 0.
 
     By default the band reaches up to a tenth of the sample rate.
 
@@ -53,10 +53,10 @@ def bins_of_band(n: int, sample_rate: float, band: tuple[float, float] | None) -
 
 @reduction
 def centred(x: Samples) -> tuple[Samples, float]:
-    """Return the samples without their mean, over the largest of them, and that largest: 0 for a constant."""
+    """Return the samples without their mean, scaled by their largest size, and that size: 0 for a constant."""
     n = len(x)
     total, lowest, highest = 0.0, x[0], x[0]
-    # by itself, so that several are added at a time
+    # a loop of its own, which is vectorised
     for i in range(n):
         total += x[i] - x[0]
     for i in range(n):
@@ -71,31 +71,31 @@ def centred(x: Samples) -> tuple[Samples, float]:
 
 
 def periodic_hann(n: int) -> Samples:
-    """Return (n,): the Hann taper of which `n` more samples would be the next period."""
+    """Return (n,): the periodic Hann taper."""
     return np.asarray(0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n))
 
 
 def segment_spectrum(x: Samples, taper: Samples, low: int, high: int) -> Spectrum:
-    """Return bins `low` .. `high` of the (n,) samples without their mean, under a taper."""
+    """Return bins `low` .. `high` of the tapered (n,) samples without their mean."""
     spectrum: Spectrum = np.fft.rfft(taper * (x - x.sum() / len(x)))
     return spectrum[low : high + 1]
 
 
-def power_of(spectrum: Spectrum) -> Samples:
-    """Return the squares of the magnitudes."""
+def squared_magnitudes(spectrum: Spectrum) -> Samples:
+    """Return the power of each bin."""
     return np.asarray(spectrum.real**2 + spectrum.imag**2)
 
 
 _TAPERS = 5
-# five tapers give noise this much coherence once in a hundred times; such bins say nothing
+# noise exceeds this coherence once in a hundred times with five tapers
 _INCOHERENT = 0.7
 
 
 class LagFit(NamedTuple):
-    """How one piece follows another; NaN where they have nothing in common.
+    """Lag and ratio of two pieces; NaN where they are incoherent.
 
-    ``lag`` samples; ``ratio`` first over second; ``coherence`` squared, 0 .. 1. ``by_lag`` and ``by_gain`` (n,): what
-    each sample of the second adds to the lag, and to the logarithm of the gain.
+    ``lag`` samples; ``ratio`` first over second; ``coherence`` squared, 0 .. 1. ``by_lag`` and ``by_gain`` (n,):
+    derivatives of the lag, and of the logarithm of the gain, by each sample of the second.
     """
 
     lag: float
@@ -109,44 +109,49 @@ NO_FIT = LagFit(np.nan, np.nan, np.nan, np.empty(0), np.empty(0))
 
 
 def multitaper_length(n: int) -> int:
-    """Return the largest number of samples up to `n` of which the transform is fast."""
+    """Return the largest number of samples up to `n` whose padded transform is fast."""
     return next(k - 1 for k in range(n + 1, 0, -1) if fast_length(k) == k)
 
 
 class MultitaperFit:
-    """Compares pieces of `n` samples, at the bins that cover a band in Hz.
+    """Multitaper comparison of pieces of `n` samples, at the bins that cover a band in Hz.
 
     Raises
     ------
-    ValueError : the band is out of range, see `bins_of_band`.
+    ValueError : the band is out of range, see `band_bins`.
     """
 
     def __init__(self, n: int, sample_rate: float, band: tuple[float, float] | None) -> None:
         self._n = n
-        self._low, self._high = bins_of_band(n + 1, sample_rate, band)
+        self._low, self._high = band_bins(n + 1, sample_rate, band)
 
     def spectrum(self, x: Samples) -> Spectrum:
-        """Return the half bins of the (n,) samples without their mean."""
+        """Return the spectrum at half bins of the (n,) samples without their mean."""
         padded = np.zeros(2 * (self._n + 1))
         padded[1 : self._n + 1] = x - x.sum() / self._n
         result: Spectrum = np.fft.rfft(padded)
         return result
 
     def fit(self, c: Spectrum, m: Spectrum, slope: Samples) -> LagFit:
-        """Return how the piece of spectrum `m` follows that of `c`, whose (n,) slope by its own lag is given.
+        """Return lag and ratio of the piece with spectrum `m` behind that of `c`.
 
-        With S the cross-spectrum, summed over the tapers, and g2 the coherence, a lag shows as
+        With S the cross-spectrum, summed over the tapers, w the angular frequency of a bin in rad a sample, and g a
+        weight that grows from 0 at a coherence of 0.7, which noise may reach, to 1, the lag follows from
 
-            ``y = sum g w Im S = sum q[t] m[t]``,    w the angle a sample,
+            ``y = sum g w |S| arg(S) = sum q[t] m[t]``.
 
-        where Im S stands for |S| times the phase, and g grows from 0 at a coherence of 0.7, which noise may reach, to
-        1: hundreds of bins without command would else draw the lag towards zero. What a small lag changes in y is the
-        sum over q times the slope; the plain ``sum g |S| w^2`` would be too much, for tapers spread strong bins over
-        their neighbours with the phase of the strong. The gain is ``sum g |S| / sum g |C|^2``, by the same token a
+        Without g, hundreds of bins without command would bias the lag towards zero. The derivative of y by a small
+        lag is the sum over q times the slope; ``sum g |S| w^2`` would be too large, because tapers spread strong bins
+        over their neighbours with the phase of the strong one. The gain is ``sum g |S| / sum g |C|^2``, likewise a
         sum over m.
+
+        Parameters
+        ----------
+        c, m : spectra of command and measured, see `spectrum`.
+        slope : (n,), derivative of the command by its lag.
         """
         back = np.zeros((2, self._n + 2), dtype=np.complex128)
-        y, both, command, agreement, size = _compare(c, m, self._low, self._high, self._n, back)
+        y, both, command, agreement, size = _sum_cross_spectra(c, m, self._low, self._high, self._n, back)
         if not both > 0.0:
             return NO_FIT
         of_y, of_gain, by_slope = _weights(np.fft.irfft(back, 2 * (self._n + 1)), slope)
@@ -158,7 +163,7 @@ class MultitaperFit:
 
 @reduction
 def _weights(back: Samples, slope: Samples) -> tuple[Samples, Samples, float]:
-    """Return q of y and q of the gain, (n,) each without their means, and the first times the slope."""
+    """Return the weights of y and of the gain, (n,) each without their means, and the first times slope."""
     n, scale = len(slope), 0.5 * back.shape[1]
     y, gain = scale * back[0, 1 : n + 1], scale * back[1, 1 : n + 1]
     mean_y = mean_gain = 0.0
@@ -176,7 +181,7 @@ def _weights(back: Samples, slope: Samples) -> tuple[Samples, Samples, float]:
 
 @part
 def _half_bin(spectrum: Spectrum, at: int) -> complex:
-    # the spectrum of what is real goes on as its own mirror image, at both ends
+    # the spectrum of a real signal is conjugate symmetric about both ends
     end = spectrum.shape[0] - 1
     if at < 0 or at > end:
         return complex(spectrum[-at if at < 0 else 2 * end - at].conjugate())
@@ -184,10 +189,10 @@ def _half_bin(spectrum: Spectrum, at: int) -> complex:
 
 
 @part
-def _add(spectrum: Spectrum, at: int, value: complex) -> None:
+def _add_to_bin(spectrum: Spectrum, at: int, value: complex) -> None:
     end = spectrum.shape[0] - 1
     if at in (0, end):
-        # these have no twin at a negative frequency
+        # bins without a counterpart at a negative frequency
         spectrum[at] += 2.0 * value.real
     elif at < 0 or at > end:
         spectrum[-at if at < 0 else 2 * end - at] += value.conjugate()
@@ -196,12 +201,12 @@ def _add(spectrum: Spectrum, at: int, value: complex) -> None:
 
 
 @kernel
-def _compare(
+def _sum_cross_spectra(
     c: Spectrum, m: Spectrum, low: int, high: int, n: int, back: NDArray[np.complex128]
 ) -> tuple[float, float, float, float, float]:
     """Return y; the sums of g |S|, of g times the command's power, of coherence times |S|, of |S|.
 
-    ``back`` takes the spectra of what the first two sums take from every sample.
+    ``back`` receives the spectra of the weights of the samples in the first two sums.
     """
     scale = np.sqrt(0.5 / (n + 1))
     tapered = np.empty(_TAPERS, dtype=np.complex128)
@@ -231,6 +236,6 @@ def _compare(
         command += trust * power_c
         for k in range(_TAPERS):
             for row, turned in ((0, -1j * scale * weight * tapered[k]), (1, -scale * trust * tapered[k])):
-                _add(back[row], 2 * j + k + 1, turned)
-                _add(back[row], 2 * j - k - 1, -turned)
+                _add_to_bin(back[row], 2 * j + k + 1, turned)
+                _add_to_bin(back[row], 2 * j - k - 1, -turned)
     return y, both, command, agreement, size

@@ -1,4 +1,26 @@
-"""DOC"""
+"""The dominant tone: the bins around the command's peak, tracked from sample to sample, and its exact frequency.
+
+Eight times a window both signals are transformed as a whole, which finds the peak and resets its bins. In between a
+bin X of a window of n samples, its phase counted from the oldest, is updated by the sliding DFT
+
+    X' = (X + newest - oldest) exp(2 pi i k / n).
+
+Rounding errors accumulate over an eighth of a window at most. A spike that leaves the window leaves a rounding error
+until the next transform; `drift_exceeded` detects when that matters. Bin 0 is held at zero, so that offsets have no
+influence, and the gains of `bin_reading.tone_gains` take that into account: bin 1 can be read too.
+
+A taper ``1 + 2 near cos(2 pi n/N) + 2 far cos(4 pi n/N)`` weights the bins k-1 and k+1 with `near`, k-2 and k+2 with
+`far`.
+
+A sampled tone obeys ``x[n+1] + x[n-1] = 2 cos(theta) x[n]``; in a window the relation fails only where its ends meet,
+so that its spectrum S satisfies, for every bin k but 0 (where the offset is),
+
+    S[k] (cos(lambda_k) - cos(theta)) = p + q exp(-i lambda_k),     lambda_k = 2 pi k / N,   p, q real,
+
+counted from the newest sample. The Hann combination of three neighbours removes one of the two terms and leaves the
+other times a constant: linear equations for it and cos(theta), solved by least squares over three bins. There is no
+iteration, and no bias from the negative-frequency image, the start phase or the offset. The derivation is ours.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +34,19 @@ from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 
 N_TRACKED = 8
-# of them below the peak
+# tracked bins below the peak
 BELOW = 2
 # rows of a pair's bins
 C_RE, C_IM, M_RE, M_IM = range(4)
-# what is kept of the samples since the last transform: the largest squared step of command and measured signal, and
-# of the command's steps or range
+# since the last transform: the largest squared step of command and measured signal, and of the command's steps or
+# range
 STEP_C, STEP_M, SPAN = range(3)
-# a spike that is so much larger than the bins leaves less than 1e-9 of them
+# a spike larger than the bins by this ratio leaves an error below 1e-9 of them
 _LARGEST_STEP_RATIO = 1e6
 
 
 class Bins(NamedTuple):
-    """The bins that are known: `low` .. `high` are searched, `first` .. `last` include their neighbours."""
+    """Bins of a band: `low` .. `high` are searched, `first` .. `last` include their neighbours."""
 
     first: int
     low: int
@@ -53,43 +75,44 @@ def choose_bins(n_window: int, sample_rate: float, band: tuple[float, float] | N
             f"band = ({f_low:g}, {f_high:g}) Hz: holds no multiple of {resolution:g} Hz, the resolution of the"
             " window; widen the band or lengthen the window"
         )
-    # bin -1 is kept for the wide tapers' bin 1
+    # the wide tapers need bin -1 at bin 1
     return Bins(max(-1, low - BELOW), low, high, high + N_TRACKED - BELOW - 1)
 
 
 def half_angles(n_window: int, bins: Bins) -> Samples:
-    """Return (2, n_bins): sine and cosine of half the angle that each bin turns in a sample."""
+    """Return (2, n_bins): sine and cosine of half the angle of each bin in a sample."""
     half = np.pi * np.arange(bins.first, bins.last + 1) / n_window
     return np.stack([np.sin(half), np.cos(half)])
 
 
-def turns_of(n_window: int) -> Samples:
-    """Return (2, n_window): cosine and sine of the parts of a turn."""
+def unit_circle(n_window: int) -> Samples:
+    """Return (2, n_window): cosine and sine of equally spaced angles of a full turn."""
     turn = 2.0 * np.pi * np.arange(n_window) / n_window
     return np.stack([np.cos(turn), np.sin(turn)])
 
 
 @part
-def slide(bins: Samples, bin_number: int, turns: Samples, d_c: float, d_m: float) -> None:
-    """Let one sample of both signals in and the oldest out, of which they differ by `d_c` and `d_m`.
+def slide_bins(bins: Samples, bin_number: int, circle: Samples, d_c: float, d_m: float) -> None:
+    """Slide the bins by one sample of both signals.
 
     Parameters
     ----------
     bins : (4, 8), of one pair.
-    bin_number : of the first of them.
+    bin_number : of the first bin.
+    d_c, d_m : newest minus oldest sample of command and measured.
     """
-    n = turns.shape[1]
+    n = circle.shape[1]
     for j in range(N_TRACKED):
         at = bin_number + j if bin_number + j >= 0 else bin_number + j + n
-        cosine, sine = turns[0, at], turns[1, at]
+        cosine, sine = circle[0, at], circle[1, at]
         c_re, c_im, m_re, m_im = bins[C_RE, j] + d_c, bins[C_IM, j], bins[M_RE, j] + d_m, bins[M_IM, j]
         bins[C_RE, j], bins[C_IM, j] = c_re * cosine - c_im * sine, c_re * sine + c_im * cosine
         bins[M_RE, j], bins[M_IM, j] = m_re * cosine - m_im * sine, m_re * sine + m_im * cosine
-    _hold_zero(bins, bin_number)
+    _clear_bin_zero(bins, bin_number)
 
 
 @part
-def _hold_zero(bins: Samples, bin_number: int) -> None:
+def _clear_bin_zero(bins: Samples, bin_number: int) -> None:
     if bin_number <= 0:
         for row in range(4):
             bins[row, -bin_number] = 0.0
@@ -105,11 +128,11 @@ def transform_both(
     chirp_spectrum: Samples,
     buffers: Samples,
 ) -> tuple[float, float, float]:
-    """Transform two signals at once, (n,) each: as real and imaginary part, both over their sizes.
+    """Transform two signals, (n,) each, as real and imaginary part of one, both scaled by their sizes.
 
     Returns
     -------
-    size_c, size_m : by which the bins are multiplied; 0 for a signal that does not move.
+    size_c, size_m : factors of the bins; 0 for a constant signal.
     span : squared range of the command.
     """
     n = c.shape[0]
@@ -142,16 +165,16 @@ def bin_of_measured(buffers: Samples, n: int, k: int, size: float) -> complex:
 
 
 @kernel
-def spread(buffers: Samples, n: int, bin_number: int, count: int, size: float, measured: bool) -> None:
-    """Put bins of one signal, from number `bin_number` on, in buffers 2 and 3, real and imaginary parts."""
+def unpack_bins(buffers: Samples, n: int, bin_number: int, count: int, size: float, measured: bool) -> None:
+    """Write bins of one signal, from number `bin_number` on, to buffers 2 and 3, real and imaginary parts."""
     for j in range(count):
         x, y = bin_of_command(buffers, n, bin_number + j, size), bin_of_measured(buffers, n, bin_number + j, size)
         buffers[2, j], buffers[3, j] = (y.real, y.imag) if measured else (x.real, x.imag)
 
 
 @kernel
-def track(bins: Samples, bin_number: int, buffers: Samples, n: int, size_c: float, size_m: float) -> None:
-    """Make the bins from number `bin_number` on new from the transform of both signals."""
+def set_bins(bins: Samples, bin_number: int, buffers: Samples, n: int, size_c: float, size_m: float) -> None:
+    """Set the tracked bins, from number `bin_number` on, from the transform of both signals."""
     for j in range(N_TRACKED):
         x, y = bin_of_command(buffers, n, bin_number + j, size_c), bin_of_measured(buffers, n, bin_number + j, size_m)
         bins[C_RE, j], bins[C_IM, j], bins[M_RE, j], bins[M_IM, j] = x.real, x.imag, y.real, y.imag
@@ -159,12 +182,12 @@ def track(bins: Samples, bin_number: int, buffers: Samples, n: int, size_c: floa
 
 @part
 def drift_exceeded(largest_step: float, power: float) -> bool:
-    """Whether a squared step since the last transform is so large that its rounding shows beside a bin's power."""
+    """Whether the rounding error of the largest squared step since the last transform matters at a bin's power."""
     return bool(largest_step > _LARGEST_STEP_RATIO * _LARGEST_STEP_RATIO * power)
 
 
 class Taper(NamedTuple):
-    """Weights of the next and next but one bins, that of the bin itself being 1."""
+    """Weights of the neighbouring bins at distances 1 and 2; the bin itself has weight 1."""
 
     near: float
     far: float
@@ -190,7 +213,7 @@ def tapered(re: Samples, im: Samples, k: int, near: float, far: float) -> comple
 
 @kernel
 def tapered_peak(re: Samples, im: Samples, low: int, high: int, near: float, far: float) -> int:
-    """Return which bin from `low` to `high` is the largest when tapered; the first of several.
+    """Return the bin from `low` to `high` with the largest tapered power; the first of several.
 
     Parameters
     ----------
@@ -210,13 +233,13 @@ _NEAR = HANN.near
 
 @part
 def tone_between_bins(
-    bins: Samples, bin_number: int, peak: int, first_bin: int, half: Samples, turns: Samples
+    bins: Samples, bin_number: int, peak: int, first_bin: int, half: Samples, circle: Samples
 ) -> tuple[float, float]:
-    """Find the tone near the command's peak.
+    """Return the exact frequency of the tone near the command's peak.
 
     Parameters
     ----------
-    bins, bin_number : those that are tracked, and the number of the first of them.
+    bins, bin_number : the tracked bins, and the number of the first.
     peak : number of the peak's bin.
     first_bin : number of the first bin of `half`.
 
@@ -224,20 +247,20 @@ def tone_between_bins(
     -------
     frequency in cycles a window, and the sine of half its angle a sample.
     """
-    # bin 1 has bin 0 for a neighbour, whose value the offset hides
+    # bin 0, which the offset hides, is a neighbour of bin 1
     low = max(peak - 1, 2)
     square = half[0, max(peak, low) - first_bin] ** 2
-    shift = _cosine_shift(bins, bin_number, low, square, first_bin, half, turns)
-    # sin^2(theta/2), kept within one bin of the peak: noise or several tones must not throw it out
+    shift = _cosine_shift(bins, bin_number, low, square, first_bin, half, circle)
+    # sin^2(theta/2), limited to one bin from the peak, whatever noise or other tones do
     at = peak - first_bin
     square = min(max(square + 0.5 * shift, half[0, at - 1] ** 2), half[0, at + 1] ** 2)
     sine = np.sqrt(square)
-    return turns.shape[1] / np.pi * np.arcsin(sine), sine
+    return circle.shape[1] / np.pi * np.arcsin(sine), sine
 
 
 @part
 def _cosine_shift(
-    bins: Samples, bin_number: int, low: int, square: float, first_bin: int, half: Samples, turns: Samples
+    bins: Samples, bin_number: int, low: int, square: float, first_bin: int, half: Samples, circle: Samples
 ) -> float:
     """Return cos(lambda) - cos(theta) for the bin whose sin^2(lambda/2) is `square`, from three bins."""
     sum_hh = sum_vh = sum_h = sum_v = sum_hh_im = sum_vh_im = 0.0
@@ -248,7 +271,7 @@ def _cosine_shift(
         x = complex(bins[C_RE, j], bins[C_IM, j])
         before, after = complex(bins[C_RE, j - 1], bins[C_IM, j - 1]), complex(bins[C_RE, j + 1], bins[C_IM, j + 1])
         # counted from the newest sample
-        newest = complex(turns[0, k], -turns[1, k])
+        newest = complex(circle[0, k], -circle[1, k])
         h, v = (x + _NEAR * (before + after)) * newest, (middle * x + left * before + right * after) * newest
         sum_h += h.real
         sum_v += v.real

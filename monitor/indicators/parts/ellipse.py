@@ -1,21 +1,21 @@
-"""Eq. 1 of the review fitted to points of command x against residual e, from sums of their powers up to the fourth.
+"""Ellipse fit of eq. 1 of the review to points of command x and residual e, from sums of powers up to the fourth.
 
-The residual is e = m - g x with g near the slope of the plot, so that x and e are nearly uncorrelated and of
-their own sizes: in x and m themselves the fit is three times wrong at a phase of 1e-4 rad. Eq. 1 is
+The residual is e = m - g x with g near the slope of the plot, so that x and e are nearly uncorrelated and each has
+its own scale: in x and m the fit is wrong by a factor of three at a phase of 1e-4 rad. Eq. 1 is
 
     c^2 + B c m + C m^2 + D c + E m + F = 0,
 
-fitted by least squares with the coefficient of c^2 held at one. Neither a shift nor a scale of the signals changes
-that fit. With c = x and m = e + g x it is the conic alpha x^2 + beta x e + gamma e^2 + ..., whose coefficients obey
+fitted by least squares with the coefficient of c^2 held at one. The fit is invariant to shifts and scales of the
+signals. With c = x and m = e + g x it is the conic alpha x^2 + beta x e + gamma e^2 + ..., whose coefficients obey
 alpha - beta g + gamma g^2 = 1.
 
-The balanced fit holds the sum of the coefficients of x^2 and e^2 instead, scaled by their variances. White noise
-makes a line look like an open ellipse to it, but where a loop changes in the window eq. 1 soon finds no ellipse at
-all, and this fit still does.
+The balanced fit holds the sum of the coefficients of x^2 and e^2 instead, scaled by their variances. In white noise
+it reads a line as an open ellipse, but it still finds an ellipse where the loop changes within the window and eq. 1
+does not.
 
-The sums slide as in `sliding_statistics`: suffix sums before the last turn, prefix sums after it. Every turn
-re-centres the frame (origin, slope) in which the points are taken, because the powers of points far from the
-origin cancel. The samples themselves are in the ring of `chords`.
+The sums slide as in `sliding_statistics`: suffix sums before the last rebuild, prefix sums after it. Every rebuild
+re-centres the frame (origin, slope) of the points, because the powers of points far from the origin cancel. The
+samples are in the ring of `chords`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 
-# order of the sums
+# columns of the sums
 X, E, XX, XE, EE, XXX, XXE, XEE, EEE, XXXX, XXXE, XXEE, XEEE, EEEE = range(14)
 N_SUMS = 14
 _MAX_NONLINEARITY = 0.3
@@ -37,8 +37,8 @@ _MAX_NONLINEARITY = 0.3
 class Ellipse(NamedTuple):
     """The fitted conic: ``e^2 + a x^2 + b x e + ... = 0``.
 
-    ``found`` says that the conic is an ellipse, or a line within what noise and distortion do to one; ``x_0`` and
-    ``e_0`` are its centre, ``half_width`` that of the ellipse along x, the command's amplitude.
+    ``found``: the conic is an ellipse, or a line within noise and distortion. ``x_0`` and ``e_0``: its centre;
+    ``half_width``: that of the ellipse along x, the command's amplitude.
     """
 
     found: bool
@@ -72,7 +72,7 @@ def add_powers(x: float, e: float, sums: Samples, row: int) -> None:
 @kernel
 def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
     """Fit the conic to the sums `t` over `n` points, whose residual e is that to `slope`; eq. 1 unless `balanced`."""
-    # in units of the standard deviations every number below is of order one
+    # in units of the standard deviations all numbers below are of order one
     u_1, v_1 = t[X] / n, t[E] / n
     s_x, s_e = np.sqrt(max(t[XX] / n - u_1 * u_1, 0.0)), np.sqrt(max(t[EE] / n - v_1 * v_1, 0.0))
     if s_e <= 1e-15 * s_x:
@@ -90,10 +90,10 @@ def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
     uuuu, uuuv, uuvv = t[XXXX] / n * p**4, t[XXXE] / n * p * p * p * q, t[XXEE] / n * p * p * q * q
     uvvv, vvvv = t[XEEE] / n * p * q * q * q, t[EEEE] / n * q**4
 
-    # u^2 + v^2 and what may be added to it: multiples of p_0 u^2 + p_1 uv + p_2 v^2 and of q_1 uv + q_2 v^2
+    # u^2 + v^2 plus multiples of p_0 u^2 + p_1 uv + p_2 v^2 and of q_1 uv + q_2 v^2
     rho = uv - u * v
     if balanced:
-        # the frame's slope is that of an earlier window: what is left of it, rho, must not enter the norm
+        # the frame's slope is that of an earlier window: the remaining correlation rho must not enter the norm
         p_0, p_1, p_2, q_1, q_2 = 1.0, 0.0, -1.0, 1.0, -rho
     else:
         # in these units the coefficient of c^2 is cos^2, -cos sin and sin^2 times those of u^2, uv and v^2
@@ -108,7 +108,7 @@ def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
     c_00, c_01 = p_0 * f_0 + p_1 * f_1 + p_2 * f_2, q_1 * f_1 + q_2 * f_2
     c_11 = q_1 * q_1 * k_11 + 2.0 * q_1 * q_2 * k_12 + q_2 * q_2 * k_22
     r_0, r_1 = -f_0 - f_2, -q_1 * (k_01 + k_12) - q_2 * (k_02 + k_22)
-    # with the straight terms
+    # covariances with the linear terms
     uu_u, uv_u, vv_u = uuu - uu * u, uuv - uv * u, uvv - vv * u
     uu_v, uv_v, vv_v = uuv - uu * v, uvv - uv * v, vvv - vv * v
     c_02, c_03 = p_0 * uu_u + p_1 * uv_u + p_2 * vv_u, p_0 * uu_v + p_1 * uv_v + p_2 * vv_v
@@ -116,7 +116,7 @@ def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
     c_22, c_23, c_33 = uu - u * u, rho, vv - v * v
     r_2, r_3 = -uu_u - vv_u, -uu_v - vv_v
 
-    # Cholesky, written out
+    # Cholesky factorisation
     l_00 = np.sqrt(c_00)
     l_10, l_20, l_30, y_0 = c_01 / l_00, c_02 / l_00, c_03 / l_00, r_0 / l_00
     l_11 = np.sqrt(c_11 - l_10 * l_10)
@@ -133,10 +133,10 @@ def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
     norm = 1.0 + p_2 * first + q_2 * second
     a, b, d_x, d_e = (1.0 + p_0 * first) / norm, (p_1 * first + q_1 * second) / norm, d_x / norm, d_e / norm
     opening = a - 0.25 * b * b
-    # the variance of v without what is left of the slope, so that nothing depends on the frame
-    bare = 1.0 - rho * rho
-    # in these units an ellipse opens by about one; a line that is bent a little must not pass for a hyperbola
-    if not (np.isfinite(a + b + d_x + d_e) and norm > 0.0 and opening > -_MAX_NONLINEARITY * bare):
+    # the variance of v without the remaining slope, so that the result does not depend on the frame
+    variance = 1.0 - rho * rho
+    # of order one for an ellipse; a slightly curved line must not count as a hyperbola
+    if not (np.isfinite(a + b + d_x + d_e) and norm > 0.0 and opening > -_MAX_NONLINEARITY * variance):
         return Ellipse(False, np.nan, np.nan, np.nan, np.nan, np.nan)
     width, u_0, v_0 = np.sqrt(2.0), u, v
     if opening > 0.0:
@@ -144,7 +144,7 @@ def fit_ellipse(t: Samples, n: float, slope: float, balanced: bool) -> Ellipse:
         v_c = -0.5 * (d_e + b * u_c)
         constant = -(vv + a * uu + b * uv + d_x * u + d_e * v)
         square = -(constant + 0.5 * (d_x * u_c + d_e * v_c)) / opening
-        # what a thin ellipse says of its ends is worth nothing; a whole number of cycles has the other width
+        # the ends of a thin ellipse are not determined; then the width is that of whole cycles
         if 0.25 < square < 8.0:
             width, u_0, v_0 = np.sqrt(square), u_c, v_c
     return Ellipse(True, a * s_e * s_e * p * p, b * s_e * p, u_0 * s_x, v_0 * s_e, width * s_x)
@@ -154,8 +154,8 @@ class EllipseWindow(NamedTuple):
     """The arrays of the window.
 
     ``suffix`` (n_pairs, n_window + 1, n_sums); ``prefix`` (n_pairs, n_sums); ``frame`` (n_pairs, 6): origin of c and
-    m, slope g, smallest spread of c, squares of the farthest x and e that left since the last look; ``counts``
-    (n_pairs, 3): samples until the next regular turn, samples since the last turn, since the last early one.
+    m, slope g, smallest spread of c, squares of the farthest x and e that left since the last evaluation; ``counts``
+    (n_pairs, 3): samples until the next regular rebuild, since the last rebuild, and since the last early one.
     """
 
     suffix: Samples
@@ -186,7 +186,7 @@ def push_point(
     slot: int,
     number: int,
 ) -> None:
-    """Let a sample in, which is not yet in the ring; the oldest, which still is, leaves."""
+    """Add a sample, which is not yet in the ring; the oldest, still in the ring, leaves."""
     if number == 0:
         frame[pair, 0], frame[pair, 1], frame[pair, 2] = c, m, 1.0
     x = c - frame[pair, 0]
@@ -201,7 +201,7 @@ def push_point(
 
 
 @part
-def turn_points(
+def rebuild_points(
     pair: int,
     ring: Samples,
     suffix: Samples,
@@ -211,9 +211,9 @@ def turn_points(
     slot: int,
     number: int,
 ) -> None:
-    """Lay a new frame through the full window and sum it up from its newest sample back."""
+    """Fit a new frame to the full window and recompute the suffix sums from its newest sample back."""
     n_window, oldest = ring.shape[2] // 2, slot + 1
-    _lay_frame(pair, ring, oldest, frame)
+    _fit_frame(pair, ring, oldest, frame)
     mid_c, mid_m, slope = frame[pair, 0], frame[pair, 1], frame[pair, 2]
     for j in range(N_SUMS):
         prefix[pair, j] = 0.0
@@ -225,15 +225,15 @@ def turn_points(
             suffix[pair, age, j] = prefix[pair, j]
     for j in range(N_SUMS):
         prefix[pair, j] = 0.0
-    # after the first window the pairs turn at times of their own, so that no one sample waits for all of them
-    apart = pair * 40503 % 65536 * n_window // 131072 if number + 1 == n_window else 0
-    counts[pair, 0] = n_window - apart
+    # after the first window the pairs' rebuilds are staggered, so that no sample waits for all of them
+    offset = pair * 40503 % 65536 * n_window // 131072 if number + 1 == n_window else 0
+    counts[pair, 0] = n_window - offset
     counts[pair, 1] = 0
 
 
 @part
-def _lay_frame(pair: int, ring: Samples, oldest: int, frame: Samples) -> None:
-    """Put the origin in the middle of the range, which stays where it is whatever part of a cycle is held."""
+def _fit_frame(pair: int, ring: Samples, oldest: int, frame: Samples) -> None:
+    """Set the frame; its origin is the middle of the range, whatever part of a cycle is in the window."""
     n_window = ring.shape[2] // 2
     sum_c = sum_m = 0.0
     low = high = ring[pair, 0, oldest]
@@ -267,30 +267,30 @@ def sum_points(
     number: int,
     sums: Samples,
 ) -> None:
-    """Fill `sums` with those over the full window, seen in a frame that fits it."""
+    """Write the sums over the full window, in a frame that fits it, to `sums`."""
     n_window = ring.shape[2] // 2
     collect_points(pair, suffix, prefix, counts[pair, 1], sums)
-    # what leaves and stood far out has bent the frame that the others are seen in
+    # an outlier that has left the window distorted the frame of the other points
     var_x = sums[XX] / n_window - (sums[X] / n_window) ** 2
     var_e = sums[EE] / n_window - (sums[E] / n_window) ** 2
     outlier = frame[pair, 4] > 16.0 * var_x or frame[pair, 5] > 16.0 * var_e
     frame[pair, 4] = frame[pair, 5] = 0.0
-    if (outlier or counts[pair, 2] >= n_window // 8) and misplaced(sums, n_window, frame[pair, 3]):
-        turn_points(pair, ring, suffix, prefix, frame, counts, slot, number)
+    if (outlier or counts[pair, 2] >= n_window // 8) and is_off_centre(sums, n_window, frame[pair, 3]):
+        rebuild_points(pair, ring, suffix, prefix, frame, counts, slot, number)
         counts[pair, 2] = 0
         collect_points(pair, suffix, prefix, 0, sums)
 
 
 @part
 def collect_points(pair: int, suffix: Samples, prefix: Samples, row: int, sums: Samples) -> None:
-    """Fill `sums` with those from a row of the suffix on."""
+    """Write the sums from a row of the suffix on to `sums`."""
     for j in range(N_SUMS):
         sums[j] = suffix[pair, row, j] + prefix[pair, j]
 
 
 @part
-def misplaced(sums: Samples, n: int, margin: float) -> bool:
-    """Whether the frame's origin lies so far from the points that their powers cancel; NaN says yes."""
+def is_off_centre(sums: Samples, n: int, margin: float) -> bool:
+    """Whether the frame's origin is so far from the points that their powers cancel; True for NaN."""
     x, e = sums[X] / n, sums[E] / n
     xx, ee = sums[XX] / n, sums[EE] / n
     var_x, var_e, cov = xx - x * x, ee - e * e, sums[XE] / n - x * e

@@ -1,7 +1,7 @@
-"""The discrete Fourier transform of any length within a kernel, where no library can be called.
+"""Discrete Fourier transform of any length for kernels, which cannot call a library.
 
-Stockham's self-sorting transform by the prime factors of the length; where one of them is large, Bluestein's: the
-transform as a convolution with a chirp, by a power of two.
+Stockham's self-sorting transform by the prime factors of the length; where a factor is large, Bluestein's algorithm,
+which is a convolution with a chirp at a power of two.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 
 _LARGEST_RADIX = 31
-# of a third of a turn, and of the first two fifths
+# sines and cosines of 1/3, 1/5 and 2/5 of a full turn
 _SIN_3 = np.sqrt(0.75)
 _COS_5, _SIN_5 = np.cos(0.4 * np.pi), np.sin(0.4 * np.pi)
 _COS_5_2, _SIN_5_2 = np.cos(0.8 * np.pi), np.sin(0.8 * np.pi)
 
 
 class Transform(NamedTuple):
-    """What a transform of n values needs; its inner length L is n, or where there is a chirp a power of two.
+    """Plan of a transform of n values; its inner length L is n, or a power of two where there is a chirp.
 
-    ``radices``: whose product is L; ``table`` (2, L): cosine and minus sine of the L-th parts of a turn; ``chirp``
+    ``radices``: factors of L; ``table`` (2, L): cosine and minus sine of multiples of 2 pi / L; ``chirp``
     (2, n) or (2, 0); ``chirp_spectrum`` (2, L) or (2, 0); ``buffers`` (4, L): real and imaginary parts, overwritten.
     """
 
@@ -42,7 +42,7 @@ def new_transform(n: int) -> Transform:
         none = np.empty((2, 0))
         return Transform(np.array(radices), _table(n), none, none, np.zeros((4, n)))
     length = 1 << (2 * n - 2).bit_length()
-    # the square modulo 2 n: its multiple of pi would lose digits
+    # the square modulo 2 n, because large multiples of pi lose digits
     k = np.arange(n, dtype=np.int64)
     chirp = np.exp(-1j * np.pi * (k * k % (2 * n)) / n)
     around = np.zeros(length, dtype=np.complex128)
@@ -85,7 +85,7 @@ def transform(
     chirp_spectrum: Samples,
     buffers: Samples,
 ) -> None:
-    """Put the transform of the first n values of buffers 0 and 1, real and imaginary parts, in their place."""
+    """Transform the first n values of buffers 0 and 1, real and imaginary parts, in place."""
     if chirp.shape[1] == 0:
         _stockham(radices, table, buffers)
         return

@@ -1,8 +1,8 @@
-"""The lag at which the loop of measured against the command, delayed by it, closes: exact for any motion.
+"""Lag at which the loop of measured against the delayed command encloses no area: exact for any motion.
 
-The area that chords sweep is a product of measured with a third difference of the command. Off a single tone, chords
-of the two signals as they are read the delay wrongly: each frequency counts with its own sine. With the command
-delayed by the lag that is sought, nothing is left to weigh, and the area is nil whatever the motion (ours).
+The area swept by chords is a product of measured with a third difference of the command. For more than a single tone,
+chords of the two undelayed signals give a wrong delay, because each frequency is weighted by its own sine. With the
+command delayed by the true lag the area is zero whatever the motion (ours).
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.chords import SPAN
-from monitor.indicators.parts.residual import fit_delayed, scatter_of_sums, take_gain, with_chance
+from monitor.indicators.parts.residual import add_chance_agreement, apply_gain, fit_delayed, weighted_sum_deviations
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 
 # rows of the work array
-_SWEPT, _COMMON, _LATER, _SLOPE, _REST, _BENT, _PACE = range(7)
+_SWEPT, _COMMON, _DELAYED, _SLOPE, _RESIDUAL, _BACKLASH, _RATE = range(7)
 N_WORK_ROWS = 7
-# delays of the command that are tried
-_TRIES = 4
-# samples from the shift, beyond which another is tried
-_NEAREST = 0.6
-# rad of the motion, to either side of the shift, over which the change of the phase with the lag is taken
+# shifts of the command that are tried
+_MAX_TRIES = 4
+# samples from the shift to the lag, above which another shift is tried
+_MAX_OFFSET = 0.6
+# rad of the motion, to either side of the shift, for the derivative of the phase by the lag
 _SPREAD = 0.05
-# of the window, which the spread is at most one part of
-_NARROW = 32
-# rad, of the phase: beyond it nothing is known
+# the spread is at most this part of the window
+_SPREAD_PARTS = 32
+# rad, of the phase: above it no value is valid
 LARGEST_SD = 0.3
-_FEWEST = 8
+_MIN_GROUPS = 8
 
 
-class ClosedLoop(NamedTuple):
-    """The lag of measured behind the command, samples; the gain measured over command at it.
+class LoopLag(NamedTuple):
+    """Lag of measured behind the command, samples, and gain measured over command.
 
-    ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation; ``turn_rate`` the chords' angle
-    between samples, ``rate_sd`` its standard deviation if the command has the noise. ``shift`` is the whole number of
-    samples nearest to the lag; in strong noise it may be off by some more.
-    With the command delayed by it, chords read a phase that changes with the lag ``pace`` times as fast as that of a
-    tone at their frequency; and where that is off by an angle a, ``1 - slope a + bend a^2 / 2`` times the gain.
-    ``found`` is False where no lag closes the loop, or the two signals have nothing to do with each other.
+    ``lag_sd``, and ``gain_sd`` of the gain's logarithm: one standard deviation. ``omega``: the chords' angular
+    frequency, rad a sample; ``rate_sd``: its standard deviation for noise on the command. ``shift``: the whole number
+    of samples nearest to the lag; in strong noise it may be off by a few. With the command delayed by the shift, the
+    chords' phase changes with the lag ``phase_rate`` times as fast as that of a tone at their frequency; at an angle
+    a from the lag their gain is ``1 - slope a + curvature a^2 / 2`` times the gain. ``found`` is False where no lag
+    closes the loop, or the two signals are unrelated.
     """
 
     found: bool
@@ -48,132 +48,138 @@ class ClosedLoop(NamedTuple):
     gain: float
     lag_sd: float
     gain_sd: float
-    turn_rate: float
+    omega: float
     rate_sd: float
     shift: int
-    pace: float
+    phase_rate: float
     slope: float
-    bend: float
+    curvature: float
 
 
-NO_LOOP = ClosedLoop(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan)
+NO_LOOP = LoopLag(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan)
 
 
 @reduction
-def close_loop(
-    c: Samples, m: Samples, k: int, lag: float, turn_rate: float, most: float, work: Samples
-) -> ClosedLoop:
-    """Find the lag near `lag` at which chords of lag `k` sweep nothing.
+def find_loop_lag(
+    c: Samples, m: Samples, k: int, lag: float, omega: float, max_unexplained: float, work: Samples
+) -> LoopLag:
+    """Find the lag near `lag` at which chords of lag `k` sweep no area.
 
     Parameters
     ----------
     c, m : (n,), oldest first.
-    turn_rate : of the motion, roughly, rad a sample.
-    most : share of the power of measured that may be left unexplained.
+    omega : approximate angular frequency of the motion, rad a sample.
+    max_unexplained : largest unexplained share of the measured power.
     work : (N_WORK_ROWS, n or more), overwritten.
     """
     n = c.shape[0]
-    near, far, shift, found, gain, by_lag, step, slope, bend = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 0.0
+    near, far, shift, found, gain, by_lag, step, slope, curvature = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 0.0
     first = last = 0
-    spread = max(min(int(_SPREAD / turn_rate), n // _NARROW), 1) if turn_rate > 0.0 else 1
-    for attempt in range(_TRIES):
+    spread = max(min(int(_SPREAD / omega), n // _SPREAD_PARTS), 1) if omega > 0.0 else 1
+    for attempt in range(_MAX_TRIES):
         if found or not abs(lag) < n / 2:
             continue
         shift = int(np.rint(lag))
-        # the same groups of points for every shift that is tried
+        # the same groups of points for the three shifts
         first, last = max(0, spread - shift), n - SPAN * k - max(0, shift + spread)
-        if last - first < _FEWEST:
+        if last - first < _MIN_GROUPS:
             lag = np.nan
             continue
-        near, far = _weigh(c, k, first, last, work)
+        near, far = _area_weights(c, k, first, last, work)
         if not (near > 0.0 and abs(far) < 2.0 * near):
             lag = np.nan
             continue
         sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
-        turn_rate = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
-        area_0, area_1, area_2, common_0, common_1, common_2 = _read(m, shift, spread, first, last + SPAN * k, work)
+        omega = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
+        area_0, area_1, area_2, common_0, common_1, common_2 = _areas(m, shift, spread, first, last + SPAN * k, work)
         phase_0, phase_1 = np.arctan2(-area_0 * sin_2y, common_0), np.arctan2(-area_1 * sin_2y, common_1)
         phase_2 = np.arctan2(-area_2 * sin_2y, common_2)
-        # measured behind the shift has a negative phase, which rises with the shift
-        step = 0.5 * (_turned(phase_2 - phase_1) + _turned(phase_1 - phase_0)) / spread
+        # where measured lags behind the shift the phase is negative, and increases with the shift
+        step = 0.5 * (_wrapped(phase_2 - phase_1) + _wrapped(phase_1 - phase_0)) / spread
         if not step > 0.0:
             lag = np.nan
             continue
         x = -phase_1 / step
         lag = shift + x
-        # halfway between two shifts, and in strong noise, each may say that another is nearer: the last one serves
-        found = abs(x) <= (_NEAREST if attempt < _TRIES - 1 else _NEAREST * spread)
+        # halfway between two shifts, and in strong noise, each may point to another: the last try is accepted
+        found = abs(x) <= (_MAX_OFFSET if attempt < _MAX_TRIES - 1 else _MAX_OFFSET * spread)
         by_lag = 0.5 * (area_2 - area_0) / spread
         gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
         gain_2 = np.hypot(area_2 * sin_2y, common_2)
-        slope, bend = 0.5 * (gain_2 - gain_0) / spread, (gain_0 + gain_2 - 2.0 * gain_1) / (spread * spread)
-        gain_1 += slope * x + 0.5 * bend * x * x
-        gain, slope, bend = gain_1 / near, (slope + bend * x) / (gain_1 * turn_rate), bend / (gain_1 * turn_rate**2)
+        slope, curvature = 0.5 * (gain_2 - gain_0) / spread, (gain_0 + gain_2 - 2.0 * gain_1) / (spread * spread)
+        gain_1 += slope * x + 0.5 * curvature * x * x
+        gain, slope, curvature = (
+            gain_1 / near,
+            (slope + curvature * x) / (gain_1 * omega),
+            curvature / (gain_1 * omega**2),
+        )
     if not (found and gain > 1e-12 and by_lag != 0.0):
         return NO_LOOP
-    # rad a sample, of the ratio of the two sums
+    # derivative of omega by the ratio of the two sums
     by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 1e-30)))
-    _weigh_rate(k, first, last, far / near, work)
-    start, stop, share, drift, fitted = fit_delayed(c, m, lag, work[_LATER], work[_SLOPE], work[_REST], work[_BENT])
-    if not share < most:
+    _rate_weights(k, first, last, far / near, work)
+    start, stop, unexplained, drift, fitted = fit_delayed(
+        c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH]
+    )
+    if not unexplained < max_unexplained:
         return NO_LOOP
-    take_gain(work[_LATER, start:stop], work[_REST, start:stop], fitted, gain)
-    drift = _certain_drift(drift, turn_rate, start, stop, work)
-    # from the weights of what is `shift` samples later to those of measured
-    of_lag, of_gain = work[_LATER], work[_SLOPE]
+    apply_gain(work[_DELAYED, start:stop], work[_RESIDUAL, start:stop], fitted, gain)
+    drift = _significant_drift(drift, omega, start, stop, work)
+    # weights of the samples of measured, which are `shift` samples after those of the command
+    lag_weights, gain_weights = work[_DELAYED], work[_SLOPE]
     for t in range(start, stop):
-        of_lag[t] = of_gain[t] = 0.0
+        lag_weights[t] = gain_weights[t] = 0.0
     low, high = max(start, first + shift), min(stop, last + SPAN * k + shift)
-    n_both = high - low
-    of_lag, of_gain = of_lag[low:high], of_gain[low:high]
+    n_common = high - low
+    lag_weights, gain_weights = lag_weights[low:high], gain_weights[low:high]
     swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
-    # a drift of measured is a part of the uncertainty that no scatter tells: its share changes with the window's ends
-    by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_both - 1)
-    for t in range(n_both):
-        of_lag[t], of_gain[t] = swept[t] / by_lag, common[t] / (near * gain)
-        by_drift, gain_by_drift = by_drift + of_lag[t] * x, gain_by_drift + of_gain[t] * x
+    # a drift of measured is a bias, which the variance between blocks does not contain
+    by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_common - 1)
+    for t in range(n_common):
+        lag_weights[t], gain_weights[t] = swept[t] / by_lag, common[t] / (near * gain)
+        by_drift, gain_by_drift = by_drift + lag_weights[t] * x, gain_by_drift + gain_weights[t] * x
         x += 1.0
-    scatter_of_lag, scatter_of_gain = scatter_of_sums(
-        work[_LATER], work[_SLOPE], work[_REST], work[_BENT], start, stop
+    random_lag_sd, random_gain_sd = weighted_sum_deviations(
+        work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH], start, stop
     )
-    phase_sd = with_chance(np.hypot(scatter_of_lag, drift * by_drift) * turn_rate, share)
-    gain_sd = with_chance(np.hypot(scatter_of_gain, drift * gain_by_drift), share)
-    for t in range(n_both):
-        of_lag[t] = work[_PACE, low - shift + t] * by_ratio / (near * gain)
-    rate_sd = scatter_of_sums(work[_LATER], work[_LATER], work[_REST], work[_BENT], start, stop)[0]
-    return ClosedLoop(
-        True, lag, gain, phase_sd / turn_rate, gain_sd, turn_rate, rate_sd, shift, step / turn_rate, slope, bend
-    )
+    phase_sd = add_chance_agreement(np.hypot(random_lag_sd, drift * by_drift) * omega, unexplained)
+    gain_sd = add_chance_agreement(np.hypot(random_gain_sd, drift * gain_by_drift), unexplained)
+    for t in range(n_common):
+        lag_weights[t] = work[_RATE, low - shift + t] * by_ratio / (near * gain)
+    rate_sd = weighted_sum_deviations(work[_DELAYED], work[_DELAYED], work[_RESIDUAL], work[_BACKLASH], start, stop)[
+        0
+    ]
+    return LoopLag(True, lag, gain, phase_sd / omega, gain_sd, omega, rate_sd, shift, step / omega, slope, curvature)
 
 
 @reduction
-def _certain_drift(drift: float, turn_rate: float, start: int, stop: int, work: Samples) -> float:
-    """Return a drift without what noise has of one; in less than two turns it cannot be told from the motion."""
+def _significant_drift(drift: float, omega: float, start: int, stop: int, work: Samples) -> float:
+    """Return the drift in excess of noise; 0 for less than two cycles, where it is not separable from the motion."""
     n = stop - start
-    if turn_rate * n < 4.0 * np.pi:
+    if omega * n < 4.0 * np.pi:
         return 0.0
-    ramp, per_tilt, x = work[_LATER], 12.0 / (n * (n * float(n) - 1.0)), -0.5 * (n - 1)
+    ramp, per_tilt, x = work[_DELAYED], 12.0 / (n * (n * float(n) - 1.0)), -0.5 * (n - 1)
     for t in range(start, stop):
         ramp[t] = per_tilt * x
         x += 1.0
-    noise = scatter_of_sums(ramp, ramp, work[_REST], work[_BENT], start, stop)[0]
+    noise = weighted_sum_deviations(ramp, ramp, work[_RESIDUAL], work[_BACKLASH], start, stop)[0]
     return float(np.sqrt(max(drift * drift - noise * noise, 0.0)))
 
 
 @part
-def _turned(angle: float) -> float:
+def _wrapped(angle: float) -> float:
     return float(angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi)))
 
 
 @reduction
-def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[float, float]:
-    """Fill in what measured is multiplied with in the sums of swept area and common motion; return near and far.
+def _area_weights(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[float, float]:
+    """Write the weights of measured in the sums of swept area and common motion; return near and far.
 
-    The groups of points begin at the samples from `first` to `last`; the weights lie at the command's samples.
+    The groups of points start at the samples from `first` to `last`; the weights are aligned with the command.
     """
     n = last - first + SPAN * k
     swept, common = work[_SWEPT, first : first + n], work[_COMMON, first : first + n]
-    points, chord = c[first : first + n], work[_LATER, : n - 2 * k]
+    points, chord = c[first : first + n], work[_DELAYED, : n - 2 * k]
     for t in range(n):
         swept[t] = common[t] = 0.0
     for t in range(n - 2 * k):
@@ -190,7 +196,7 @@ def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[fl
         inner = d_1[b] * d_4[b]
         near += d_2[b] * d_3[b] - inner
         far += inner - d_0[b] * d_5[b]
-    # point by point, each loop over all groups: so many can be added at a time
+    # one loop over all groups for each point, which is vectorised
     for at, sign, chord_b in ((5, 1.0, d_2), (3, -1.0, d_2), (4, -1.0, d_3), (2, 1.0, d_3)):
         target = swept[at * k : at * k + groups]
         for b in range(groups):
@@ -206,29 +212,29 @@ def _weigh(c: Samples, k: int, first: int, last: int, work: Samples) -> tuple[fl
 
 
 @reduction
-def _weigh_rate(k: int, first: int, last: int, ratio: float, work: Samples) -> None:
-    """Fill in what the command is multiplied with in the change of far, less `ratio` times near; chords are there."""
+def _rate_weights(k: int, first: int, last: int, ratio: float, work: Samples) -> None:
+    """Write the weights of the command in the change of far less `ratio` times near, from the chords in `work`."""
     n, groups = last - first + SPAN * k, last - first
-    pace, chord = work[_PACE, first : first + n], work[_LATER, : n - 2 * k]
+    rate, chord = work[_RATE, first : first + n], work[_DELAYED, : n - 2 * k]
     for t in range(n):
-        pace[t] = 0.0
-    # chord j of a group ends 2k after it begins, and is in the product with chord 5 - j
+        rate[t] = 0.0
+    # chord j of a group spans 2k samples and is multiplied with chord 5 - j
     for j, factor in ((0, -1.0), (1, 1.0 + ratio), (2, -ratio), (3, -ratio), (4, 1.0 + ratio), (5, -1.0)):
         other = chord[(5 - j) * k : (5 - j) * k + groups]
-        ends, begins = pace[(j + 2) * k : (j + 2) * k + groups], pace[j * k : j * k + groups]
+        ends, starts = rate[(j + 2) * k : (j + 2) * k + groups], rate[j * k : j * k + groups]
         for b in range(groups):
             ends[b] += factor * other[b]
         for b in range(groups):
-            begins[b] -= factor * other[b]
+            starts[b] -= factor * other[b]
 
 
 @reduction
-def _read(
+def _areas(
     m: Samples, shift: int, spread: int, first: int, stop: int, work: Samples
 ) -> tuple[float, float, float, float, float, float]:
-    """Return swept area and common motion of the command with what measured is `shift` samples later.
+    """Return swept areas and common motions of the command with measured at three later shifts.
 
-    Three of each: for `spread` samples less, for `shift` itself and for `spread` samples more.
+    The shifts are `shift` minus `spread`, `shift`, and `shift` plus `spread` samples.
     """
     n = stop - first
     swept, common = work[_SWEPT, first:stop], work[_COMMON, first:stop]

@@ -1,8 +1,9 @@
-"""The memory of a compiled pass: one flat array that can be copied, stored, and handed to another language.
+"""Memory of a compiled pass: one flat array of 8-byte words that can be copied, stored, and passed to another
+language.
 
-It holds 8-byte words. The first are integers, the header: of every part that a pass may have, the number of its first
-array, -1 where it is not there, and its first column of the results; then of every array the word it begins at, and
-three dimensions. The arrays follow, of floats or integers.
+The header is of integers: for every possible part, the number of its first array, -1 where it is absent, and its
+first column of the results; then for every array its first word and three dimensions. The arrays follow, of floats or
+integers.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from monitor.kernel import part
 from monitor.messages.blocks import Samples
 
 
-class _Kind(NamedTuple):
-    """How an array is found in the memory: the function, and the memory seen as floats or as integers."""
+class _ArrayKind(NamedTuple):
+    """Accessor of an array in the memory, and the memory as floats or as integers."""
 
     function: str
     words: str
@@ -26,12 +27,12 @@ class _Kind(NamedTuple):
     dtype: type
 
 
-Vector = Annotated[NDArray[np.float64], _Kind("vector", "memory", 1, np.float64)]
-Matrix = Annotated[NDArray[np.float64], _Kind("matrix", "memory", 2, np.float64)]
-Cube = Annotated[NDArray[np.float64], _Kind("cube", "memory", 3, np.float64)]
-IntVector = Annotated[NDArray[np.int64], _Kind("vector", "words", 1, np.int64)]
-IntMatrix = Annotated[NDArray[np.int64], _Kind("matrix", "words", 2, np.int64)]
-IntCube = Annotated[NDArray[np.int64], _Kind("cube", "words", 3, np.int64)]
+Vector = Annotated[NDArray[np.float64], _ArrayKind("vector", "memory", 1, np.float64)]
+Matrix = Annotated[NDArray[np.float64], _ArrayKind("matrix", "memory", 2, np.float64)]
+Cube = Annotated[NDArray[np.float64], _ArrayKind("cube", "memory", 3, np.float64)]
+IntVector = Annotated[NDArray[np.int64], _ArrayKind("vector", "words", 1, np.int64)]
+IntMatrix = Annotated[NDArray[np.int64], _ArrayKind("matrix", "words", 2, np.int64)]
+IntCube = Annotated[NDArray[np.int64], _ArrayKind("cube", "words", 3, np.int64)]
 
 FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM = range(7)
 """Numbers of the parts."""
@@ -41,12 +42,12 @@ _ARRAYS = 2 * N_PARTS
 
 
 def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[int, int]) -> Samples:
-    """Return the memory of a pass with these parts.
+    """Return the initial memory of a pass with these parts.
 
     Parameters
     ----------
-    states : of each part the named tuple of its arrays as they begin, of the kinds that its fields say.
-    columns : of each the first column of its results.
+    states : named tuple of each part's initial arrays, of the kinds in its field annotations.
+    columns : first column of each part's results.
     """
     header = np.full(_ARRAYS + 4 * sum(map(len, states.values())), -1, dtype=np.int64)
     pieces, number, at = [], 0, len(header)
@@ -63,17 +64,17 @@ def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[
     return memory
 
 
-def _kinds(state: type[Any]) -> list[_Kind]:
+def _kinds(state: type[Any]) -> list[_ArrayKind]:
     return [hint.__metadata__[0] for hint in get_type_hints(state, include_extras=True).values()]
 
 
 def open_state(state: type[Any]) -> Callable[..., Any]:
-    """Return the part ``(memory, words, n) -> state`` that finds the arrays of a state, from array number `n` on.
+    """Return the compiled part ``(memory, words, n) -> state`` with the arrays of a state from array number `n` on.
 
     Parameters
     ----------
-    state : a named tuple; its fields say of which kind each array is. Its part is written out, as the class itself is
-        by `namedtuple`: a loop over arrays of several kinds cannot be compiled.
+    state : class of a named tuple whose annotations are the kinds of its arrays. The source of the part is generated,
+        as `namedtuple` does, because a loop over arrays of several kinds cannot be compiled.
     """
     arrays = ", ".join(f"{kind.function}({kind.words}, words, n + {i})" for i, kind in enumerate(_kinds(state)))
     names: dict[str, Any] = {
@@ -89,7 +90,7 @@ def open_state(state: type[Any]) -> Callable[..., Any]:
 
 @part
 def first_array(words: NDArray[np.int64], which: int) -> int:
-    """Return the number of a part's first array, -1 where the part is not there."""
+    """Return the number of a part's first array, -1 where the part is absent."""
     return int(words[2 * which])
 
 

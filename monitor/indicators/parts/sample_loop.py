@@ -4,8 +4,8 @@ A ring holds every sample twice, one window apart, so that any window is contigu
 
 The amplitude gate suppresses values while the command is too small to mean anything. A test has a quiet lead-in and
 a quiet end, where a phase would be that of the noise. The gate closes below an absolute amplitude, and below a
-fraction of the sustained maximum: the largest amplitude held for two windows in a row, so that a spike, which stays in
-the window for one, does not close the gate for the rest of the test.
+fraction of the sustained maximum: the largest amplitude held for two windows in a row, so that a spike, which stays
+in the window for one, does not close the gate for the rest of the test.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from monitor.kernel import part
 from monitor.messages.blocks import Samples
 
 LARGEST_SAMPLE = 1e50
-"""Beyond it a sample is a broken sensor's, and its fourth power would leave the range of a double."""
+"""A larger sample comes from a faulty sensor, and its fourth power would overflow."""
 
 
 class RowClock(NamedTuple):
-    """Decimation: whether a row is due at this sample, its number in the block, and samples until the next one."""
+    """Decimation: whether a row is due at this sample, its number in the block, samples until the next row."""
 
     due: bool
     row: int
@@ -31,13 +31,13 @@ class RowClock(NamedTuple):
 
 
 @part
-def start_rows(first: int, every: int) -> RowClock:
+def start_row_clock(first: int, every: int) -> RowClock:
     """Return the clock before sample number `first`; a row is due at every number that `every` divides."""
     return RowClock(False, -1, (-first) % every)
 
 
 @part
-def next_sample(clock: RowClock, every: int) -> RowClock:
+def advance_row_clock(clock: RowClock, every: int) -> RowClock:
     """Return the clock at the next sample."""
     due = clock.wait == 0
     return RowClock(due, clock.row + 1 if due else clock.row, every - 1 if due else clock.wait - 1)
@@ -45,7 +45,7 @@ def next_sample(clock: RowClock, every: int) -> RowClock:
 
 @part
 def is_good(c: float, m: float) -> bool:
-    """Whether command and measured are numbers that may be computed with."""
+    """Whether command and measured are finite and in range."""
     return abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE
 
 
@@ -63,7 +63,7 @@ def next_slot(slot: int, n_window: int) -> int:
 
 @part
 def clear_row(out: Samples, row: int, pair: int) -> None:
-    """Make a row of results not valid for a pair."""
+    """Set a row of results of a pair to NaN."""
     for j in range(out.shape[2]):
         out[row, pair, j] = np.nan
 
@@ -98,7 +98,7 @@ def gate_limits(absolute: float, relative: float) -> GateLimits:
 
 
 def new_gate(n_pairs: int) -> Gate:
-    """Return a gate that has seen nothing, and so is open to everything above the absolute limit."""
+    """Return the initial gate, open to all amplitudes above the absolute limit."""
     return Gate(np.zeros(n_pairs), np.full(n_pairs, np.inf), np.zeros(n_pairs, dtype=np.int64))
 
 
@@ -114,7 +114,7 @@ def update_gate(
     good: int,
     n_window: int,
 ) -> bool:
-    """Update the gate with a window's amplitude, `good` samples after the last bad one; return whether it is open."""
+    """Update the gate with a window's amplitude, after `good` consecutive good samples; return whether it is open."""
     if good <= gate_start[pair] or good - gate_start[pair] > 2 * n_window:
         if good > gate_start[pair] and gate_lowest[pair] < np.inf:
             gate_peak[pair] = max(gate_peak[pair], gate_lowest[pair])

@@ -1,12 +1,12 @@
-"""Sums, variance and extremes over a sliding window, in O(1) a sample, that forget to the last bit.
+"""Sums, variance and extremes over a sliding window, in O(1) a sample, without accumulated rounding errors.
 
-Sums are two stacks, only ever added to. The window is cut at the last *turn*: older samples are held as suffix sums
-(row j: samples j .. turn), newer ones as one prefix sum; the sum over the window is one suffix row plus the prefix.
-Nothing is ever subtracted, so a spike is gone when it leaves. When the suffix is used up, the rows that came in
-meanwhile are turned into the next suffix: one addition a sample, averaged.
+Sums use the two-stack method and are never subtracted, so that a spike leaves no error. The window is split at the
+last *rebuild*: older samples are held as suffix sums (row j: samples j .. rebuild), newer ones as one prefix sum; the
+sum over the window is one suffix row plus the prefix. When the suffix is used up, the newer rows become the next
+suffix: on average one addition a sample.
 
-The mean and the squares about it are cut alike; each side is updated by Welford's rule; Chan's joins them.
-An extreme is the head of a queue of candidates in falling order, with their sample counts.
+Mean and squares about it are split likewise, updated by Welford's method and combined by Chan's.
+An extreme is the head of a monotonic queue of candidates in descending order, with their sample numbers.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 def new_sums(n_window: int, n_pairs: int, n_sums: int) -> tuple[Samples, Samples, NDArray[np.int64]]:
     """Return (rows, prefix, since): the state of `n_sums` sums over `n_window` rows for every pair."""
-    return np.zeros((n_pairs, n_window, n_sums)), np.zeros((n_pairs, n_sums)), spread_turns(n_window, n_pairs)
+    return np.zeros((n_pairs, n_window, n_sums)), np.zeros((n_pairs, n_sums)), stagger(n_window, n_pairs)
 
 
-def spread_turns(n_window: int, n_pairs: int) -> NDArray[np.int64]:
-    """Return (n_pairs,) how many rows, of zero, each pair has seen: so no sample waits for the turns of all.
+def stagger(n_window: int, n_pairs: int) -> NDArray[np.int64]:
+    """Return (n_pairs,) initial rows since the rebuild, spread so that no sample waits for the rebuilds of all pairs.
 
     Multiples of the golden section are spread evenly for any number of pairs.
     """
-    turns: NDArray[np.int64] = (n_window * (_GOLDEN * np.arange(n_pairs) % 1.0)).astype(np.int64)
-    return turns
+    rows: NDArray[np.int64] = (n_window * (_GOLDEN * np.arange(n_pairs) % 1.0)).astype(np.int64)
+    return rows
 
 
 @part
 def push_sums(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: int, new: Samples) -> None:
-    """Let a row of summands in; the oldest leaves."""
+    """Add a row of summands; the oldest leaves."""
     n_window, n_sums = rows.shape[1], rows.shape[2]
     at = since[pair]
     for j in range(n_sums):
@@ -60,42 +60,42 @@ def window_sum(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: i
 
 
 def new_moments(n_window: int, n_pairs: int) -> tuple[Samples, Samples, NDArray[np.int64]]:
-    """Return (rows, prefix, taken): the state of a window of `n_window` values for every pair.
+    """Return (rows, prefix, since): the state of a window of `n_window` values for every pair.
 
-    ``rows`` (n_pairs, n_window, 2) and ``prefix`` (n_pairs, 2): mean and squares about it, where a row that came in
-    since the turn is a value by itself; ``taken`` (n_pairs,): values since the turn.
+    ``rows`` (n_pairs, n_window, 2) and ``prefix`` (n_pairs, 2): mean and squares about it; a row newer than the
+    rebuild is a single value. ``since`` (n_pairs,): values since the rebuild.
     """
-    # where the sums turn, the moments are half a window from it
-    taken = (spread_turns(n_window, n_pairs) + n_window // 2) % n_window
-    return np.zeros((n_pairs, n_window, 2)), np.zeros((n_pairs, 2)), taken
+    # half a window deviation from the rebuilds of the sums
+    since = (stagger(n_window, n_pairs) + n_window // 2) % n_window
+    return np.zeros((n_pairs, n_window, 2)), np.zeros((n_pairs, 2)), since
 
 
 @part
-def push_moment(rows: Samples, prefix: Samples, taken: NDArray[np.int64], pair: int, value: float) -> None:
-    """Let a value in; the oldest leaves."""
+def push_moment(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: int, value: float) -> None:
+    """Add a value; the oldest leaves."""
     n_window = rows.shape[1]
-    rows[pair, taken[pair], 0], rows[pair, taken[pair], 1] = value, 0.0
-    taken[pair] += 1
-    away = value - prefix[pair, 0]
-    prefix[pair, 0] += away / taken[pair]
-    prefix[pair, 1] += away * (value - prefix[pair, 0])
-    if taken[pair] == n_window:
+    rows[pair, since[pair], 0], rows[pair, since[pair], 1] = value, 0.0
+    since[pair] += 1
+    deviation = value - prefix[pair, 0]
+    prefix[pair, 0] += deviation / since[pair]
+    prefix[pair, 1] += deviation * (value - prefix[pair, 0])
+    if since[pair] == n_window:
         mean = square = 0.0
         for i in range(n_window - 1, -1, -1):
-            away = rows[pair, i, 0] - mean
-            mean += away / (n_window - i)
-            square += away * (rows[pair, i, 0] - mean)
+            deviation = rows[pair, i, 0] - mean
+            mean += deviation / (n_window - i)
+            square += deviation * (rows[pair, i, 0] - mean)
             rows[pair, i, 0], rows[pair, i, 1] = mean, square
         prefix[pair, 0] = prefix[pair, 1] = 0.0
-        taken[pair] = 0
+        since[pair] = 0
 
 
 @part
-def squares_about_mean(rows: Samples, prefix: Samples, taken: NDArray[np.int64], pair: int) -> float:
+def squares_about_mean(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: int) -> float:
     """Return n times the variance over the window; values before the first count as zero."""
-    n_window, newer = rows.shape[1], taken[pair]
-    apart = rows[pair, newer, 0] - prefix[pair, 0]
-    between = apart * apart * newer * (n_window - newer) / n_window
+    n_window, newer = rows.shape[1], since[pair]
+    difference = rows[pair, newer, 0] - prefix[pair, 0]
+    between = difference * difference * newer * (n_window - newer) / n_window
     return float(rows[pair, newer, 1] + prefix[pair, 1] + between)
 
 
@@ -118,7 +118,7 @@ def push_largest(
     now: int,
     value: float,
 ) -> None:
-    """Let the value of sample number `now` in; the oldest leaves."""
+    """Add the value of sample number `now`; the oldest leaves."""
     n = candidates.shape[2]
     head, length = ends[pair, queue, 0], ends[pair, queue, 1]
     if length > 0 and stamps[pair, queue, head] <= now - n:

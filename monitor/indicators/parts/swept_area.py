@@ -1,7 +1,7 @@
-"""What a stored window says of one signal's loop against another's: the area it sweeps, and how they move together.
+"""Averages over a stored window of one signal against another: area swept by their loop, covariance, powers.
 
-A window rarely holds whole cycles. Everything is averaged under a Hann window about averages of the same kind, so
-that the part of a cycle counts for little: within half a percent from 2.5 cycles on.
+A window rarely holds whole cycles. All averages use Hann weights, also the means that are subtracted, so that an
+incomplete cycle has little influence: within half a percent from 2.5 cycles on.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 
-# a loop is looked at so many times in a window
-HOPS = 8
-# with less the averages under a Hann window are those of a part of a cycle
-_FEWEST_CYCLES = 1.95  # two, whose crossings noise may move
-# share of the square that a straight line explains: more is a drift, which takes the motion's place in the averages
-_DRIFT = 0.05
+# evaluations of a loop in a window
+LOOPS_PER_WINDOW = 8
+# fewer are not averaged well by Hann weights; two, whose crossings noise may shift
+_MIN_CYCLES = 1.95
+# share of the power explained by a straight line, above which a drift dominates the averages
+_MAX_DRIFT = 0.05
 
 
 class Loop(NamedTuple):
     """Averages over a window, of two signals a and b about their means.
 
-    ``swept`` : 1/2 (a db - b da), a sample; a tone sweeps ``1/2 A B sin(step) sin(phase of a - phase of b)``.
-    ``common`` : a b. ``square_a``, ``square_b`` : a a and b b. ``drift`` : the share of b b that a straight line
-    explains.
+    ``swept`` : 1/2 (a db - b da) per sample; for a tone ``1/2 A B sin(step) sin(phase of a - phase of b)``.
+    ``common`` : a b. ``square_a``, ``square_b`` : a a and b b. ``drift`` : the share of b b explained by a straight
+    line.
     """
 
     swept: float
@@ -38,16 +38,16 @@ class Loop(NamedTuple):
 
 
 def new_stored_window(n_window: int, n_pairs: int, n_signals: int) -> tuple[Samples, NDArray[np.int64], Samples]:
-    """Return (ring, clock, hann): the window, (n_pairs, n_signals, 2 n_window), the next slot, and its weights."""
+    """Return (ring, clock, hann): the ring, (n_pairs, n_signals, 2 n_window), the next slot, and the Hann weights."""
     ring, clock = np.zeros((n_pairs, n_signals, 2 * n_window)), np.zeros(1, dtype=np.int64)
     return ring, clock, 1.0 - np.cos(2.0 * np.pi * (np.arange(n_window) + 0.5) / n_window)
 
 
 @reduction
-def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
+def loop_averages(a: Samples, b: Samples, hann: Samples) -> Loop:
     """Return the averages over a window of two signals, (n_window,) each."""
     n = a.shape[0]
-    # about the first sample, so that a signal that does not move is exactly zero
+    # about the first sample, so that a constant signal is exactly zero
     mean_a = mean_b = 0.0
     for i in range(n):
         mean_a += hann[i] * (a[i] - a[0])
@@ -71,23 +71,23 @@ def loop_of(a: Samples, b: Samples, hann: Samples) -> Loop:
 
 
 @part
-def sine_of_step(signal: Samples, deviation: float, drift: float) -> float:
-    """Return the sine of what the signal turns in a sample, by its level crossings; NaN for few or a drift."""
+def step_sine(signal: Samples, deviation: float, drift: float) -> float:
+    """Return the sine of the phase step of a sample, from level crossings; NaN for too few cycles or a drift."""
     n = signal.shape[0]
     low = high = signal[0]
     for i in range(1, n):
         low = min(low, signal[i])
         high = max(high, signal[i])
     frequency = _crossing_frequency(signal, low + 0.5 * (high - low), 0.3 * deviation)
-    return float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _FEWEST_CYCLES and drift < _DRIFT else np.nan
+    return float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _MIN_CYCLES and drift < _MAX_DRIFT else np.nan
 
 
 @part
 def _crossing_frequency(signal: Samples, level: float, margin: float) -> float:
-    """Return cycles a sample from the crossings of a level, with hysteresis; NaN when there are none of each kind.
+    """Return cycles a sample from the crossings of a level, with hysteresis; NaN when one direction has none.
 
-    Downward and upward crossings are counted apart, so that a level that is not quite the signal's centre cancels.
-    Where there are no two of a kind, half a cycle has to do.
+    Downward and upward crossings are counted separately, so that a level off the signal's centre cancels. Where
+    neither direction has two, the half cycle between them is used.
     """
     n_down = n_up = 0
     first_down = first_up = last_down = last_up = 0.0
